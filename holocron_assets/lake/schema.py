@@ -1,0 +1,127 @@
+"""How a table is declared: its columns, types, meaning and key. Everything else is derived from that."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+type_string = pa.string()
+type_int = pa.int64()
+type_float = pa.float64()
+type_bool = pa.bool_()
+type_time = pa.timestamp("us", tz="UTC")
+type_strings = pa.list_(pa.string())
+
+Row = Mapping[str, Any]
+
+
+class SchemaError(ValueError):
+    """Rows do not fit the table that they are written to. Nothing was written."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Attributes:
+        name: its name, the same in Parquet, SQL and Dagster.
+        type: its Arrow type.
+        description: what it holds, with its unit where it has one.
+        nullable: whether a row may leave it empty.
+        provenance: it says how or when the row was made, not what it says; left out of the content hash, so
+            that making the same facts again counts as no change.
+    """
+
+    name: str
+    type: pa.DataType
+    description: str
+    nullable: bool = False
+    provenance: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the lake, declared once.
+
+    Attributes:
+        name: the asset's and the SQL view's name.
+        layer: the lake folder that holds it.
+        description: what one row is.
+        key: the columns that identify a row inside one partition file.
+        columns: the columns, in file order.
+        row_group_rows: rows in a Parquet row group; small where single rows are read.
+    """
+
+    name: str
+    layer: str
+    description: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+    row_group_rows: int = 100_000
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """The Arrow (and so Parquet) schema, with descriptions as field metadata."""
+        return pa.schema(
+            [
+                pa.field(c.name, c.type, nullable=c.nullable, metadata={"description": c.description})
+                for c in self.columns
+            ]
+        )
+
+    @cached_property
+    def content_columns(self) -> list[str]:
+        """Names of the columns that say something, without those that tell how the row was made."""
+        return [c.name for c in self.columns if not c.provenance]
+
+    def to_arrow(self, rows: Sequence[Row], partition: str) -> pa.Table:
+        """Turn rows into a validated Arrow table.
+
+        Args:
+            rows: mappings with exactly the declared columns; nullable ones may be absent.
+            partition: named in errors.
+
+        Returns:
+            The rows in the table's schema.
+
+        Raises:
+            SchemaError: an unknown or missing column, a wrong type, an empty required value or a repeated
+                key; it names table, partition, column and the first row at fault.
+        """
+        self._refuse_unknown_columns(rows, partition)
+        arrays = [self._array(column, rows, partition) for column in self.columns]
+        table = pa.Table.from_arrays(arrays, schema=self.arrow_schema)
+        self.check(table, partition)
+        return table
+
+    def check(self, table: pa.Table, partition: str) -> None:
+        """Raise SchemaError unless required values are there and keys are unique (see `to_arrow`)."""
+        for column in self.columns:
+            values = table.column(column.name)
+            if not column.nullable and values.null_count:
+                row = pc.index(pc.is_null(values), value=True).as_py()
+                raise self._error(partition, f"column {column.name!r} is empty in row {row}")
+        if self.key and table.num_rows:
+            counts = table.select(list(self.key)).group_by(list(self.key)).aggregate([([], "count_all")])
+            repeated = counts.filter(pc.greater(counts.column("count_all"), 1))
+            if repeated.num_rows:
+                raise self._error(partition, f"key {self.key} repeats: {repeated.slice(0, 3).to_pylist()}")
+
+    def _refuse_unknown_columns(self, rows: Iterable[Row], partition: str) -> None:
+        known = {c.name for c in self.columns}
+        for number, row in enumerate(rows):
+            if unknown := row.keys() - known:
+                raise self._error(partition, f"row {number} has undeclared columns {sorted(unknown)}")
+
+    def _array(self, column: Column, rows: Sequence[Row], partition: str) -> pa.Array:
+        values = [row.get(column.name) for row in rows]
+        try:
+            return pa.array(values, type=column.type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError) as error:
+            raise self._error(partition, f"column {column.name!r} is not {column.type}: {error}") from error
+
+    def _error(self, partition: str, problem: str) -> SchemaError:
+        return SchemaError(f"table {self.name}, partition {partition!r}: {problem}")

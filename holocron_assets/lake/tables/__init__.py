@@ -1,0 +1,47 @@
+"""Every table of the lake, declared once. Files, checks, views, column schemas and docs follow from here."""
+
+from holocron_assets.lake.schema import Table
+from holocron_assets.lake.tables.classify import PAGE_TYPES, RULE_CLASSIFICATIONS
+from holocron_assets.lake.tables.crawl import (
+    BATCH_PAGES,
+    HTTP_ATTEMPTS,
+    PAGES,
+    REQUEUES,
+    SEED_TITLES,
+    SITES,
+)
+from holocron_assets.lake.tables.resolve import ENTITIES, ENTITY_ALIASES, ENTITY_CANDIDATES
+from holocron_assets.lake.tables.signals import PAGE_LINKS, PAGE_SIGNALS
+
+ALL_TABLES: tuple[Table, ...] = (
+    SITES,
+    SEED_TITLES,
+    BATCH_PAGES,
+    PAGES,
+    HTTP_ATTEMPTS,
+    REQUEUES,
+    PAGE_LINKS,
+    PAGE_SIGNALS,
+    RULE_CLASSIFICATIONS,
+    PAGE_TYPES,
+    ENTITY_CANDIDATES,
+    ENTITIES,
+    ENTITY_ALIASES,
+)
+
+__all__ = [
+    "ALL_TABLES",
+    "BATCH_PAGES",
+    "ENTITIES",
+    "ENTITY_ALIASES",
+    "ENTITY_CANDIDATES",
+    "HTTP_ATTEMPTS",
+    "PAGES",
+    "PAGE_LINKS",
+    "PAGE_SIGNALS",
+    "PAGE_TYPES",
+    "REQUEUES",
+    "RULE_CLASSIFICATIONS",
+    "SEED_TITLES",
+    "SITES",
+]

@@ -1,0 +1,97 @@
+"""Tables of what a page is about: each method's answer, and the one that counts."""
+
+import pyarrow as pa
+
+from holocron_assets.lake.schema import Column, Table, type_bool, type_float, type_string, type_strings
+from holocron_assets.lake.tables.shared import (
+    BATCH,
+    NAMESPACE,
+    PAGE_ID,
+    REVISION_ID,
+    RUN_ID,
+    SOURCE,
+    TITLE,
+    TITLE_KEY,
+)
+
+PRIMARY_TYPE = Column("primary_type", type_string, "One of the taxonomy's 15 types")
+WEIGHTED_TYPES = Column(
+    "types",
+    pa.list_(pa.struct([("type", pa.string()), ("weight", pa.float64())])),
+    "Every type that something speaks for, heaviest first; weights are between 0 and 1",
+)
+CONFIDENCE = Column("confidence", type_float, "Between 0 and 1; rules settle a page at .80 and above")
+NEEDS_REVIEW = Column("needs_review", type_bool, "Whether a model or a person should look")
+WORK_MEDIUM = Column("work_medium", type_string, "Medium of a WorkMedia page", nullable=True)
+CANON_CONTEXT = Column(
+    "canon_context", type_string, "'canon', 'legends', 'both' or 'unknown' of a WorkMedia page", nullable=True
+)
+RULE_IDS = Column("rule_ids", type_strings, "Rules that decided, strongest first")
+TAXONOMY_VERSION = Column("taxonomy_version", type_string, "Version of the 15 types")
+
+RULE_CLASSIFICATIONS = Table(
+    name="rule_classifications",
+    layer="classify",
+    description="What the rules say of one revision of a page",
+    key=("title_key",),
+    columns=(
+        SOURCE,
+        BATCH,
+        TITLE,
+        TITLE_KEY,
+        REVISION_ID,
+        Column("method", type_string, "'rules'"),
+        PRIMARY_TYPE,
+        WEIGHTED_TYPES,
+        CONFIDENCE,
+        NEEDS_REVIEW,
+        WORK_MEDIUM,
+        CANON_CONTEXT,
+        RULE_IDS,
+        Column(
+            "evidence",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("rule_id", pa.string()),
+                        ("stage", pa.string()),
+                        ("type", pa.string()),
+                        ("confidence", pa.float64()),
+                        ("reason", pa.string()),
+                        ("matched", pa.string()),
+                    ]
+                )
+            ),
+            "Each rule that fired: its stage, the type it speaks for, how surely, why, and on what text",
+        ),
+        TAXONOMY_VERSION,
+        Column("rules_version", type_string, "Version of the rules"),
+    ),
+)
+
+PAGE_TYPES = Table(
+    name="page_types",
+    layer="classify",
+    description="The type that counts for one revision of a page, merged from every method's answer",
+    key=("title_key",),
+    columns=(
+        SOURCE,
+        BATCH,
+        TITLE,
+        TITLE_KEY,
+        NAMESPACE,
+        PAGE_ID,
+        REVISION_ID,
+        PRIMARY_TYPE,
+        WEIGHTED_TYPES,
+        CONFIDENCE,
+        Column("method", type_string, "Whose answer it is: 'rules'"),
+        NEEDS_REVIEW,
+        WORK_MEDIUM,
+        CANON_CONTEXT,
+        RULE_IDS,
+        Column("reason", type_string, "Why, in a sentence"),
+        TAXONOMY_VERSION,
+        RUN_ID,
+    ),
+)

@@ -1,0 +1,175 @@
+"""Tables of the crawl: sites, seeds, batches, pages, the attempts made to get them, and requeues."""
+
+import pyarrow as pa
+
+from holocron_assets.lake.schema import (
+    Column,
+    Table,
+    type_float,
+    type_int,
+    type_string,
+    type_strings,
+    type_time,
+)
+from holocron_assets.lake.tables.shared import BATCH, NAMESPACE, PAGE_ID, RUN_ID, SOURCE, TITLE, TITLE_KEY
+
+SITES = Table(
+    name="sites",
+    layer="crawl",
+    description="What a wiki says of itself: needed to read its titles and links",
+    key=("source",),
+    columns=(
+        SOURCE,
+        Column("site_name", type_string, "The wiki's name"),
+        Column("generator", type_string, "Software and version", nullable=True),
+        Column("base_url", type_string, "Address of the main page", nullable=True),
+        Column("title_case", type_string, "'first-letter' (the first is capitalised) or 'case-sensitive'"),
+        Column(
+            "namespaces",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("id", pa.int64()),
+                        ("name", pa.string()),
+                        ("canonical", pa.string()),
+                        ("aliases", pa.list_(pa.string())),
+                    ]
+                )
+            ),
+            "Namespaces with local name, canonical (English) name and aliases",
+        ),
+        Column("interwiki_prefixes", type_strings, "Link prefixes that lead to other wikis"),
+        Column("article_count", type_int, "Content pages, by the wiki's own statistics", nullable=True),
+        Column("page_count", type_int, "All pages, by the wiki's own statistics", nullable=True),
+        Column("fetched_at", type_time, "When the wiki was asked", provenance=True),
+    ),
+)
+
+SEED_TITLES = Table(
+    name="seed_titles",
+    layer="crawl",
+    description="A title that a source starts from: named, in a named category, or any page of the wiki",
+    key=("title_key",),
+    columns=(
+        SOURCE,
+        TITLE,
+        TITLE_KEY,
+        NAMESPACE,
+        Column("origin", type_string, "'title', 'category:NAME', 'all_pages' or 'dump'"),
+        Column("ordinal", type_int, "Position of the page in the dump; empty for wikis", nullable=True),
+        Column("revision_id", type_int, "Revision that the dump holds; empty for wikis", nullable=True),
+        Column("listed_at", type_time, "When it was listed", provenance=True),
+    ),
+)
+
+BATCH_PAGES = Table(
+    name="batch_pages",
+    layer="crawl",
+    description="Manifest: a page that a batch was cut to fetch. Written before the batch's partition exists",
+    key=("title_key",),
+    columns=(
+        SOURCE,
+        BATCH,
+        Column("position", type_int, "Place in the batch, from 0"),
+        TITLE,
+        TITLE_KEY,
+        Column("depth", type_int, "Links followed from the nearest seed; 0 for a seed"),
+        Column("discovered_from", type_string, "Title of the page that links here", nullable=True),
+        Column("failures", type_int, "Failed attempts made in earlier batches, since the last requeue"),
+        Column("reason", type_string, "Why it was cut: 'new', 'retry', 'requeue', 'added' or 'import'"),
+        Column("ordinal", type_int, "Position of the page in the dump; empty for wikis", nullable=True),
+        Column("origin", type_string, "What is read: the wiki's API address, or the dump file's path"),
+        Column("cut_at", type_time, "When the batch was cut"),
+    ),
+)
+
+PAGES = Table(
+    name="pages",
+    layer="crawl",
+    description="The outcome of asking for one page: its text and metadata, or why there is none",
+    key=("requested_key",),
+    row_group_rows=50,
+    columns=(
+        SOURCE,
+        BATCH,
+        Column("position", type_int, "Place in the batch's manifest, from 0"),
+        Column("requested_title", type_string, "Title that was asked for"),
+        Column("requested_key", type_int, "Signed 64-bit xxhash of source and requested title"),
+        TITLE,
+        TITLE_KEY,
+        NAMESPACE,
+        PAGE_ID,
+        Column("revision_id", type_int, "Revision id", nullable=True),
+        Column("revision_at", type_time, "When the revision was saved", nullable=True),
+        Column("sha1", type_string, "SHA-1 of the text, hexadecimal, as the wiki states it", nullable=True),
+        Column("content_hash", type_string, "128-bit xxhash of the wikitext", nullable=True),
+        Column("content_model", type_string, "MediaWiki content model; mostly 'wikitext'", nullable=True),
+        Column("wikitext", type_string, "The text, unchanged", nullable=True),
+        Column("size_bytes", type_int, "UTF-8 bytes of the text", nullable=True),
+        Column("categories", type_strings, "Category names without prefix", nullable=True),
+        Column("links", type_strings, "Titles linked to", nullable=True),
+        Column("redirect_target", type_string, "Title that a redirect leads to", nullable=True),
+        Column("status", type_string, "'ok', 'missing', 'invalid', 'failed' (will be retried) or 'dead'"),
+        Column("http_status", type_int, "Status of the request's answer; empty for dumps", nullable=True),
+        Column("attempts", type_int, "Attempts so far, those of earlier batches and crashes included"),
+        Column("error", type_string, "What went wrong, naming the page", nullable=True),
+        Column("due_at", type_time, "When a failed page may be tried again", nullable=True),
+        Column("fetched_at", type_time, "When the answer came"),
+        Column("depth", type_int, "Links followed from the nearest seed; 0 for a seed"),
+        Column("discovered_from", type_string, "Title of the page that links here", nullable=True),
+        Column(
+            "payload",
+            type_string,
+            "The page object as it came, as JSON, its text replaced by null (it is in `wikitext`)",
+            nullable=True,
+        ),
+        RUN_ID,
+    ),
+)
+
+HTTP_ATTEMPTS = Table(
+    name="http_attempts",
+    layer="crawl",
+    description="One HTTP request that was sent, or refused before sending",
+    key=("attempt_id",),
+    columns=(
+        Column("attempt_id", type_string, "Unique id"),
+        SOURCE,
+        Column("scope", type_string, "Batch that it served, or 'seeds'"),
+        Column("host", type_string, "Host and port asked"),
+        Column("verb", type_string, "HTTP method"),
+        Column("url", type_string, "Address without the title list"),
+        Column("titles", type_int, "Pages asked for in this request"),
+        Column("attempt", type_int, "1 for the first try of this request"),
+        Column("started_at", type_time, "When it was sent"),
+        Column("status", type_int, "HTTP status; empty when no answer came", nullable=True),
+        Column(
+            "outcome",
+            type_string,
+            "'ok', 'maxlag', 'throttled', 'server_error', 'client_error', "
+            "'not_api', 'api_error' or 'network_error'",
+        ),
+        Column("latency_ms", type_float, "Milliseconds from sending to the body's end"),
+        Column("bytes", type_int, "Body size after decompression, in bytes"),
+        Column("limiter_wait_s", type_float, "Seconds waited for rate and slot before sending"),
+        Column(
+            "retry_wait_s", type_float, "Seconds to wait before the next try; empty if none", nullable=True
+        ),
+        Column("error", type_string, "What went wrong", nullable=True),
+    ),
+)
+
+REQUEUES = Table(
+    name="requeues",
+    layer="decisions",
+    description="A person's decision to try a dead-lettered page again",
+    key=("source", "title_key"),
+    columns=(
+        SOURCE,
+        TITLE,
+        TITLE_KEY,
+        Column("author", type_string, "Who decided"),
+        Column("reason", type_string, "Why"),
+        Column("decided_at", type_time, "When"),
+    ),
+)

@@ -1,0 +1,88 @@
+"""Tables of the knowledge base: candidates, entities with their history, and the names they go by."""
+
+from holocron_assets.lake.schema import Column, Table, type_bool, type_int, type_string, type_time
+from holocron_assets.lake.tables.classify import CONFIDENCE, NEEDS_REVIEW, RULE_IDS
+from holocron_assets.lake.tables.shared import (
+    BATCH,
+    PAGE_ID,
+    REVISION_ID,
+    RUN_ID,
+    SOURCE,
+    TITLE,
+    TITLE_KEY,
+)
+
+ENTITY_TYPE = Column("entity_type", type_string, "One of the taxonomy's entity-worthy types")
+ENTITY_NAME = Column("name", type_string, "Title without namespace prefix and continuity suffix")
+CONTINUITY = Column("continuity", type_string, "'canon', 'legends', 'both', 'real' or 'unknown'")
+METHOD = Column("method", type_string, "Method that typed the page: 'rules'")
+
+ENTITY_CANDIDATES = Table(
+    name="entity_candidates",
+    layer="resolve",
+    description="A page whose type is an entity's and is sure enough (.80) to stand for one",
+    key=("title_key",),
+    columns=(
+        SOURCE,
+        BATCH,
+        TITLE,
+        TITLE_KEY,
+        PAGE_ID,
+        REVISION_ID,
+        ENTITY_TYPE,
+        ENTITY_NAME,
+        CONTINUITY,
+        CONFIDENCE,
+        METHOD,
+        RULE_IDS,
+        NEEDS_REVIEW,
+        Column("has_lead", type_bool, "Whether the page says anything about it in prose"),
+        RUN_ID,
+    ),
+)
+
+ENTITIES = Table(
+    name="entities",
+    layer="resolve",
+    description="What was held true of one entity from one moment to another",
+    key=("entity_id", "valid_from"),
+    columns=(
+        Column("entity_id", type_string, "Stable id; survives re-runs, new revisions and rebuilds"),
+        ENTITY_TYPE,
+        SOURCE,
+        ENTITY_NAME,
+        CONTINUITY,
+        TITLE,
+        TITLE_KEY,
+        PAGE_ID,
+        REVISION_ID,
+        BATCH,
+        CONFIDENCE,
+        METHOD,
+        RULE_IDS,
+        Column("state", type_string, "'staged', 'candidate', 'promoted' or 'suppressed'"),
+        Column("state_by", type_string, "Who set the state: 'policy:ID'"),
+        Column("state_reason", type_string, "Why it has this state"),
+        Column("state_at", type_time, "Since when it has this state", provenance=True),
+        Column("valid_from", type_time, "When this row became true"),
+        Column("valid_to", type_time, "When it stopped being true; empty while it is", nullable=True),
+        RUN_ID,
+    ),
+)
+
+ENTITY_ALIASES = Table(
+    name="entity_aliases",
+    layer="resolve",
+    description="A name that an entity goes by",
+    key=("entity_id", "alias", "kind"),
+    columns=(
+        Column("entity_id", type_string, "The entity"),
+        ENTITY_TYPE,
+        SOURCE,
+        Column("alias", type_string, "The name"),
+        Column("alias_key", type_int, "Title key of the alias"),
+        Column("kind", type_string, "'title', 'name' or 'redirect'"),
+        Column("from_title", type_string, "Page that the alias was read from"),
+        REVISION_ID,
+    ),
+)

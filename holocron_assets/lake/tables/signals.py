@@ -1,0 +1,92 @@
+"""Tables of what is read from a page's text without judging it: links and signals."""
+
+import pyarrow as pa
+
+from holocron_assets.lake.schema import (
+    Column,
+    Table,
+    type_bool,
+    type_float,
+    type_int,
+    type_string,
+    type_strings,
+)
+from holocron_assets.lake.tables.shared import (
+    BATCH,
+    NAMESPACE,
+    PAGE_ID,
+    REVISION_ID,
+    SOURCE,
+    TITLE,
+    TITLE_KEY,
+)
+
+PAGE_LINKS = Table(
+    name="page_links",
+    layer="signals",
+    description="A link from one page to another title of the same wiki",
+    key=("from_key", "kind", "target_key"),
+    columns=(
+        SOURCE,
+        BATCH,
+        Column("from_key", type_int, "Title key of the linking page"),
+        Column("from_title", type_string, "Title of the linking page"),
+        Column("kind", type_string, "'link', 'category' or 'redirect'"),
+        Column("target", type_string, "Canonical title linked to"),
+        Column("target_key", type_int, "Title key of the target"),
+        Column("target_namespace", type_int, "Namespace number of the target"),
+        Column("position", type_int, "Place of the first such link on the page, from 0"),
+    ),
+)
+
+PAGE_SIGNALS = Table(
+    name="page_signals",
+    layer="signals",
+    description="What can be read off one revision of a page without judging what it is about",
+    key=("title_key",),
+    columns=(
+        SOURCE,
+        BATCH,
+        TITLE,
+        TITLE_KEY,
+        NAMESPACE,
+        PAGE_ID,
+        REVISION_ID,
+        Column("name", type_string, "Title without namespace prefix and continuity suffix"),
+        Column("continuity", type_string, "'canon', 'legends', 'both', 'real' or 'unknown'"),
+        Column("continuity_evidence", type_strings, "Markers that speak for a continuity, strongest first"),
+        Column(
+            "lead_sentence",
+            type_string,
+            "First sentence, clean text, at most 1,000 characters",
+            nullable=True,
+        ),
+        Column("lead_excerpt", type_string, "Lead as clean text, cut at a sentence's end", nullable=True),
+        Column("lead_offset", type_int, "Character of the wikitext where the lead starts", nullable=True),
+        Column("lead_length", type_int, "Characters in the excerpt; 0 without a lead"),
+        Column("lead_hash", type_string, "128-bit xxhash of the excerpt", nullable=True),
+        Column("lead_method", type_string, "'bold_title', 'first_paragraph' or 'none'"),
+        Column("infobox_template", type_string, "Name of the infobox's template", nullable=True),
+        Column(
+            "infobox_fields",
+            pa.list_(pa.struct([("name", pa.string()), ("value", pa.string())])),
+            "Infobox fields in page order: name, clean value",
+        ),
+        Column("categories", type_strings, "Category names without prefix, in page order"),
+        Column(
+            "sections",
+            pa.list_(pa.struct([("level", pa.int64()), ("title", pa.string())])),
+            "Section headings in page order",
+        ),
+        Column("is_redirect", type_bool, "Whether the page is a redirect"),
+        Column("redirect_target", type_string, "Where a redirect leads", nullable=True),
+        Column("is_disambiguation", type_bool, "Whether the page lists pages of one name"),
+        Column("is_list", type_bool, "Whether the page is a list"),
+        Column("timeline_markers", type_strings, "What marks the page as a year or timeline page"),
+        Column("wikitext_length", type_int, "Characters of wikitext"),
+        Column("method", type_string, "'mwparserfromhell', 'bounded' (too large or nested) or 'none'"),
+        Column("extraction_error", type_string, "Why signals are incomplete, naming the page", nullable=True),
+        Column("extraction_ms", type_float, "Milliseconds that the extraction took", provenance=True),
+        Column("signals_version", type_string, "Version of the code that extracted this"),
+    ),
+)
