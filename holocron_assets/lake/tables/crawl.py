@@ -39,8 +39,16 @@ SITES = Table(
             "Namespaces with local name, canonical (English) name and aliases",
         ),
         Column("interwiki_prefixes", type_strings, "Link prefixes that lead to other wikis"),
-        Column("article_count", type_int, "Content pages, by the wiki's own statistics", nullable=True),
-        Column("page_count", type_int, "All pages, by the wiki's own statistics", nullable=True),
+        Column(
+            "article_count",
+            type_int,
+            "Content pages, by the wiki's own statistics",
+            nullable=True,
+            provenance=True,
+        ),
+        Column(
+            "page_count", type_int, "All pages, by the wiki's own statistics", nullable=True, provenance=True
+        ),
         Column("fetched_at", type_time, "When the wiki was asked", provenance=True),
     ),
 )

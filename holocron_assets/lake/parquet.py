@@ -1,0 +1,175 @@
+"""Parquet files that are whole or absent: written aside, checked, synced and renamed into place."""
+
+import json
+import os
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from time import time
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from holocron_assets.lake.keys import table_hash
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row, Table
+
+_FOOTER_KEY = b"holocron"
+_ABANDONED_AFTER = timedelta(hours=1)
+
+
+class MissingPartitionError(LookupError):
+    """A partition's file is not in the lake."""
+
+
+class DamagedPartitionError(RuntimeError):
+    """A partition's file is there but cannot be read."""
+
+
+@dataclass(frozen=True)
+class Footer:
+    """What a partition's file says of itself.
+
+    Attributes:
+        rows: number of rows.
+        content_id: hash of the rows, without provenance columns.
+        code_version: version of the code that made it.
+        inputs: content ids (or other fingerprints) of what it was made from, by name.
+    """
+
+    rows: int
+    content_id: str
+    code_version: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+
+
+def write_partition(  # noqa: PLR0913 - two name the file, the rest is what it says of itself
+    lake: Lake,
+    table: Table,
+    partition: str,
+    rows: Sequence[Row],
+    *,
+    code_version: str = "",
+    inputs: Mapping[str, str] | None = None,
+) -> Footer:
+    """Replace one partition's file, atomically.
+
+    Args:
+        lake: where.
+        table: the declaration that the rows must fit.
+        partition: the partition's name.
+        rows: all rows of the partition.
+        code_version: version of the code that made them.
+        inputs: fingerprints of what they were made from.
+
+    Returns:
+        The new file's footer.
+
+    Raises:
+        SchemaError: the rows do not fit; the file is as it was.
+    """
+    arrow = table.to_arrow(rows, partition)
+    footer = Footer(
+        rows=arrow.num_rows,
+        content_id=table_hash(arrow.select(table.content_columns)),
+        code_version=code_version,
+        inputs=dict(inputs or {}),
+    )
+    stored = {"content_id": footer.content_id, "code_version": code_version, "inputs": footer.inputs}
+    arrow = arrow.replace_schema_metadata({_FOOTER_KEY: json.dumps(stored).encode()})
+    target = lake.file(table, partition)
+    with replacing(target) as aside:
+        pq.write_table(arrow, aside, compression="zstd", row_group_size=table.row_group_rows)
+    return footer
+
+
+def read_footer(lake: Lake, table: Table, partition: str) -> Footer | None:
+    """The footer of one partition's file, or None if the file is not there.
+
+    Raises:
+        DamagedPartitionError: the file cannot be read.
+    """
+    file = lake.file(table, partition)
+    try:
+        metadata = pq.read_metadata(file)
+    except FileNotFoundError:
+        return None
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(table, partition, file, error) from error
+    stored = json.loads((metadata.metadata or {}).get(_FOOTER_KEY, b"{}"))
+    return Footer(
+        rows=metadata.num_rows,
+        content_id=stored.get("content_id", ""),
+        code_version=stored.get("code_version", ""),
+        inputs=stored.get("inputs", {}),
+    )
+
+
+def read_partition(
+    lake: Lake, table: Table, partition: str, columns: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
+    """All rows of one partition.
+
+    Args:
+        lake: where.
+        table: which table.
+        partition: the partition's name.
+        columns: only these columns; all by default.
+
+    Returns:
+        One mapping a row, in file order.
+
+    Raises:
+        MissingPartitionError: there is no such file.
+        DamagedPartitionError: the file cannot be read.
+    """
+    file = lake.file(table, partition)
+    try:
+        arrow = pq.ParquetFile(file).read(columns=list(columns) if columns else None)
+    except FileNotFoundError as error:
+        raise MissingPartitionError(f"table {table.name} has no partition {partition!r}: {file}") from error
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(table, partition, file, error) from error
+    rows: list[dict[str, Any]] = arrow.to_pylist()
+    return rows
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Give a path to write to, which becomes `target` in one step if the block ends well.
+
+    A crash at any moment leaves the old file or the new one. What a killed process left aside is removed once
+    it is an hour old.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(target)
+    aside = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        yield aside
+        with aside.open("rb+") as written:
+            os.fsync(written.fileno())
+        aside.replace(target)
+    finally:
+        aside.unlink(missing_ok=True)
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _remove_abandoned(target: Path) -> None:
+    for leftover in target.parent.glob(f".{target.name}.*.tmp"):
+        if time() - leftover.stat().st_mtime > _ABANDONED_AFTER.total_seconds():
+            leftover.unlink(missing_ok=True)
+
+
+def _damaged(table: Table, partition: str, file: Path, error: Exception) -> DamagedPartitionError:
+    return DamagedPartitionError(
+        f"table {table.name}, partition {partition!r}: {file} cannot be read ({error}). "
+        "Delete the file and materialize the partition again."
+    )
