@@ -9,6 +9,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -39,12 +40,13 @@ class Journal:
         self.close()
 
     def append(self, record: dict[str, Any]) -> None:
-        """Add one record and return when it is on disk."""
+        """Add one record and return when it is on disk. Datetimes are written in ISO 8601."""
         if self._file is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self.path.open("ab")
             self._end_torn_line()
-        body = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=datetime.isoformat)
+        body = text.encode("utf-8", "surrogatepass")
         self._file.write(b"%08x " % zlib.crc32(body) + body + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())

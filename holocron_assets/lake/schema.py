@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -96,6 +97,14 @@ class Table:
         table = pa.Table.from_arrays(arrays, schema=self.arrow_schema)
         self.check(table, partition)
         return table
+
+    def revive(self, record: Row) -> dict[str, Any]:
+        """Turn a row that was JSON back into one of the declared types: times become datetimes again."""
+        times = {c.name for c in self.columns if pa.types.is_timestamp(c.type)}
+        return {
+            name: datetime.fromisoformat(value) if name in times and value is not None else value
+            for name, value in record.items()
+        }
 
     def check(self, table: pa.Table, partition: str) -> None:
         """Raise SchemaError unless required values are there and keys are unique (see `to_arrow`)."""

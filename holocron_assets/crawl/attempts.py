@@ -1,0 +1,59 @@
+"""How often and when something that failed is tried again: four attempts, crashes included."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from holocron_assets.lake.schema import Row
+
+MAX_ATTEMPTS = 4
+DELAYS = (timedelta(seconds=30), timedelta(minutes=2), timedelta(minutes=10))
+
+
+def delay_after(attempts: int) -> timedelta:
+    """How long to wait after the given number of failed attempts (1 or more); the last delay repeats."""
+    return DELAYS[min(attempts, len(DELAYS)) - 1]
+
+
+def settle_failure(row: Row, now: datetime) -> dict[str, Any]:
+    """Give a failed page its due time, or declare it dead when its attempts are used up.
+
+    Args:
+        row: a row of table `pages` with status 'failed' and `attempts` counting this failure.
+        now: the moment of the failure.
+
+    Returns:
+        The row with status 'failed' and a due time, or with status 'dead'.
+    """
+    if row["attempts"] >= MAX_ATTEMPTS:
+        return {**row, "status": "dead", "due_at": None}
+    return {**row, "due_at": now + delay_after(row["attempts"])}
+
+
+def failed_page(wanted: Row, error: str, *, attempts: int, now: datetime, run_id: str) -> dict[str, Any]:
+    """The row of a page that could not be read, already settled.
+
+    Args:
+        wanted: the page's row of the batch's manifest (table `batch_pages`).
+        error: what went wrong; the page's title is added.
+        attempts: attempts made so far, this one included.
+        now: the moment of the failure.
+        run_id: the run that tried.
+    """
+    kept: Mapping[str, Any] = {
+        name: wanted[name]
+        for name in ("source", "batch", "position", "depth", "discovered_from", "namespace")
+    }
+    row = {
+        **kept,
+        "requested_title": wanted["title"],
+        "requested_key": wanted["title_key"],
+        "title": wanted["title"],
+        "title_key": wanted["title_key"],
+        "status": "failed",
+        "attempts": attempts,
+        "error": f"{wanted['title']}: {error}",
+        "fetched_at": now,
+        "run_id": run_id,
+    }
+    return settle_failure(row, now)

@@ -1,0 +1,154 @@
+"""Batches: what is cut from the frontier to be fetched together. The manifest is the batch."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from filelock import FileLock
+
+from holocron_assets.crawl.frontier import PendingPage, pending_pages
+from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.keys import title_key
+from holocron_assets.lake.parquet import MissingPartitionError, read_partition, write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import BATCH_PAGES, PAGES
+from holocron_assets.lake.titles import InvalidTitle, Site
+
+MOST_UNFINISHED = 4
+
+
+class NoManifestError(LookupError):
+    """A partition key that no batch was cut for."""
+
+
+def cut_batches(lake: Lake, source: Source, *, now: datetime) -> list[str]:
+    """Cut what is pending of one source into new batches and write their manifests.
+
+    One process cuts at a time. Full batches are cut while fewer than four of the source are unfinished; a
+    short one only when the crawl cannot find more to fill it with, so that trickles do not make thousands.
+
+    Args:
+        lake: where pages are and manifests go.
+        source: whose frontier to cut.
+        now: the moment written into the manifests.
+
+    Returns:
+        Names of the new batches, in order.
+    """
+    with _cutting(lake, source.name):
+        unfinished = unfinished_batches(lake, source.name)
+        room = MOST_UNFINISHED - len(unfinished)
+        if room <= 0:
+            return []
+        pages = pending_pages(lake, source, limit=room * source.batch_size)
+        chunks = _chunks(pages, source.batch_size)
+        short = bool(chunks) and len(chunks[-1]) < source.batch_size
+        if short and source.depth != 0 and (unfinished or len(chunks) > 1):
+            chunks.pop()
+        return [_write_manifest(lake, source, chunk, now) for chunk in chunks]
+
+
+def cut_given_titles(
+    lake: Lake, source: Source, site: Site, titles: Iterable[str], *, now: datetime
+) -> list[str]:
+    """Cut batches of pages that a person asks for, whatever was fetched before.
+
+    Args:
+        lake: where manifests go.
+        source: the wiki to ask.
+        site: its title rules.
+        titles: page titles in any spelling; repeats count once.
+        now: the moment written into the manifests.
+
+    Returns:
+        Names of the new batches.
+
+    Raises:
+        InvalidTitle: a text that no page can be called; nothing is cut.
+    """
+    parsed = {page.title: page for page in map(site.parse_title, titles)}
+    if not parsed:
+        raise InvalidTitle("", "no titles were given")
+    pages = [
+        PendingPage(
+            title=page.title,
+            title_key=title_key(source.name, page.title),
+            namespace=page.namespace,
+            depth=0,
+            failures=0,
+            reason="added",
+        )
+        for page in parsed.values()
+    ]
+    with _cutting(lake, source.name):
+        return [_write_manifest(lake, source, chunk, now) for chunk in _chunks(pages, source.batch_size)]
+
+
+def manifest(lake: Lake, batch: str) -> list[dict[str, Any]]:
+    """The rows of table `batch_pages` of one batch, by position.
+
+    Raises:
+        NoManifestError: no such batch was cut; says which command cuts one.
+    """
+    try:
+        return read_partition(lake, BATCH_PAGES, batch)
+    except MissingPartitionError as error:
+        raise NoManifestError(
+            f"batch {batch!r} has no manifest in {lake.folder(BATCH_PAGES)}: batches are cut, not typed in. "
+            "Use `holocron crawl --source NAME [--title TITLE ...]`, or launch job `add_pages`."
+        ) from error
+
+
+def unfinished_batches(lake: Lake, source_name: str) -> list[str]:
+    """Batches of a source whose pages are not all in the lake yet, oldest first."""
+    finished = set(lake.partitions(PAGES))
+    return [batch for batch in batches_of(lake, source_name) if batch not in finished]
+
+
+def batches_of(lake: Lake, source_name: str) -> list[str]:
+    """Every batch of a source, oldest first."""
+    return [batch for batch in lake.partitions(BATCH_PAGES) if source_of(batch) == source_name]
+
+
+def source_of(batch: str) -> str:
+    """The source that a batch's name begins with."""
+    return batch.rpartition("-")[0]
+
+
+def _chunks(pages: Sequence[PendingPage], size: int) -> list[Sequence[PendingPage]]:
+    return [pages[start : start + size] for start in range(0, len(pages), size)]
+
+
+def _cutting(lake: Lake, source_name: str) -> FileLock:
+    return FileLock(lake.locks / f"cut-{source_name}.lock")
+
+
+def _write_manifest(lake: Lake, source: Source, pages: Sequence[PendingPage], now: datetime) -> str:
+    batch = _next_name(lake, source.name)
+    rows = [
+        {
+            "source": source.name,
+            "batch": batch,
+            "position": position,
+            "title": page.title,
+            "title_key": page.title_key,
+            "namespace": page.namespace,
+            "depth": page.depth,
+            "discovered_from": page.discovered_from,
+            "failures": page.failures,
+            "reason": page.reason,
+            "ordinal": page.ordinal,
+            "origin": source.origin,
+            "cut_at": now,
+        }
+        for position, page in enumerate(pages)
+    ]
+    write_partition(lake, BATCH_PAGES, batch, rows)
+    return batch
+
+
+def _next_name(lake: Lake, source_name: str) -> str:
+    """One more than the highest number ever used, manifests that a crash left unwritten included."""
+    folders = lake.folder(BATCH_PAGES).glob(f"{source_name}-*")
+    numbers = [int(f.name.rpartition("-")[2]) for f in folders if source_of(f.name) == source_name]
+    return f"{source_name}-{max(numbers, default=0) + 1:06d}"
