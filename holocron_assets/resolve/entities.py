@@ -1,0 +1,165 @@
+"""Entities of one type with their history: what was held true of each, from when to when."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from operator import itemgetter
+from typing import Any
+
+from holocron_assets.lake.schema import Row
+from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
+from holocron_assets.resolve.identity import match_entities, new_ids
+from holocron_assets.resolve.promotion import PromotionPolicy
+
+_SMALLEST_STEP = timedelta(microseconds=1)
+
+# Fetching the same revision in another batch, or deciding the same for the same reason under a policy of
+# another id, changes nothing about an entity.
+_NO_CHANGE = frozenset({"batch", "state_by", "valid_from", "valid_to"})
+_COMPARED = itemgetter(*(name for name in ENTITIES.content_columns if name not in _NO_CHANGE))
+_FROM_CANDIDATE = tuple(
+    name for name in ENTITY_CANDIDATES.content_columns if name in set(ENTITIES.content_columns)
+)
+
+
+def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of them go by name
+    entity_type: str,
+    candidates: Sequence[Row],
+    standing: Sequence[Row],
+    *,
+    policy: PromotionPolicy,
+    now: datetime,
+    run_id: str,
+) -> list[Row]:
+    """All rows, history included, of an entity type's new file.
+
+    A row is closed and another opened when something is said differently: also when only the revision is
+    another, since an entity leads back to the revision that it was last read from. Rows are never removed. An
+    entity that no candidate stands for any more is suppressed, and comes back under its id with its page.
+
+    A retyped page is not seen as one, for identity is decided inside one type. Its old type's file suppresses
+    it, and the new type's file makes it anew. New ids are made from source, name and continuity, so that it
+    keeps its id, and only one of the two files holds it unsuppressed. A page that was renamed, that changed
+    its continuity, or that shares name and continuity with another page may get another id.
+
+    Args:
+        entity_type: the type that the file is about.
+        candidates: current rows of `entity_candidates` of this type: one a page, of its newest revision. A
+            page that was moved is one page: of several with one page id, pass only the newest revision.
+        standing: every row of the type's present file.
+        policy: decides each entity's state.
+        now: with time zone. The clock may have moved back: an entity's rows still follow each other.
+        run_id: the run that makes new rows.
+
+    Returns:
+        Rows of `entities`, by id and then time. The same input again gives the same rows.
+
+    Raises:
+        ValueError: a row of another type, two candidates of one title, an entity without exactly one current
+            row, or `now` without time zone.
+    """
+    if now.tzinfo is None:
+        raise ValueError(f"entities of type {entity_type}: {now} has no time zone; pass the time in UTC")
+    _refuse_wrong_rows(entity_type, candidates, standing)
+    current = current_rows(standing)
+    matched = match_entities(candidates, current.values())
+    minted = new_ids((row for row in candidates if row["title_key"] not in matched), current.keys())
+
+    revision = _Revision(policy, now, run_id)
+    rows = [row for row in standing if row["valid_to"] is not None]
+    for candidate in candidates:
+        key = candidate["title_key"]
+        rows += (
+            revision.confirm(matched[key], candidate)
+            if key in matched
+            else [revision.create(minted[key], candidate)]
+        )
+    supported = {row["entity_id"] for row in matched.values()}
+    for identifier, row in current.items():
+        if identifier not in supported:
+            rows += revision.suppress(row)
+    return sorted(rows, key=itemgetter("entity_id", "valid_from"))
+
+
+def current_rows(standing: Sequence[Row]) -> dict[str, Row]:
+    """The current row of each entity, by id.
+
+    Args:
+        standing: all rows of one type's file.
+
+    Raises:
+        ValueError: an entity has no current row, or several.
+    """
+    current = [row for row in standing if row["valid_to"] is None]
+    found = Counter(row["entity_id"] for row in current)
+    for row in standing:
+        if found[row["entity_id"]] != 1:
+            raise ValueError(
+                f"entities of type {row['entity_type']}: entity {row['entity_id']} ({row['title']!r}) has "
+                f"{found[row['entity_id']]} current rows instead of one; restore the file's last good version"
+            )
+    return {row["entity_id"]: row for row in current}
+
+
+@dataclass(frozen=True)
+class _Revision:
+    """What one run makes of an entity's history."""
+
+    policy: PromotionPolicy
+    now: datetime
+    run_id: str
+
+    def create(self, identifier: str, candidate: Row) -> Row:
+        return self._open(self._facts(identifier, candidate), state_at=self.now, valid_from=self.now)
+
+    def confirm(self, before: Row, candidate: Row) -> list[Row]:
+        return self._succeed(before, self._facts(before["entity_id"], candidate))
+
+    def suppress(self, before: Row) -> list[Row]:
+        if before["state"] == "suppressed":
+            return [before]
+        return self._succeed(before, {**before, **self.policy.suppress(before)._asdict()})
+
+    def _facts(self, identifier: str, candidate: Row) -> dict[str, Any]:
+        return {
+            "entity_id": identifier,
+            **{column: candidate.get(column) for column in _FROM_CANDIDATE},
+            "rule_ids": list(candidate["rule_ids"]),
+            **self.policy.decide(candidate)._asdict(),
+        }
+
+    def _succeed(self, before: Row, facts: dict[str, Any]) -> list[Row]:
+        if _COMPARED(before) == _COMPARED(facts):
+            return [before]
+        moment = max(self.now, before["valid_from"] + _SMALLEST_STEP)
+        same_state = before["state"] == facts["state"]
+        if same_state and before["state_reason"] == facts["state_reason"]:
+            facts = {**facts, "state_by": before["state_by"]}
+        after = self._open(facts, state_at=before["state_at"] if same_state else moment, valid_from=moment)
+        return [{**before, "valid_to": moment}, after]
+
+    def _open(self, facts: dict[str, Any], *, state_at: datetime, valid_from: datetime) -> Row:
+        return {
+            **facts,
+            "state_at": state_at,
+            "valid_from": valid_from,
+            "valid_to": None,
+            "run_id": self.run_id,
+        }
+
+
+def _refuse_wrong_rows(entity_type: str, candidates: Sequence[Row], standing: Sequence[Row]) -> None:
+    for row in (*candidates, *standing):
+        if row["entity_type"] != entity_type:
+            raise ValueError(
+                f"entities of type {entity_type}: {row['title']!r} of {row['source']} is a row of type "
+                f"{row['entity_type']}; pass the rows of one type"
+            )
+    titles = Counter(row["title_key"] for row in candidates)
+    for row in candidates:
+        if titles[row["title_key"]] > 1:
+            raise ValueError(
+                f"entities of type {entity_type}: {row['title']!r} of {row['source']} is a candidate "
+                f"{titles[row['title_key']]} times; pass the row of its newest revision only"
+            )

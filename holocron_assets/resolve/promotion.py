@@ -1,0 +1,147 @@
+"""The promotion policy: data that says which state an entity has, and why."""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from holocron_assets.lake.schema import Row
+
+DEFAULT_POLICY_FILE = Path(__file__).with_name("promotion.yaml")
+
+State = Literal["staged", "candidate", "promoted", "suppressed"]
+_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+class PolicyError(ValueError):
+    """The policy file cannot be used; the message names the file and the key."""
+
+
+class Decision(NamedTuple):
+    """A state with who set it and why."""
+
+    state: State
+    state_by: str
+    state_reason: str
+
+
+class Thresholds(BaseModel):
+    """Confidence, between 0 and 1, from which an entity has each state."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    candidate: _Share
+    promoted: _Share
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.promoted < self.candidate:
+            raise ValueError(f"promoted ({self.promoted}) is below candidate ({self.candidate})")
+        return self
+
+
+class PromotionPolicy(BaseModel):
+    """Thresholds by type, under an id that every state set by them names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
+    default: Thresholds
+    types: dict[str, Thresholds]
+
+    @property
+    def author(self) -> str:
+        """Who sets states by this policy, as `state_by` holds it."""
+        return f"policy:{self.id}"
+
+    def decide(self, candidate: Row) -> Decision:
+        """The state of an entity that a row of `entity_candidates` stands for.
+
+        The reason names thresholds and not the page's own figure, so that it stays true, and the entity's
+        history still, while the confidence moves between two thresholds.
+        """
+        limits = self.types.get(candidate["entity_type"], self.default)
+        if candidate["confidence"] < limits.candidate:
+            return self._decision("staged", f"Staged: confidence is below {limits.candidate:.2f}")
+        if missing := _missing_for_promotion(candidate, limits):
+            return self._decision("candidate", f"Not promoted: {', '.join(missing)}")
+        return self._decision(
+            "promoted",
+            f"Confidence is {limits.promoted:.2f} or above, the page has a lead and needs no review",
+        )
+
+    def suppress(self, entity: Row) -> Decision:
+        """The state of an entity (a row of `entities`) that no current page supports."""
+        return self._decision(
+            "suppressed",
+            f"The page {entity['title']!r} is no longer typed {entity['entity_type']} surely enough, "
+            "has become a redirect, or is gone",
+        )
+
+    def _decision(self, state: State, reason: str) -> Decision:
+        return Decision(state, self.author, reason)
+
+
+def _missing_for_promotion(candidate: Row, limits: Thresholds) -> list[str]:
+    conditions = {
+        f"confidence is below {limits.promoted:.2f}": candidate["confidence"] < limits.promoted,
+        "the page needs review": candidate["needs_review"],
+        "the page has no lead": not candidate["has_lead"],
+    }
+    return [reason for reason, applies in conditions.items() if applies]
+
+
+def load_policy(path: Path, entity_types: AbstractSet[str]) -> PromotionPolicy:
+    """Read and validate a policy file.
+
+    Args:
+        path: a YAML file with the keys `id`, `default` and `types`, as in `promotion.yaml`.
+        entity_types: the taxonomy's entity-worthy types; only these may have thresholds of their own.
+
+    Returns:
+        The policy.
+
+    Raises:
+        PolicyError: the file is missing or not YAML, or a key is missing, unknown or out of range.
+    """
+    content = _read_mapping(path)
+    try:
+        policy = PromotionPolicy.model_validate(_with_defaults(content))
+    except ValidationError as error:
+        raise PolicyError(f"{path}: {'; '.join(map(_problem, error.errors()))}") from error
+    if unknown := sorted(policy.types.keys() - entity_types):
+        raise PolicyError(
+            f"{path}: types.{unknown[0]}: no entity-worthy type; use one of {sorted(entity_types)}"
+        )
+    return policy
+
+
+def _read_mapping(path: Path) -> Mapping[str, Any]:
+    try:
+        content = YAML(typ="safe").load(path)
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        raise PolicyError(f"{path}: not a readable YAML file: {error}") from error
+    if not isinstance(content, Mapping):
+        raise PolicyError(f"{path}: must be a mapping with the keys id, default and types")
+    return content
+
+
+def _with_defaults(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The file's content, each type's thresholds completed from `default`."""
+    default, types = content.get("default"), content.get("types")
+    if not isinstance(default, Mapping) or not isinstance(types, Mapping):
+        return dict(content)
+    completed = {
+        name: {**default, **limits} if isinstance(limits, Mapping) else limits
+        for name, limits in types.items()
+    }
+    return {**content, "types": completed}
+
+
+def _problem(error: Mapping[str, Any]) -> str:
+    key = ".".join(map(str, error["loc"])) or "(top level)"
+    return f"{key}: {error['msg']}"
