@@ -6,9 +6,16 @@ from importlib.resources import files
 
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.views import connect
+from holocron_assets.lake.views import connect, query
 
 _FRONTIER_VIEWS = files("holocron_assets.crawl").joinpath("frontier.sql").read_text(encoding="utf-8")
+_PENDING = """
+    select title, title_key, namespace, coalesce(depth, 0) as depth, failures, reason, ordinal
+    from frontier
+    where status = 'pending' and source = $source
+    order by ordinal nulls last, inbound desc, title
+    limit $limit
+"""
 _DISCOVERED_FROM = """
     select target_key, arg_min(from_title, coalesce(reached.depth, 1000000))
     from lake.page_links as links
@@ -78,19 +85,10 @@ def pending_pages(lake: Lake, source: Source, *, limit: int) -> list[PendingPage
         duckdb.Error: the lake cannot be read. That is never taken for "no work".
     """
     with connect(lake, more_views=frontier_views([source])) as connection:
-        rows = connection.execute(
-            """
-            select title, title_key, namespace, coalesce(depth, 0), failures, reason, ordinal
-            from frontier
-            where status = 'pending' and source = $source
-            order by ordinal nulls last, inbound desc, title
-            limit $limit
-            """,
-            {"source": source.name, "limit": limit},
-        ).fetchall()
-        keys = [row[1] for row in rows]
+        rows = query(connection, _PENDING, {"source": source.name, "limit": limit})
+        keys = [row["title_key"] for row in rows]
         found_on = dict(connection.execute(_DISCOVERED_FROM, {"keys": keys}).fetchall()) if keys else {}
-    return [PendingPage(*row, found_on.get(row[1])) for row in rows]
+    return [PendingPage(**row, discovered_from=found_on.get(row["title_key"])) for row in rows]
 
 
 def _text(value: str) -> str:

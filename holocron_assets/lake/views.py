@@ -1,7 +1,9 @@
 """DuckDB over the lake: one view a table in schema `lake`, and the public views built on them."""
 
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -27,6 +29,15 @@ def connect(lake: Lake, *, more_views: str = "") -> duckdb.DuckDBPyConnection:
     connection.execute("set enable_progress_bar = false; set timezone = 'UTC'")
     _create_views(connection, lake, more_views)
     return connection
+
+
+def query(
+    connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Any] | None = None
+) -> list[dict[str, Any]]:
+    """The rows that a query gives, as mappings by column name."""
+    result = connection.execute(sql, dict(parameters or {}))
+    names = [column[0] for column in result.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
 def publish(lake: Lake, *, more_views: str = "") -> Path:
