@@ -1,0 +1,57 @@
+"""The two kinds of failure: what may work later, and what will not. Everything else derives from them."""
+
+from datetime import datetime
+
+
+class TransientError(Exception):
+    """It failed for now; the same may work later."""
+
+
+class PermanentError(Exception):
+    """It failed, and would fail again unchanged: a person has to look."""
+
+
+class WikiUnavailable(TransientError):  # noqa: N818 - named for what happened
+    """A wiki gave no usable answer, and shall be left alone for a while.
+
+    Attributes:
+        host: host and port of the wiki.
+        reason: what it answered, or why it could not.
+        due_at: when it may be asked again.
+        outcome: the last answer's outcome, as in table `http_attempts`; None when nothing was sent.
+    """
+
+    def __init__(self, host: str, reason: str, due_at: datetime, outcome: str | None) -> None:
+        """Say which host, why, and until when."""
+        super().__init__(f"{host}: {reason}; may be asked again at {due_at.isoformat(timespec='seconds')}")
+        self.host = host
+        self.reason = reason
+        self.due_at = due_at
+        self.outcome = outcome
+
+
+class HostBusy(WikiUnavailable):
+    """A wiki was not asked at all: it is being left alone, or others of us are asking it."""
+
+    def __init__(self, host: str, reason: str, due_at: datetime) -> None:
+        """Say which host, why, and until when."""
+        super().__init__(host, reason, due_at, outcome=None)
+
+
+class WikiRefused(PermanentError):  # noqa: N818 - named for what happened
+    """A wiki understood the request and will not answer it: the address, a parameter or a right is wrong.
+
+    It speaks of the request, not of a page: the pages asked for are not at fault.
+
+    Attributes:
+        host: host and port of the wiki.
+        reason: what it answered.
+        outcome: the answer's outcome, as in table `http_attempts`.
+    """
+
+    def __init__(self, host: str, reason: str, outcome: str) -> None:
+        """Say which host, and why."""
+        super().__init__(f"{host}: {reason}")
+        self.host = host
+        self.reason = reason
+        self.outcome = outcome

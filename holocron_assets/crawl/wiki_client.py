@@ -1,0 +1,216 @@
+"""A polite client of one MediaWiki API. Every request that it sends leaves a row of table `http_attempts`."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from holocron_assets.crawl import api_sites
+from holocron_assets.crawl.api_answers import ApiAnswer, JsonObject
+from holocron_assets.crawl.api_requests import ApiRequests
+from holocron_assets.crawl.api_titles import AnsweredPages, unsendable
+from holocron_assets.crawl.errors import WikiUnavailable
+from holocron_assets.crawl.http import HttpClient
+from holocron_assets.crawl.limits import HostLimits
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.schema import Row
+
+MOST_TITLES = 50
+
+_PAGE_PROPERTIES = {
+    "rvprop": "ids|timestamp|sha1|size|content|contentmodel",
+    "rvslots": "main",
+    "cllimit": "max",
+}
+
+Continuation = Mapping[str, str]
+"""Where a listing goes on, as the wiki says it. Made of strings, so that a journal can hold it."""
+
+
+@dataclass(frozen=True)
+class FetchedPages:
+    """What a wiki answered for some titles.
+
+    Attributes:
+        pages: a page object for each title asked for, or None where the wiki left it out.
+        http_status: status of the last answer; None when nothing had to be asked.
+        fetched_at: when the last answer came.
+    """
+
+    pages: Mapping[str, JsonObject | None]
+    http_status: int | None
+    fetched_at: datetime
+
+
+class WikiClient:
+    """A polite client of one MediaWiki API, safe to use from several threads if `record` is."""
+
+    def __init__(  # noqa: PLR0913 - four parts it is made of, and three values for its requests
+        self,
+        api_url: str,
+        http: HttpClient,
+        limits: HostLimits,
+        record: Callable[[Row], None],
+        *,
+        source: str,
+        scope: str,
+        maxlag: int = 5,
+    ) -> None:
+        """Speak to the API at `api_url`.
+
+        Args:
+            api_url: address of `api.php`.
+            http: sends the requests.
+            limits: of the API's host.
+            record: takes a row of table `http_attempts` for each request sent.
+            source: name of the source, for the rows.
+            scope: what the requests serve, for the rows: a batch, or 'seeds'.
+            maxlag: seconds of database lag from which the wiki shall refuse us.
+        """
+        self._requests = ApiRequests(api_url, http, limits, record, source=source, scope=scope)
+        self._source = source
+        self._common = {"action": "query", "format": "json", "formatversion": "2", "maxlag": str(maxlag)}
+
+    def query(self, parameters: Mapping[str, str]) -> Iterator[JsonObject]:
+        """Ask a query (`action=query`) and follow it to its end.
+
+        Yields:
+            The `query` object of each answer.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the wiki will not answer this.
+        """
+        for answer, _ in self._follow(parameters):
+            yield answer.query
+
+    def site(self) -> Row:
+        """What the wiki says of itself: a row of table `sites`.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the wiki will not answer this.
+        """
+        said: JsonObject = {}
+        for part in self.query({"meta": "siteinfo", "siprop": api_sites.PROPERTIES}):
+            said |= part
+        try:
+            return api_sites.site_row(said, self._source, utc_now())
+        except ValueError as error:
+            raise self._misunderstood(error) from error
+
+    def list_all_pages(
+        self, namespace: int, continue_from: Continuation | None = None
+    ) -> Iterator[tuple[list[str], Continuation | None]]:
+        """List every page of a namespace, redirects too.
+
+        Args:
+            namespace: its number.
+            continue_from: what came with the last titles of an earlier listing.
+
+        Yields:
+            Titles, and where the listing goes on; None at its end.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the wiki will not answer this.
+        """
+        parameters = {"list": "allpages", "apnamespace": str(namespace), "aplimit": "max"}
+        return self._list("allpages", parameters, continue_from)
+
+    def list_category_members(
+        self, category: str, namespaces: Sequence[int], continue_from: Continuation | None = None
+    ) -> Iterator[tuple[list[str], Continuation | None]]:
+        """List the pages that are directly in a category; subcategories are not entered.
+
+        Args:
+            category: its name, without prefix.
+            namespaces: numbers of the namespaces that are wanted.
+            continue_from: what came with the last titles of an earlier listing.
+
+        Yields:
+            Titles (maybe none), and where the listing goes on; None at its end.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the wiki will not answer this.
+        """
+        parameters = {
+            "list": "categorymembers",
+            "cmtitle": f"Category:{category}",
+            "cmnamespace": "|".join(str(number) for number in namespaces),
+            "cmlimit": "max",
+        }
+        return self._list("categorymembers", parameters, continue_from)
+
+    def fetch_pages(self, titles: Sequence[str], *, with_links: bool) -> FetchedPages:
+        """Fetch the newest revision of some pages. Redirects are pages of their own.
+
+        Args:
+            titles: 50 at most.
+            with_links: whether the wiki shall list each page's links, at many requests more.
+
+        Returns:
+            A page object for each title, whole: every continuation is followed.
+
+        Raises:
+            ValueError: too many titles.
+            WikiUnavailable: no usable answer, for now. No page is at fault.
+            WikiRefused: the wiki will not answer this. No page is at fault.
+        """
+        if len(titles) > MOST_TITLES:
+            raise ValueError(f"{len(titles)} titles in one request; a wiki takes {MOST_TITLES}")
+        refused = {title: reason for title in titles if (reason := unsendable(title))}
+        asked = [title for title in dict.fromkeys(titles) if title not in refused]
+        answered = AnsweredPages()
+        status = None
+        parameters = _page_parameters(asked, with_links=with_links)
+        for answer, answer_status in self._follow(parameters) if asked else ():
+            status = answer_status
+            try:
+                answered.add(answer.query)
+            except ValueError as error:
+                raise self._misunderstood(error) from error
+        if with_links:
+            answered.complete_links()
+        pages = {title: answered.find(title) for title in asked}
+        for title, reason in refused.items():
+            pages[title] = {"title": title, "invalid": True, "invalidreason": reason}
+        return FetchedPages(pages, status, utc_now())
+
+    def _list(
+        self, name: str, parameters: Mapping[str, str], continue_from: Continuation | None
+    ) -> Iterator[tuple[list[str], Continuation | None]]:
+        for answer, _ in self._follow({**parameters, **(continue_from or {})}):
+            try:
+                titles = [str(item["title"]) for item in answer.query.get(name, [])]
+            except (KeyError, TypeError) as error:
+                raise self._misunderstood(error) from error
+            yield titles, answer.next_continue
+
+    def _follow(self, parameters: Mapping[str, str]) -> Iterator[tuple[ApiAnswer, int | None]]:
+        """Ask, and follow every `continue` to its end."""
+        seen: set[str] = set()
+        following: Continuation = {}
+        while True:
+            answer, status = self._requests.ask({**self._common, **parameters, **following})
+            yield answer, status
+            if answer.next_continue is None:
+                return
+            following = answer.next_continue
+            place = json.dumps(following, sort_keys=True)
+            if place in seen:
+                raise self._unavailable(f"it repeats the same continue for ever: {place}")
+            seen.add(place)
+
+    def _misunderstood(self, error: Exception) -> WikiUnavailable:
+        return self._unavailable(f"its answer is not built as MediaWiki's: {error!r}")
+
+    def _unavailable(self, reason: str) -> WikiUnavailable:
+        return WikiUnavailable(self._requests.host, reason, utc_now(), "not_api")
+
+
+def _page_parameters(titles: Sequence[str], *, with_links: bool) -> dict[str, str]:
+    links = {"pllimit": "max"} if with_links else {}
+    properties = "revisions|info|categories" + ("|links" if with_links else "")
+    return {"titles": "|".join(titles), "prop": properties, **_PAGE_PROPERTIES, **links}
