@@ -13,7 +13,7 @@ def alias_rows(entities: Sequence[Row], redirects: Sequence[Row]) -> list[Row]:
 
     A redirect gives its title to the entity whose page it leads to, over other redirects too: one to
     "X/Legends" names the Legends entity only. A redirect to a section ("X#Youth") names a part and not the
-    thing, so neither it nor what leads to it is an alias. Redirects in a circle lead nowhere. A title that has
+    thing, so neither it nor what leads to it is an alias. Redirects in a circle lead nowhere. A title with
     an entity of its own is never a redirect's.
 
     Args:

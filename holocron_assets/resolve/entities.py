@@ -117,8 +117,6 @@ class _Revision:
         return self._succeed(before, self._facts(before["entity_id"], candidate))
 
     def suppress(self, before: Row) -> list[Row]:
-        if before["state"] == "suppressed":
-            return [before]
         return self._succeed(before, {**before, **self.policy.suppress(before)._asdict()})
 
     def _facts(self, identifier: str, candidate: Row) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from holocron_assets.resolve.promotion import PromotionPolicy, Thresholds
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
 MICROSECOND = timedelta(microseconds=1)
+NAMES = ["Varn", "Gort", "Ithra", "Sulom", "Kessa", "Dorn"]
 POLICY = PromotionPolicy(id="test-1", default=Thresholds(candidate=0.80, promoted=0.90), types={})
 
 
@@ -208,6 +209,32 @@ def test_the_moved_legends_page_may_be_read_after_the_new_canon_page() -> None:
     pages = [candidate("Varn", 88), candidate("Varn/Legends", 4)]
     rows = resolve(pages, between, now=LATER + MICROSECOND)
     assert current(rows, "Varn/Legends")["entity_id"] == standing["entity_id"]
+
+
+def test_pages_without_ids_are_never_taken_for_a_renamed_one() -> None:
+    standing = resolve([candidate("Varn")])
+    rows = resolve([candidate("Gort")], standing, now=LATER)
+    assert current(rows, "Gort")["entity_id"] != standing[0]["entity_id"]
+    assert current(rows, "Varn")["state"] == "suppressed"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_pages_of_one_name_and_continuity_keep_their_ids_when_both_are_created_again(name: str) -> None:
+    suffixed, subpage = f"{name} (Legends)", f"{name}/Legends"
+    standing = resolve([candidate(suffixed, 4), candidate(subpage, 5)])
+    rows = resolve([candidate(suffixed, 84), candidate(subpage, 85)], standing, now=LATER)
+    for title in (suffixed, subpage):
+        assert current(rows, title)["entity_id"] == current(standing, title)["entity_id"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_on_a_new_title_stands_for_the_entity_that_was_held_last(name: str) -> None:
+    suffixed, subpage = candidate(f"{name} (Legends)", 4), candidate(f"{name}/Legends", 5)
+    both = resolve([suffixed, subpage])
+    one = resolve([subpage], both, now=LATER)
+    moved = candidate(name, 88, continuity="legends")
+    rows = resolve([moved], one, now=LATER + MICROSECOND)
+    assert current(rows, name)["entity_id"] == current(both, subpage["title"])["entity_id"]
 
 
 def test_two_pages_that_swap_titles_keep_their_ids() -> None:
