@@ -102,8 +102,8 @@ class HostLimits:
             slot, wait = self._take_slot()
             if slot:
                 break
-            if time.monotonic() - started - held > self._queue_seconds:
-                raise self._busy(f"no request could be sent within {self._queue_seconds:g} s", 0)
+            if time.monotonic() - started - held + wait > self._queue_seconds:
+                raise self._busy(f"no request may be sent within {self._queue_seconds:g} s", wait)
             time.sleep(wait)
         try:
             yield Turn(time.monotonic() - started, held)

@@ -1,0 +1,256 @@
+"""The limits of a host, as threads and whole processes meet them."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from holocron_assets.crawl.errors import HostBusy, TransientError
+from holocron_assets.crawl.limits import HostLimits
+from holocron_assets.crawl.politeness import Answer, Decision, HostState, judge
+from holocron_assets.crawl.sources import Politeness
+
+HOST = "127.0.0.1:8090"
+
+
+def limits_of(
+    folder: Path, *, rate: float = 100, in_flight: int = 1, queue_seconds: float = 5, host: str = HOST
+) -> HostLimits:
+    politeness = Politeness(requests_per_second=rate, requests_in_flight=in_flight)
+    return HostLimits(host, politeness, folder, queue_seconds=queue_seconds)
+
+
+def fail(limits: HostLimits, retry_after: str) -> Decision:
+    answer = Answer(time.time(), 429, headers={"retry-after": retry_after})
+    return limits.learn(lambda state: judge(state, answer, time.time(), 0))
+
+
+CHILD = """
+import sys, time
+from pathlib import Path
+from holocron_assets.crawl.limits import HostLimits
+from holocron_assets.crawl.sources import Politeness
+folder, rate, in_flight, turns, hold = Path(sys.argv[1]), *map(float, sys.argv[2:])
+politeness = Politeness(requests_per_second=rate, requests_in_flight=int(in_flight))
+with HostLimits("127.0.0.1:8090", politeness, folder) as limits:
+    for _ in range(int(turns)):
+        with limits.turn():
+            entered = time.time()
+            print("in", entered, flush=True)
+            time.sleep(hold)
+        print("out", time.time(), flush=True)
+"""
+
+
+@contextmanager
+def child(
+    folder: Path, *, rate: float, in_flight: int, turns: int, hold: float
+) -> Iterator[subprocess.Popen[str]]:
+    arguments = [str(folder), *(str(number) for number in (rate, in_flight, turns, hold))]
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-c", CHILD, *arguments], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout
+        process.stdout.close()
+
+
+def read_times(process: subprocess.Popen[str]) -> list[tuple[str, float]]:
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    return [(word, float(moment)) for word, moment in (line.split() for line in output.splitlines())]
+
+
+def test_requests_leave_evenly_spaced_at_the_given_rate(tmp_path: Path) -> None:
+    moments = []
+    with limits_of(tmp_path, rate=5) as limits:
+        for _ in range(5):
+            with limits.turn():
+                moments.append(time.time())
+    assert min(later - earlier for earlier, later in pairwise(moments)) > 0.1
+    assert moments[-1] - moments[0] > 0.79
+
+
+def test_a_turn_tells_how_long_it_waited(tmp_path: Path) -> None:
+    with limits_of(tmp_path, rate=2) as limits:
+        with limits.turn() as first:
+            pass
+        with limits.turn() as second:
+            pass
+    assert first.waited_seconds < 0.3 < second.waited_seconds
+    assert second.held_seconds == 0
+
+
+def test_threads_share_rate_and_slots(tmp_path: Path) -> None:
+    inside = most = 0
+    counting = threading.Lock()
+    moments = []
+
+    def work(limits: HostLimits) -> None:
+        nonlocal inside, most
+        with limits.turn():
+            with counting:
+                moments.append(time.time())
+                inside += 1
+                most = max(most, inside)
+            time.sleep(0.1)
+            with counting:
+                inside -= 1
+
+    with limits_of(tmp_path, rate=25, in_flight=2) as limits, ThreadPoolExecutor(6) as pool:
+        for future in [pool.submit(work, limits) for _ in range(12)]:
+            future.result()
+    assert most == 2
+    assert max(moments) - min(moments) > 11 * 0.04 - 0.02
+
+
+def test_processes_share_the_rate(tmp_path: Path) -> None:
+    with (
+        child(tmp_path, rate=20, in_flight=8, turns=8, hold=0) as one,
+        child(tmp_path, rate=20, in_flight=8, turns=8, hold=0) as two,
+    ):
+        moments = sorted(moment for word, moment in read_times(one) + read_times(two) if word == "in")
+    assert len(moments) == 16
+    assert moments[-1] - moments[0] > 15 * 0.05 - 0.02
+
+
+def test_processes_share_the_slots(tmp_path: Path) -> None:
+    with (
+        child(tmp_path, rate=100, in_flight=1, turns=5, hold=0.05) as one,
+        child(tmp_path, rate=100, in_flight=1, turns=5, hold=0.05) as two,
+    ):
+        events = sorted(read_times(one) + read_times(two), key=lambda event: event[1])
+    entries = [moment for word, moment in events if word == "in"]
+    assert len(entries) == 10
+    assert min(later - earlier for earlier, later in pairwise(entries)) > 0.045
+
+
+def test_a_killed_process_leaves_its_slot_free(tmp_path: Path) -> None:
+    with (
+        child(tmp_path, rate=100, in_flight=1, turns=1, hold=60) as holder,
+        limits_of(tmp_path, queue_seconds=0.3) as limits,
+    ):
+        assert holder.stdout
+        assert holder.stdout.readline().startswith("in")
+        with pytest.raises(HostBusy, match=r"no request may be sent within 0\.3 s"), limits.turn():
+            pass
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+        with limits.turn() as turn:
+            assert turn.waited_seconds < 5
+
+
+def test_a_retry_after_seen_by_one_process_holds_all(tmp_path: Path) -> None:
+    with limits_of(tmp_path) as limits:
+        fail(limits, "0")
+    started = time.time()
+    with child(tmp_path, rate=100, in_flight=1, turns=1, hold=0) as process:
+        assert read_times(process)[0][1] - started > 0.9
+
+
+def test_a_short_hold_is_slept_through_and_told(tmp_path: Path) -> None:
+    with limits_of(tmp_path) as limits:
+        fail(limits, "0")
+        with limits.turn() as turn:
+            assert 0.8 < turn.held_seconds <= turn.waited_seconds
+
+
+def test_a_long_hold_raises_with_its_due_time_and_takes_nothing(tmp_path: Path) -> None:
+    with limits_of(tmp_path) as limits:
+        fail(limits, "600")
+        started = time.time()
+        with pytest.raises(HostBusy, match=HOST) as caught, limits.turn(max_hold_seconds=10):
+            pass
+        assert time.time() - started < 5
+        assert caught.value.due_at.timestamp() == pytest.approx(started + 600, abs=1)
+        assert caught.value.outcome is None
+        assert isinstance(caught.value, TransientError)
+
+
+def test_a_rate_too_slow_to_wait_for_raises_with_its_due_time(tmp_path: Path) -> None:
+    with limits_of(tmp_path, rate=0.001) as limits:
+        with limits.turn():
+            pass
+        with pytest.raises(HostBusy) as caught, limits.turn():
+            pass
+        assert caught.value.due_at.timestamp() == pytest.approx(time.time() + 1000, abs=5)
+
+
+def test_a_hold_counts_for_its_host_alone(tmp_path: Path) -> None:
+    with limits_of(tmp_path) as held, limits_of(tmp_path, host="127.0.0.1:8091") as other:
+        fail(held, "600")
+        with other.turn() as turn:
+            assert turn.waited_seconds < 5
+
+
+def test_a_slot_is_freed_when_its_request_raises(tmp_path: Path) -> None:
+    with limits_of(tmp_path, queue_seconds=0.2) as limits:
+        with pytest.raises(ZeroDivisionError), limits.turn():
+            _ = 1 / 0
+        with limits.turn():
+            pass
+
+
+def test_failures_learnt_by_several_threads_are_all_kept(tmp_path: Path) -> None:
+    def another(state: HostState) -> Decision:
+        return Decision(
+            "ok", retry=False, wait_seconds=None, state=HostState(0, state.consecutive_failures + 1)
+        )
+
+    with limits_of(tmp_path) as limits, ThreadPoolExecutor(4) as pool:
+        list(pool.map(limits.learn, [another] * 20))
+        assert limits.state().consecutive_failures == 20
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"unknown": 1}', "\x00"])
+def test_a_damaged_state_file_is_as_good_as_none(tmp_path: Path, damage: str) -> None:
+    with limits_of(tmp_path) as limits:
+        fail(limits, "600")
+        (state_file,) = tmp_path.glob("*/state.json")
+        state_file.write_text(damage)
+        assert limits.state() == HostState()
+        with limits.turn():
+            pass
+
+
+def test_a_hold_from_before_the_clock_was_moved_back_is_ignored(tmp_path: Path) -> None:
+    with limits_of(tmp_path) as limits:
+        fail(limits, "600")
+        (state_file,) = tmp_path.glob("*/state.json")
+        state_file.write_text(
+            json.dumps({**json.loads(state_file.read_text()), "not_before": time.time() + 9000})
+        )
+        with limits.turn() as turn:
+            assert turn.held_seconds == 0
+
+
+def test_requests_counted_before_the_clock_was_moved_back_do_not_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with limits_of(tmp_path, rate=0.001) as limits:
+        with monkeypatch.context() as patch:
+            tomorrow = time.time_ns() + 86_400 * 10**9
+            patch.setattr(time, "time_ns", lambda: tomorrow)
+            with limits.turn():
+                pass
+        with limits.turn() as turn:
+            assert turn.waited_seconds < 5
+
+
+def test_a_hosts_name_stays_inside_the_state_folder(tmp_path: Path) -> None:
+    with limits_of(tmp_path / "state", host="../../evil/..:80") as limits, limits.turn():
+        pass
+    assert [entry.name for entry in tmp_path.iterdir()] == ["state"]
