@@ -91,7 +91,7 @@ def _row(asked: Asked, status: str, error: str | None) -> dict[str, Any]:
 
 def _text_columns(page: DumpPage, extract: Extract) -> dict[str, Any]:
     if page.text is None:
-        return {"redirect_target": page.redirect_title}
+        return {}
     is_wikitext = page.model in {None, "wikitext"}
     links, categories, target = extract(page.text) if is_wikitext else ([], [], None)
     return {

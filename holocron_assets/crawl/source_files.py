@@ -110,7 +110,7 @@ def set_enabled(folder: Path, name: str, *, enabled: bool) -> None:
     source = _parse(path, text)
     value = _node_at(_read_yaml(path, text)[0], ("enabled",))
     edited = f"{text[: value.start_mark.index]}{str(enabled).lower()}{text[value.end_mark.index :]}"
-    if _parse(path, edited) != source.model_copy(update={"enabled": enabled}):
+    if not _says(path, edited, source.model_copy(update={"enabled": enabled})):
         raise SourceError(path, Problem(_line(value), "enabled", "cannot be replaced here: edit it by hand"))
     _replace(path.resolve(), edited)
 
@@ -185,6 +185,13 @@ def _parse(path: Path, text: str) -> Source:
         return Source.model_validate(content, context={"file": path})
     except ValidationError as error:
         raise SourceError(path, *_problems(error, root)) from error
+
+
+def _says(path: Path, text: str, wanted: Source) -> bool:
+    try:
+        return _parse(path, text) == wanted
+    except SourceError:
+        return False
 
 
 def _read_yaml(path: Path, text: str) -> tuple[MappingNode, Any]:
