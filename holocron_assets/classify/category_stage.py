@@ -1,0 +1,74 @@
+"""Third stage, beside the lead: what a page's categories say of it."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from holocron_assets.classify.evidence import Evidence, fired
+from holocron_assets.classify.grammar import Grammar
+from holocron_assets.classify.rule_file import Rule
+from holocron_assets.classify.vocabulary import Head, Vocabulary, singulars
+from holocron_assets.lake.schema import Row
+
+_WORD = re.compile(r"[^\s,:;/()]+")
+_STUB = "stubs"
+_CACHED_CATEGORIES = 65_536
+
+
+class CategoryStage:
+    """Reads a category's plural head noun: members of "Moons of X" are moons."""
+
+    def __init__(self, rules: Sequence[Rule], vocabulary: Vocabulary, grammar: Grammar) -> None:
+        """Keep the rules that can fire on categories; the others are ignored."""
+        self._patterns = [(rule, rule.category_pattern) for rule in rules if rule.category_pattern]
+        self._vocabulary = vocabulary
+        self._grammar = grammar
+        # A wiki's pages share categories, so most are read once.
+        self._read = lru_cache(maxsize=_CACHED_CATEGORIES)(self._read_once)
+
+    def evidence(self, signals: Row) -> list[Evidence]:
+        """What the categories of a page say of its type (a row of table page_signals)."""
+        name = signals["name"].casefold()
+        return [
+            evidence
+            for category in signals["categories"]
+            if (evidence := self._read(category)) and not _is_named_after(category, name)
+        ]
+
+    def _read_once(self, category: str) -> Evidence | None:
+        for rule, pattern in self._patterns:
+            if match := pattern.search(category):
+                return fired(rule, "category", match[0])
+        head = self._head(_WORD.findall(category.casefold()))
+        return fired(head.rule, "category", category) if head else None
+
+    def _head(self, words: list[str]) -> Head | None:
+        if not words:
+            return None
+        if words[-1] == _STUB:
+            return self._vocabulary.head(words[:-1], "category")
+        named = self._before_preposition(words)
+        if words[-1] in self._grammar.upkeep or named[-1] in self._grammar.upkeep:
+            return None
+        return self._plural_head(named) or self._plural_head(words)
+
+    def _plural_head(self, words: list[str]) -> Head | None:
+        if len(words) > 1 and words[-1] in self._grammar.transparent_kinds:
+            words = words[:-1]
+            return self._vocabulary.head(words, "category")
+        head = self._vocabulary.head(words, "category")
+        if head and (head.plural or words[-1] in self._grammar.collectives):
+            return head
+        return None
+
+    def _before_preposition(self, words: list[str]) -> list[str]:
+        for position, word in enumerate(words):
+            if position and word in self._grammar.boundaries:
+                return words[:position]
+        return words
+
+
+def _is_named_after(category: str, name: str) -> bool:
+    """Whether the page is its category's main article, which is no member of the class."""
+    plain = category.casefold()
+    return plain == name or name in singulars(plain)

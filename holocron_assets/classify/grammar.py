@@ -1,0 +1,148 @@
+"""A small grammar of English definitions, "X was a ... NOUN who ...". Its words are in rules/grammar.yaml."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from holocron_assets.classify.rule_file import RuleError, read_yaml
+
+_TOKEN = re.compile(r"[^\W_]+(?:['\u2019.\-\u2013][^\W_]+)*|[,;:.&]")
+_PARENTHESES = re.compile(r"\([^()]*\)")
+_LONGEST_SENTENCE = 400  # characters: the verb of a definition stands early
+_MOST_ADVERBS = 4
+_MOST_CHUNKS = 3
+_STOPS = frozenset(".;:")
+
+
+class Grammar(BaseModel):
+    """Closed classes of English words, all lower case; what each is for is told in the file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    copulas_singular: frozenset[str]
+    copulas_plural: frozenset[str]
+    as_verbs: frozenset[str]
+    adverbs: frozenset[str]
+    determiners: frozenset[str]
+    boundaries: frozenset[str]
+    joiners: frozenset[str]
+    transparent: frozenset[str]
+    transparent_kinds: frozenset[str]
+    collectives: frozenset[str]
+    infobox_words: frozenset[str]
+    upkeep: frozenset[str]
+
+
+def read_grammar(path: Path) -> Grammar:
+    """Read the grammar's words.
+
+    Raises:
+        RuleError: the file cannot be read, or a key is missing, unknown or no list of words.
+    """
+    try:
+        return Grammar.model_validate(read_yaml(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise RuleError(f"{path}: key {first['loc'][0]!r}: {first['msg']}") from error
+
+
+class Phrase(NamedTuple):
+    """A noun phrase cut where its head may end.
+
+    Attributes:
+        chunks: its words as written, cut at "and" and commas; the head ends the first chunk that ends in a
+            known noun.
+        determiner: the lower-case word that opened it, or empty.
+        end: position after it.
+    """
+
+    chunks: list[list[str]]
+    determiner: str
+    end: int
+
+
+class Clause(NamedTuple):
+    """Where a sentence says what its subject is.
+
+    Attributes:
+        subject: words before the verb, as written.
+        start: position of the predicate.
+        plural: whether the verb is plural.
+    """
+
+    subject: list[str]
+    start: int
+    plural: bool
+
+
+def tokens_of(sentence: str) -> list[str]:
+    """Words and clause marks of a sentence, without what stands in parentheses."""
+    return _TOKEN.findall(_PARENTHESES.sub(" ", sentence[: 2 * _LONGEST_SENTENCE])[:_LONGEST_SENTENCE])
+
+
+def find_clause(tokens: Sequence[str], lower: Sequence[str], grammar: Grammar) -> Clause | None:
+    """The first verb of a sentence that a noun phrase follows; None when the sentence defines nothing."""
+    for position, word in enumerate(lower[:-1]):
+        plural = word in grammar.copulas_plural
+        by_role = word in grammar.as_verbs and lower[position + 1] == "as"
+        if not (plural or by_role or word in grammar.copulas_singular):
+            continue
+        start = _skip_adverbs(lower, position + 1 + by_role, grammar)
+        if start < len(lower) and _opens_phrase(
+            lower[start], needs_determiner=not (plural or by_role), grammar=grammar
+        ):
+            return Clause(list(tokens[:position]), start, plural)
+    return None
+
+
+def _skip_adverbs(lower: Sequence[str], start: int, grammar: Grammar) -> int:
+    position = start
+    while position < min(len(lower), start + _MOST_ADVERBS):
+        word = lower[position]
+        if word not in grammar.adverbs and not word.endswith("ly"):
+            break
+        position += 1
+    return position
+
+
+def _opens_phrase(word: str, *, needs_determiner: bool, grammar: Grammar) -> bool:
+    if word in grammar.determiners:
+        return True
+    return not needs_determiner and word not in grammar.boundaries and word not in _STOPS and word != ","
+
+
+def read_phrase(tokens: Sequence[str], lower: Sequence[str], start: int, grammar: Grammar) -> Phrase:
+    """The noun phrase at a position, up to a preposition, relative, verb or the sentence's end."""
+    determiner = lower[start] if start < len(lower) and lower[start] in grammar.determiners else ""
+    position = start
+    chunks: list[list[str]] = [[]]
+    while position < len(tokens):
+        word = lower[position]
+        if word in grammar.boundaries or word in _STOPS:
+            break
+        if word in grammar.joiners:
+            if len(chunks) == _MOST_CHUNKS or _starts_another_clause(lower, position, grammar):
+                break
+            if chunks[-1]:
+                chunks.append([])
+        elif _is_determiner(lower, position, grammar):
+            if chunks[-1]:
+                break
+        else:
+            chunks[-1].append(tokens[position])
+        position += 1
+    return Phrase([chunk for chunk in chunks if chunk], determiner, position)
+
+
+def _is_determiner(lower: Sequence[str], position: int, grammar: Grammar) -> bool:
+    """Whether a word opens a noun phrase. Before "of" it is a head itself: "one of the moons"."""
+    return lower[position] in grammar.determiners and lower[position + 1 : position + 2] != ["of"]
+
+
+def _starts_another_clause(lower: Sequence[str], position: int, grammar: Grammar) -> bool:
+    """Whether ", and the ..." or ", which ..." follows: somebody else, or more about the same."""
+    following = [word for word in lower[position + 1 : position + 3] if word not in grammar.joiners]
+    return bool(following) and (following[0] in grammar.boundaries or following[0] == "the")

@@ -1,0 +1,77 @@
+"""Second stage: what the infobox's template, and failing that its fields, say."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from holocron_assets.classify.evidence import Evidence, fired
+from holocron_assets.classify.grammar import Grammar
+from holocron_assets.classify.rule_file import Rule, RuleError
+from holocron_assets.classify.vocabulary import Vocabulary
+from holocron_assets.lake.schema import Row
+
+_NOT_WORDS = re.compile(r"[^\w']+|_+")
+_FIELD_PLURAL = re.compile(r"_s$|\d+$")
+
+
+class InfoboxStage:
+    """Knows infobox templates by name, by head noun ("Infobox film director"), and by their fields."""
+
+    def __init__(
+        self, rules: Sequence[Rule], vocabulary: Vocabulary, grammar: Grammar, settled: float
+    ) -> None:
+        """Index template names.
+
+        Args:
+            rules: all rules; those that cannot fire on infoboxes are ignored.
+            vocabulary: head nouns for names that no rule lists.
+            grammar: words of names that say only that it is an infobox.
+            settled: confidence from which a name needs no support from fields.
+
+        Raises:
+            RuleError: two rules list one template.
+        """
+        self._vocabulary = vocabulary
+        self._grammar = grammar
+        self._settled = settled
+        self._templates: dict[str, Rule] = {}
+        for rule in rules:
+            for template in rule.templates or ():
+                other = self._templates.setdefault(_plain(template), rule)
+                if other.id != rule.id:
+                    raise RuleError(f"rules {other.id!r} and {rule.id!r} both list template {template!r}")
+        self._fields = [(rule, rule.fields) for rule in rules if rule.fields]
+
+    def evidence(self, signals: Row) -> list[Evidence]:
+        """What the infobox of a page says of its type (a row of table page_signals)."""
+        template = signals["infobox_template"]
+        if not template:
+            return []
+        named = self._by_name(template)
+        if named and named.confidence >= self._settled:
+            return [named]
+        return ([named] if named else []) + list(self._by_fields(signals["infobox_fields"]))
+
+    def _by_name(self, template: str) -> Evidence | None:
+        plain = _plain(template)
+        rule = self._templates.get(plain)
+        if rule:
+            return fired(rule, "infobox", template)
+        words = [word for word in plain.split() if word not in self._grammar.infobox_words]
+        head = self._vocabulary.head(words, "infobox")
+        return fired(head.rule, "infobox", template) if head else None
+
+    def _by_fields(self, fields: Sequence[Row]) -> Iterator[Evidence]:
+        names = {_field_name(field["name"]) for field in fields}
+        for rule, expected in self._fields:
+            present = names & expected
+            if len(present) >= rule.at_least:
+                yield fired(rule, "infobox", "fields " + ", ".join(sorted(present)))
+
+
+def _plain(template: str) -> str:
+    """A template's name in lower case, with one space between words."""
+    return " ".join(_NOT_WORDS.sub(" ", template.casefold()).split())
+
+
+def _field_name(name: str) -> str:
+    return _FIELD_PLURAL.sub("", _plain(name).replace(" ", "_"))

@@ -1,0 +1,240 @@
+"""Third stage: what the lead sentence says its subject is."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from holocron_assets.classify.evidence import Evidence, fired
+from holocron_assets.classify.grammar import (
+    Clause,
+    Grammar,
+    Phrase,
+    find_clause,
+    read_phrase,
+    tokens_of,
+)
+from holocron_assets.classify.rule_file import Reading, Rule
+from holocron_assets.classify.vocabulary import Head, Vocabulary
+from holocron_assets.lake.schema import Row
+
+_LONGEST_LOOK = 2_000  # characters of the lead in which a pronoun is looked for
+_MOST_HOPS = 3  # "one of several types of ..."
+_SENTENCE_PRONOUN = re.compile(r"""[.!?]["\u201d\u2019)\]]*\s+(He|She|It|They|His|Her|Its|Their)\b""")
+_PATTERN_REACH = 300  # characters in which a lead pattern must match
+_SUBJECT_OPENERS = frozenset({"a", "an", "the", "this", "these"})
+_SINGULAR_OPENERS = frozenset({"a", "an", "this"})
+_ARTICLES = frozenset({"a", "an"})
+
+
+class Definition(NamedTuple):
+    """What a sentence says of its subject.
+
+    Attributes:
+        head: the noun that names it, if a rule knows one.
+        phrase: the noun phrase that the head was sought in.
+        of_class: a class of things is defined, not one of them.
+        by_name: the subject is a bare name.
+        share: what is left of the noun's confidence, by where it was found.
+    """
+
+    head: Head | None
+    phrase: Phrase
+    of_class: bool
+    by_name: bool
+    share: float
+
+
+class LeadStage:
+    """Reads definition sentences with a grammar, a vocabulary and the rules for leads."""
+
+    def __init__(
+        self, rules: Sequence[Rule], vocabulary: Vocabulary, grammar: Grammar, subject_share: float
+    ) -> None:
+        """Sort the rules by what they look at.
+
+        Args:
+            rules: all rules; those that cannot fire in leads are ignored.
+            vocabulary: the head nouns.
+            grammar: the words of the grammar.
+            subject_share: share of a noun's confidence left when it is the subject, not the predicate.
+        """
+        self._vocabulary = vocabulary
+        self._grammar = grammar
+        self._subject_share = subject_share
+        self._patterns = [(rule, rule.lead_pattern) for rule in rules if rule.lead_pattern]
+        self._cues = [rule for rule in rules if rule.modifiers or rule.relatives or rule.proper_kind]
+        self._pronouns = [(rule, rule.pronouns) for rule in rules if rule.pronouns]
+
+    def evidence(self, signals: Row) -> list[Evidence]:
+        """What the lead of a page says of its type (a row of table page_signals)."""
+        sentence = signals["lead_sentence"] or ""
+        if not sentence:
+            return []
+        found = list(self._matching_patterns(sentence))
+        tokens = tokens_of(sentence)
+        lower = [token.lower() for token in tokens]
+        definition = self._define(tokens, lower, signals["name"])
+        if definition is None:
+            return found + list(self._pronoun_cues(signals["lead_excerpt"] or sentence))
+        head = _head_evidence(definition, definition.head) if definition.head else None
+        cues = [*self._noun_cues(definition, lower), *self._pronoun_cues(signals["lead_excerpt"] or sentence)]
+        if head is None:
+            return found + ([] if definition.of_class else cues)
+        # A cue stands in for a head noun or supports it; it never argues with one.
+        return [*found, head, *(cue for cue in cues if cue.type == head.type)]
+
+    def _matching_patterns(self, sentence: str) -> Iterator[Evidence]:
+        for rule, pattern in self._patterns:
+            if match := pattern.search(sentence[:_PATTERN_REACH]):
+                yield fired(rule, "lead", match[0])
+
+    def _define(self, tokens: list[str], lower: list[str], name: str) -> Definition | None:
+        clause = find_clause(tokens, lower, self._grammar)
+        definition = self._from_predicate(tokens, lower, clause, name) if clause else None
+        if definition and definition.head:
+            return definition
+        return self._from_subject(tokens, lower) or definition
+
+    def _from_predicate(self, tokens: list[str], lower: list[str], clause: Clause, name: str) -> Definition:
+        phrase = read_phrase(tokens, lower, clause.start, self._grammar)
+        of_class, of_kind = _is_class(clause, phrase, name), False
+        for _ in range(_MOST_HOPS):
+            opened = self._transparent_word(phrase, lower)
+            if not opened:
+                break
+            of_kind |= opened in self._grammar.transparent_kinds
+            phrase = read_phrase(tokens, lower, phrase.end + 1, self._grammar)
+        head, named_kind = self._head_of(phrase)
+        return Definition(
+            head=head,
+            phrase=phrase,
+            of_class=of_class or of_kind or named_kind,
+            by_name=bool(clause.subject) and clause.subject[0].lower() not in _SUBJECT_OPENERS,
+            share=1.0,
+        )
+
+    def _transparent_word(self, phrase: Phrase, lower: list[str]) -> str:
+        """The word to look through, "type" in "a type of"; empty when the phrase itself names something."""
+        if len(phrase.chunks) != 1 or phrase.end >= len(lower) or lower[phrase.end] not in {"of", "for"}:
+            return ""
+        words = [word.lower() for word in phrase.chunks[0]]
+        if words[-1] not in self._grammar.transparent | self._grammar.transparent_kinds:
+            return ""
+        head = self._vocabulary.head(words, "lead")
+        return "" if head and len(head.words) > 1 else words[-1]
+
+    def _head_of(self, phrase: Phrase) -> tuple[Head | None, bool]:
+        """The first known head noun of a phrase, and whether it names a kind ("a droid model")."""
+        for chunk in phrase.chunks:
+            words = [word.lower() for word in chunk]
+            head = self._vocabulary.head(words, "lead")
+            if len(words) > 1 and words[-1] in self._grammar.transparent_kinds and _is_single(head):
+                inner = self._vocabulary.head(words[:-1], "lead")
+                if inner:
+                    return inner, True
+            if head:
+                return head, False
+        return None, False
+
+    def _from_subject(self, tokens: list[str], lower: list[str]) -> Definition | None:
+        """A sentence that defines nothing still names its subject: "A cantina was located on ..."."""
+        start = _past_opening_adverbial(lower, self._grammar)
+        if start >= len(lower) or lower[start] not in _SUBJECT_OPENERS:
+            start = _apposition(lower, self._grammar)
+            if not start:
+                return None
+        phrase = read_phrase(tokens, lower, start, self._grammar)
+        head, of_class = self._head_of(phrase)
+        if head is None or (head.plural and phrase.determiner in _SINGULAR_OPENERS):
+            phrase = _before_verb(phrase)
+            head, of_class = self._head_of(phrase)
+        return Definition(head, phrase, of_class=of_class, by_name=False, share=self._subject_share)
+
+    def _noun_cues(self, definition: Definition, lower: list[str]) -> Iterator[Evidence]:
+        words = [word.lower() for chunk in definition.phrase.chunks for word in chunk]
+        following = _word_after(lower, definition.phrase.end, self._grammar)
+        for rule in self._cues:
+            if rule.modifiers:
+                matched = next((word for word in words if word in rule.modifiers), "")
+            elif rule.relatives:
+                matched = following if following in rule.relatives else ""
+            else:
+                matched = _proper_kind(definition)
+            if matched:
+                yield fired(rule, "lead", matched)
+
+    def _pronoun_cues(self, text: str) -> Iterator[Evidence]:
+        match = _SENTENCE_PRONOUN.search(text[:_LONGEST_LOOK])
+        if not match:
+            return
+        for rule, pronouns in self._pronouns:
+            if match[1].lower() in pronouns:
+                yield fired(rule, "lead", match[1])
+
+
+def _head_evidence(definition: Definition, head: Head) -> Evidence:
+    evidence = fired(head.rule, "lead", " ".join(head.words))
+    reading = _reading(head.rule, definition)
+    if reading:
+        evidence = evidence._replace(type=reading.type, confidence=reading.confidence, work_medium=None)
+    return evidence._replace(confidence=evidence.confidence * definition.share)
+
+
+def _is_single(head: Head | None) -> bool:
+    return head is None or len(head.words) == 1
+
+
+def _is_class(clause: Clause, phrase: Phrase, name: str) -> bool:
+    """Whether the subject is any X or all Xs, on the page X. "A captain was the hero" is about one."""
+    lower = [word.lower() for word in clause.subject]
+    if clause.plural:
+        return "and" not in lower
+    any_one = bool(lower) and lower[0] in _ARTICLES and phrase.determiner in _ARTICLES
+    return any_one and " ".join(lower[1:]).startswith(name.lower())
+
+
+def _reading(rule: Rule, definition: Definition) -> Reading | None:
+    if definition.of_class:
+        return rule.when_class
+    return rule.when_individual if definition.by_name else None
+
+
+def _past_opening_adverbial(lower: Sequence[str], grammar: Grammar) -> int:
+    """Past "During the wars," where a sentence opens with a preposition."""
+    if lower and lower[0] in grammar.boundaries and "," in lower:
+        return lower.index(",") + 1
+    return 0
+
+
+def _apposition(lower: Sequence[str], grammar: Grammar) -> int:
+    """Where "X, a dealer in arms, was active" tells what X is; 0 when nothing does before the verb."""
+    for position, (word, following) in enumerate(pairwise(lower)):
+        if word in grammar.copulas_singular or word in grammar.copulas_plural:
+            break
+        if word == "," and following in _ARTICLES:
+            return position + 1
+    return 0
+
+
+def _before_verb(phrase: Phrase) -> Phrase:
+    """The phrase up to a past tense that it ran into: "smuggler exported spices"."""
+    for chunk in phrase.chunks[:1]:
+        for position, word in enumerate(chunk):
+            if position and word.endswith("ed"):
+                return phrase._replace(chunks=[chunk[:position]])
+    return phrase
+
+
+def _word_after(lower: Sequence[str], position: int, grammar: Grammar) -> str:
+    while position < len(lower) and lower[position] in grammar.joiners:
+        position += 1
+    return lower[position] if position < len(lower) else ""
+
+
+def _proper_kind(definition: Definition) -> str:
+    """The capitalised noun of "was an Icelander"; empty for anything else."""
+    if definition.phrase.determiner not in _ARTICLES or not definition.phrase.chunks:
+        return ""
+    last = definition.phrase.chunks[0][-1]
+    return last if last[0].isupper() and not last.isupper() else ""

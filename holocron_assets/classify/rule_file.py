@@ -1,0 +1,163 @@
+"""One rule as a YAML file declares it, and the reading of such files."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from holocron_assets.classify.taxonomy import WORK, load_taxonomy
+
+Context = Literal["title", "qualifier", "title_word", "infobox", "category", "lead"]
+Flag = Literal["is_redirect", "is_disambiguation", "is_list", "timeline_markers"]
+
+_NOUN_CONTEXTS = frozenset({"qualifier", "title_word", "infobox", "category", "lead"})
+_TITLE = frozenset({"title"})
+_LEAD = frozenset({"lead"})
+
+# Where each matcher can fire. A rule has one matcher; title rules may have several, which must all hold.
+_MATCHER_CONTEXTS: dict[str, frozenset[str]] = {
+    "namespaces": _TITLE,
+    "flag": _TITLE,
+    "title_pattern": _TITLE,
+    "name_pattern": _TITLE,
+    "templates": frozenset({"infobox"}),
+    "fields": frozenset({"infobox"}),
+    "nouns": _NOUN_CONTEXTS,
+    "suffixes": _NOUN_CONTEXTS,
+    "category_pattern": frozenset({"category"}),
+    "lead_pattern": _LEAD,
+    "modifiers": _LEAD,
+    "relatives": _LEAD,
+    "pronouns": _LEAD,
+    "proper_kind": _LEAD,
+}
+
+_Confidence = Annotated[float, Field(strict=True, ge=0, le=1)]
+_Words = Annotated[frozenset[str], Field(min_length=1)]
+
+
+class RuleError(ValueError):
+    """A rule file cannot be used; the message names the file and, where there is one, the rule's id."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Reading(_Strict):
+    """What a noun means under a condition: another type, and how surely."""
+
+    type: str
+    confidence: _Confidence
+
+
+class Rule(_Strict):
+    """One rule.
+
+    Attributes:
+        id: unique over all files; lands in every row that it decided.
+        type: the taxonomy type that it speaks for.
+        reason: why, in a sentence.
+        confidence: how surely, between 0 and 1, by the context that it fires in.
+        work_medium: medium of the work; only with WorkMedia.
+        final: a title rule after which nothing else is read.
+        unless: ids of title rules that make this one superfluous once they fired.
+        at_least: how many of `fields` must be there.
+        when_class: another reading of `nouns` when the page is about a class ("A captain was ...").
+        when_individual: another reading of `nouns` when it is about one individual ("Rex was ...").
+    """
+
+    id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.]*$")]
+    type: str
+    reason: Annotated[str, Field(min_length=1)]
+    confidence: Annotated[dict[Context, _Confidence], Field(min_length=1)]
+    work_medium: str | None = None
+    final: bool = False
+    unless: frozenset[str] = frozenset()
+    at_least: Annotated[int, Field(ge=1)] = 1
+    when_class: Reading | None = None
+    when_individual: Reading | None = None
+
+    namespaces: Annotated[frozenset[int], Field(min_length=1)] | None = None
+    flag: Flag | None = None
+    title_pattern: re.Pattern[str] | None = None
+    name_pattern: re.Pattern[str] | None = None
+    templates: _Words | None = None
+    fields: _Words | None = None
+    nouns: _Words | None = None
+    suffixes: _Words | None = None
+    category_pattern: re.Pattern[str] | None = None
+    lead_pattern: re.Pattern[str] | None = None
+    modifiers: _Words | None = None
+    relatives: _Words | None = None
+    pronouns: _Words | None = None
+    proper_kind: Literal[True] | None = None
+
+    @model_validator(mode="after")
+    def _speaks_of_known_things(self) -> Self:
+        taxonomy = load_taxonomy()
+        readings = [reading for reading in (self.when_class, self.when_individual) if reading]
+        for type_name in [self.type, *(reading.type for reading in readings)]:
+            if type_name not in taxonomy.types:
+                raise ValueError(f"type {type_name!r} is not in the taxonomy")
+        if self.work_medium is not None:
+            if self.type != WORK:
+                raise ValueError(f"work_medium is for {WORK} only")
+            if self.work_medium not in taxonomy.work_media:
+                raise ValueError(f"work_medium {self.work_medium!r} is not in the taxonomy")
+        return self
+
+    @model_validator(mode="after")
+    def _can_fire(self) -> Self:
+        matchers = [name for name in _MATCHER_CONTEXTS if getattr(self, name) is not None]
+        if not matchers:
+            raise ValueError(f"has nothing to match: give one of {', '.join(_MATCHER_CONTEXTS)}")
+        if len(matchers) > 1 and "title" not in self.confidence:
+            raise ValueError(f"matches in several ways: {', '.join(matchers)}; make it several rules")
+        for matcher in matchers:
+            if wrong := self.confidence.keys() - _MATCHER_CONTEXTS[matcher]:
+                raise ValueError(f"{matcher} cannot fire in {', '.join(sorted(wrong))}")
+        return self
+
+
+_RULE_LIST: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
+
+
+def read_yaml(path: Path) -> Any:
+    """The content of a YAML file.
+
+    Raises:
+        RuleError: the file is missing or is not YAML.
+    """
+    try:
+        return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        raise RuleError(f"{path}: cannot be read as YAML: {error}") from error
+
+
+def read_rules(path: Path) -> Iterator[Rule]:
+    """The rules of one file, in order.
+
+    Raises:
+        RuleError: the file is not a mapping with a list `rules`, or a rule in it is not valid.
+    """
+    content = read_yaml(path)
+    if not isinstance(content, dict) or content.keys() != {"rules"}:
+        raise RuleError(f"{path}: must hold one key, `rules`, with a list of rules")
+    try:
+        declared = _RULE_LIST.validate_python(content["rules"])
+    except ValidationError as error:
+        raise RuleError(f"{path}: `rules` must be a list of mappings") from error
+    for number, fields in enumerate(declared, start=1):
+        try:
+            yield Rule.model_validate(fields)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            name = repr(fields.get("id", f"number {number}"))
+            problem = first["msg"].removeprefix("Value error, ")
+            raise RuleError(f"{path}: rule {name}: {where + ': ' if where else ''}{problem}") from error

@@ -1,0 +1,146 @@
+"""The rules' answer to what a page is about."""
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from holocron_assets.classify.category_stage import CategoryStage
+from holocron_assets.classify.evidence import Evidence
+from holocron_assets.classify.grammar import read_grammar
+from holocron_assets.classify.infobox_stage import InfoboxStage
+from holocron_assets.classify.lead_stage import LeadStage
+from holocron_assets.classify.rule_file import Rule, RuleError, read_rules
+from holocron_assets.classify.taxonomy import TAXONOMY_FILE, WORK, Taxonomy, load_taxonomy
+from holocron_assets.classify.title_stage import TitleStage
+from holocron_assets.classify.vocabulary import Vocabulary
+from holocron_assets.classify.weighing import Verdict, read_weighing, weigh
+from holocron_assets.lake.schema import Row
+
+RULES_FOLDER = Path(__file__).with_name("rules")
+METHOD = "rules"
+
+# Raised when the code reads the same files to another effect.
+_ENGINE_VERSION = "1"
+_GRAMMAR_FILE = "grammar.yaml"
+_WEIGHING_FILE = "weighing.yaml"
+_NO_MEDIUM = "unknown"
+
+
+def rules_version(folder: Path) -> str:
+    """A version that changes with any rule, word or threshold, with the taxonomy and with the engine."""
+    digest = hashlib.sha256(TAXONOMY_FILE.read_bytes())
+    for path in sorted(folder.glob("*.yaml")):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return f"{_ENGINE_VERSION}-{digest.hexdigest()[:12]}"
+
+
+RULES_VERSION = rules_version(RULES_FOLDER)
+
+
+class RuleBook:
+    """All rules of a folder, compiled."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read, validate and index the rules.
+
+        Raises:
+            RuleError: a file cannot be read, a rule is not valid, or two rules claim one noun, template or id;
+                it names the file or the rules.
+        """
+        rules = _all_rules(folder)
+        grammar = read_grammar(folder / _GRAMMAR_FILE)
+        vocabulary = Vocabulary(rules)
+        self.rules = {rule.id: rule for rule in rules}
+        self.weighing = read_weighing(folder / _WEIGHING_FILE)
+        self.version = rules_version(folder)
+        self._title = TitleStage(rules, vocabulary, grammar)
+        self._infobox = InfoboxStage(rules, vocabulary, grammar, self.weighing.settled)
+        self._category = CategoryStage(rules, vocabulary, grammar)
+        self._lead = LeadStage(rules, vocabulary, grammar, self.weighing.subject_share)
+
+    def evidence(self, signals: Row) -> list[Evidence]:
+        """Every rule that fires on a page (a row of table page_signals), stage by stage."""
+        found = self._title.evidence(signals)
+        if self._title.ends_reading(found):
+            return found
+        found += self._infobox.evidence(signals)
+        found += self._category.evidence(signals)
+        found += self._lead.evidence(signals)
+        return found
+
+
+def _all_rules(folder: Path) -> list[Rule]:
+    rules: list[Rule] = []
+    files: dict[str, Path] = {}
+    for path in sorted(folder.glob("*.yaml")):
+        if path.name in {_GRAMMAR_FILE, _WEIGHING_FILE}:
+            continue
+        for rule in read_rules(path):
+            if rule.id in files:
+                raise RuleError(f"{path}: rule {rule.id!r}: the id is taken in {files[rule.id]}")
+            files[rule.id] = path
+            rules.append(rule)
+    for rule in rules:
+        if unknown := rule.unless - files.keys():
+            raise RuleError(f"{files[rule.id]}: rule {rule.id!r}: unless names no rule: {sorted(unknown)}")
+    return rules
+
+
+@cache
+def load_rules() -> RuleBook:
+    """The project's rules, compiled once per process (see `RuleBook`)."""
+    return RuleBook(RULES_FOLDER)
+
+
+def classify_page(signals: Row, book: RuleBook | None = None) -> Row:
+    """What the rules say of one page.
+
+    Args:
+        signals: a row of table page_signals.
+        book: the rules to ask; the project's own unless given.
+
+    Returns:
+        A row of table rule_classifications.
+    """
+    book = book or load_rules()
+    taxonomy = load_taxonomy()
+    evidence = book.evidence(signals)
+    verdict = weigh(evidence, book.weighing)
+    is_work = verdict.type == WORK
+    return {
+        "source": signals["source"],
+        "batch": signals["batch"],
+        "title": signals["title"],
+        "title_key": signals["title_key"],
+        "revision_id": signals["revision_id"],
+        "method": METHOD,
+        "primary_type": verdict.type,
+        "types": [{"type": name, "weight": weight} for name, weight in verdict.weights],
+        "confidence": verdict.confidence,
+        "needs_review": verdict.needs_review,
+        "work_medium": _medium(evidence) if is_work else None,
+        "canon_context": _canon_context(signals["continuity"], taxonomy) if is_work else None,
+        "rule_ids": _deciding_rules(evidence, verdict),
+        "evidence": [piece.as_row() for piece in evidence],
+        "taxonomy_version": taxonomy.taxonomy_version,
+        "rules_version": book.version,
+    }
+
+
+def _deciding_rules(evidence: Sequence[Evidence], verdict: Verdict) -> list[str]:
+    deciding = sorted((p for p in evidence if p.type == verdict.type), key=lambda piece: -piece.confidence)
+    return list(dict.fromkeys(piece.rule_id for piece in deciding))
+
+
+def _medium(evidence: Sequence[Evidence]) -> str:
+    """The medium of the surest rule that knows one."""
+    telling = [piece for piece in evidence if piece.work_medium not in {None, _NO_MEDIUM}]
+    surest = max(telling, key=lambda piece: piece.confidence, default=None)
+    return (surest.work_medium if surest else None) or _NO_MEDIUM
+
+
+def _canon_context(continuity: str, taxonomy: Taxonomy) -> str:
+    """A work's continuity; one that is only told to be of the real world says nothing of it."""
+    return continuity if continuity in taxonomy.canon_contexts else "unknown"

@@ -1,0 +1,83 @@
+"""The types that a page can have, read from taxonomy.yaml."""
+
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+TAXONOMY_FILE = Path(__file__).with_name("taxonomy.yaml")
+
+UNKNOWN = "Unknown"
+WORK = "WorkMedia"
+
+
+class TaxonomyError(ValueError):
+    """A taxonomy file is not valid; the message names the file and the key."""
+
+
+class PageType(BaseModel):
+    """One type of page.
+
+    Attributes:
+        definition: what it is, in a line.
+        entity_worthy: whether a page of it can stand for an entity.
+        legacy: kept for older data; given only where a wiki itself says so.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    definition: str = Field(min_length=1)
+    entity_worthy: bool
+    legacy: bool = False
+
+
+class Taxonomy(BaseModel):
+    """The types, the media of works and their canon contexts.
+
+    Attributes:
+        taxonomy_version: raised when a type is added, removed or redefined.
+        types: the types by name.
+        work_media: media that a work can have.
+        canon_contexts: continuities that a work can have.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    taxonomy_version: str = Field(min_length=1)
+    types: dict[str, PageType] = Field(min_length=1)
+    work_media: list[str] = Field(min_length=1)
+    canon_contexts: list[str] = Field(min_length=1)
+
+    @property
+    def entity_worthy_types(self) -> tuple[str, ...]:
+        """Names of the types whose pages can stand for entities, in the file's order."""
+        return tuple(name for name, page_type in self.types.items() if page_type.entity_worthy)
+
+
+def read_taxonomy(path: Path) -> Taxonomy:
+    """Read and validate a taxonomy file.
+
+    Raises:
+        TaxonomyError: the file is missing, is not YAML, or a key is missing, unknown or wrong.
+    """
+    try:
+        content = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+        taxonomy = Taxonomy.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "(top)"
+        raise TaxonomyError(f"{path}: key {key}: {first['msg']}") from error
+    except (OSError, YAMLError) as error:
+        raise TaxonomyError(f"{path}: cannot be read as YAML: {error}") from error
+    for name in (UNKNOWN, WORK):
+        if name not in taxonomy.types:
+            raise TaxonomyError(f"{path}: key types: {name} is missing; the rules need it")
+    return taxonomy
+
+
+@cache
+def load_taxonomy() -> Taxonomy:
+    """The project's taxonomy, read once (see `read_taxonomy`)."""
+    return read_taxonomy(TAXONOMY_FILE)

@@ -1,0 +1,87 @@
+"""First stage: what namespace, title and page flags say."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from holocron_assets.classify.evidence import Evidence, fired
+from holocron_assets.classify.grammar import Grammar
+from holocron_assets.classify.rule_file import Rule
+from holocron_assets.classify.vocabulary import Vocabulary
+from holocron_assets.lake.schema import Row
+
+_QUALIFIER = re.compile(r"\s\(([^()]+)\)$")
+_SEPARATORS = re.compile(r"[\s_]+")
+
+
+class TitleStage:
+    """Applies the title rules, and reads a title's qualifier and head noun."""
+
+    def __init__(self, rules: Sequence[Rule], vocabulary: Vocabulary, grammar: Grammar) -> None:
+        """Keep the rules that can fire on titles; the others are ignored."""
+        self._rules = [rule for rule in rules if "title" in rule.confidence]
+        self._final = frozenset(rule.id for rule in self._rules if rule.final)
+        self._vocabulary = vocabulary
+        self._grammar = grammar
+
+    def evidence(self, signals: Row) -> list[Evidence]:
+        """What the title of a page says of its type (a row of table page_signals)."""
+        found: list[Evidence] = []
+        fired_ids: set[str] = set()
+        for rule in self._rules:
+            if fired_ids.isdisjoint(rule.unless) and (matched := _matched(rule, signals)):
+                found.append(fired(rule, "title", matched))
+                fired_ids.add(rule.id)
+                if rule.final:
+                    return found
+        found.extend(self._noun_evidence(signals["name"]))
+        return found
+
+    def ends_reading(self, found: Sequence[Evidence]) -> bool:
+        """Whether a final rule fired, so that the page's text is not about its type."""
+        return bool(found) and found[-1].rule_id in self._final
+
+    def _noun_evidence(self, name: str) -> Iterator[Evidence]:
+        qualifier = _QUALIFIER.search(name)
+        # A capital letter makes a qualifier a name: "(Capital City)" says where somebody was met.
+        if qualifier and qualifier[1].islower():
+            head = self._vocabulary.head(_words(qualifier[1]), "qualifier")
+            if head:
+                yield fired(head.rule, "qualifier", qualifier[1])
+                return
+        words = _words(name[: qualifier.start()] if qualifier else name)
+        # A work's title says nothing by its last word; a colon, quote or slash mostly means one.
+        if len(words) > 1 and not any(mark in name for mark in ':"/'):
+            head = self._vocabulary.head(_before_preposition(words, self._grammar), "title_word")
+            if head and not head.plural:
+                yield fired(head.rule, "title_word", " ".join(head.words))
+
+
+def _matched(rule: Rule, signals: Row) -> str:
+    """What a rule matched on; empty when one of its matchers does not hold."""
+    matched = ""
+    if rule.namespaces is not None:
+        if signals["namespace"] not in rule.namespaces:
+            return ""
+        matched = f"namespace {signals['namespace']}"
+    if rule.flag is not None:
+        if not signals[rule.flag]:
+            return ""
+        matched = f"redirect to {signals['redirect_target']}" if rule.flag == "is_redirect" else rule.flag
+    for pattern, text in ((rule.title_pattern, signals["title"]), (rule.name_pattern, signals["name"])):
+        if pattern is not None:
+            match = pattern.search(text)
+            if match is None:
+                return ""
+            matched = match[0]
+    return matched
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _SEPARATORS.split(text.casefold()) if word]
+
+
+def _before_preposition(words: list[str], grammar: Grammar) -> list[str]:
+    for position, word in enumerate(words):
+        if position and word in grammar.boundaries:
+            return words[:position]
+    return words

@@ -1,0 +1,89 @@
+"""Head nouns: which rule knows the last noun of a phrase. Whole words only, longest phrase first."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from holocron_assets.classify.rule_file import Context, Rule, RuleError
+
+_LONGEST_PHRASE = 4
+_SHORTEST_STEM = 3
+
+# English plural endings and what the singular has in their place, most specific first.
+_PLURALS = (("ies", "y"), ("ves", "f"), ("ves", "fe"), ("men", "man"), ("ae", "a"), ("es", ""), ("s", ""))
+
+
+class Head(NamedTuple):
+    """The noun that a phrase ends in: the rule that knows it, and the words found."""
+
+    rule: Rule
+    words: tuple[str, ...]
+    plural: bool
+
+
+def singulars(word: str) -> tuple[str, ...]:
+    """What a lower-case English plural may be the plural of; empty for a word that cannot be one."""
+    return tuple(
+        word[: -len(ending)] + replacement
+        for ending, replacement in _PLURALS
+        if word.endswith(ending) and len(word) > len(ending) + 1
+    )
+
+
+class Vocabulary:
+    """The nouns and endings of all rules."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        """Index the rules' nouns.
+
+        Raises:
+            RuleError: two rules claim one noun.
+        """
+        self._nouns: dict[tuple[str, ...], Rule] = {}
+        self._suffixes: list[tuple[str, Rule]] = []
+        for rule in rules:
+            for noun in rule.nouns or ():
+                self._claim(tuple(noun.casefold().split()), rule)
+            self._suffixes += [(suffix, rule) for suffix in rule.suffixes or ()]
+        self._suffixes.sort(key=lambda entry: (-len(entry[0]), entry[0]))
+
+    def _claim(self, words: tuple[str, ...], rule: Rule) -> None:
+        other = self._nouns.setdefault(words, rule)
+        if other.id != rule.id:
+            noun = " ".join(words)
+            raise RuleError(
+                f"rules {other.id!r} and {rule.id!r} both claim the noun {noun!r}; leave it to one"
+            )
+
+    def head(self, words: Sequence[str], context: Context) -> Head | None:
+        """The rule that knows a phrase's last noun, as singular or plural, in a context.
+
+        Args:
+            words: the phrase's lower-case words. A hyphenated last word counts whole, then by its last part.
+            context: where the phrase stands; a rule without confidence for it does not know the noun there.
+        """
+        if not words:
+            return None
+        phrase = tuple(words[-_LONGEST_PHRASE:])
+        found = self._known(phrase, context)
+        if found is None and "-" in phrase[-1]:
+            found = self._known((phrase[-1].rpartition("-")[2],), context)
+        return found or self._by_suffix(phrase[-1], context)
+
+    def _known(self, phrase: tuple[str, ...], context: Context) -> Head | None:
+        *before, last = phrase
+        lasts = (last, *singulars(last))
+        for start in range(len(phrase)):
+            for form in lasts:
+                words = (*before[start:], form)
+                rule = self._nouns.get(words)
+                if rule and context in rule.confidence:
+                    return Head(rule, words, plural=form != last)
+        return None
+
+    def _by_suffix(self, word: str, context: Context) -> Head | None:
+        for form in (word, *singulars(word)):
+            for suffix, rule in self._suffixes:
+                long_enough = len(form) >= len(suffix) + _SHORTEST_STEM
+                if context in rule.confidence and long_enough and form.endswith(suffix):
+                    return Head(rule, (form,), plural=form != word or suffix.endswith("s"))
+        return None

@@ -1,0 +1,148 @@
+"""How evidence becomes an answer: stages confirm or contradict each other."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from holocron_assets.classify.evidence import Evidence
+from holocron_assets.classify.rule_file import RuleError, read_yaml
+from holocron_assets.classify.taxonomy import UNKNOWN
+
+# Title first, then infobox; categories and lead speak together.
+_ROUNDS: tuple[frozenset[str], ...] = (
+    frozenset({"title"}),
+    frozenset({"infobox"}),
+    frozenset({"category", "lead"}),
+)
+
+_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+class Weighing(BaseModel):
+    """Thresholds, between 0 and 1 except `pieces`; what each is for is told in the file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    settled: _Share
+    known: _Share
+    cap: _Share
+    margin: _Share
+    penalty: _Share
+    review_conflict: _Share
+    pieces: Annotated[int, Field(strict=True, ge=1)]
+    subject_share: _Share
+
+
+def read_weighing(path: Path) -> Weighing:
+    """Read the thresholds.
+
+    Raises:
+        RuleError: the file cannot be read, or a key is missing, unknown or out of range.
+    """
+    try:
+        return Weighing.model_validate(read_yaml(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise RuleError(f"{path}: key {first['loc'][0]!r}: {first['msg']}") from error
+
+
+class Verdict(NamedTuple):
+    """The answer that evidence adds up to.
+
+    Attributes:
+        type: the primary type, or Unknown.
+        confidence: between 0 and 1.
+        weights: each type that something speaks for, heaviest first.
+        conflict: the strongest contradiction met, between 0 and 1.
+        needs_review: not settled, or settled against a strong contradiction.
+    """
+
+    type: str
+    confidence: float
+    weights: list[tuple[str, float]]
+    conflict: float
+    needs_review: bool
+
+
+class _Standing(NamedTuple):
+    type: str
+    confidence: float
+    conflict: float
+
+
+def weigh(evidence: Sequence[Evidence], weighing: Weighing) -> Verdict:
+    """Weigh evidence stage by stage.
+
+    A stage's answer is its strongest type, less what the others in it say against. A later stage that agrees
+    makes the answer surer; one that disagrees makes it less sure, and overrules it only when clearly surer.
+    """
+    standing: _Standing | None = None
+    totals: dict[str, float] = {}
+    for stages in _ROUNDS:
+        supports = _supports([piece for piece in evidence if piece.stage in stages], weighing)
+        if supports:
+            heard = _strongest(supports, weighing)
+            standing = _confront(standing, heard, weighing) if standing else heard
+            for type_name, support in supports.items():
+                totals[type_name] = _either(totals.get(type_name, 0.0), support)
+    if standing is None or standing.confidence < weighing.known:
+        return Verdict(UNKNOWN, 0.0, _weights(totals, UNKNOWN, 0.0), 0.0, needs_review=True)
+    return Verdict(
+        type=standing.type,
+        confidence=round(standing.confidence, 4),
+        weights=_weights(totals, standing.type, standing.confidence),
+        conflict=standing.conflict,
+        needs_review=standing.confidence < weighing.settled or standing.conflict >= weighing.review_conflict,
+    )
+
+
+def _either(first: float, second: float) -> float:
+    """How sure two independent pieces make together."""
+    return 1 - (1 - first) * (1 - second)
+
+
+def _supports(pieces: Sequence[Evidence], weighing: Weighing) -> dict[str, float]:
+    """Support of each type: its strongest pieces of each stage together, capped unless one alone is surer."""
+    by_type: dict[str, dict[str, list[float]]] = {}
+    for piece in pieces:
+        by_type.setdefault(piece.type, {}).setdefault(piece.stage, []).append(piece.confidence)
+    supports = {}
+    for type_name, stages in by_type.items():
+        support = 0.0
+        for confidences in stages.values():
+            for confidence in sorted(confidences, reverse=True)[: weighing.pieces]:
+                support = _either(support, confidence)
+        strongest = max(max(confidences) for confidences in stages.values())
+        supports[type_name] = max(strongest, min(support, weighing.cap))
+    return supports
+
+
+def _strongest(supports: Mapping[str, float], weighing: Weighing) -> _Standing:
+    ranked = sorted(supports.items(), key=lambda entry: (-entry[1], entry[0]))
+    against = ranked[1][1] if len(ranked) > 1 else 0.0
+    type_name, support = ranked[0]
+    return _Standing(type_name, support - weighing.penalty * against**2, against)
+
+
+def _confront(standing: _Standing, heard: _Standing, weighing: Weighing) -> _Standing:
+    if heard.type == standing.type:
+        agreed = min(_either(standing.confidence, heard.confidence), weighing.cap)
+        conflict = max(standing.conflict, heard.conflict)
+        return _Standing(standing.type, max(agreed, standing.confidence, heard.confidence), conflict)
+    overruled = heard.confidence > standing.confidence + weighing.margin
+    winner, loser = (heard, standing) if overruled else (standing, heard)
+    confidence = winner.confidence - weighing.penalty * loser.confidence**2
+    return _Standing(winner.type, confidence, max(winner.conflict, loser.confidence))
+
+
+def _weights(totals: Mapping[str, float], primary: str, confidence: float) -> list[tuple[str, float]]:
+    """The primary type with its confidence, the others with what that leaves of their support."""
+    others = [
+        (type_name, round(min(support * (1 - confidence), confidence or 1.0), 4))
+        for type_name, support in totals.items()
+        if type_name != primary
+    ]
+    others.sort(key=lambda entry: (-entry[1], entry[0]))
+    return ([(primary, round(confidence, 4))] if primary in totals else []) + others
