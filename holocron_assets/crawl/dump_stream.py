@@ -16,6 +16,7 @@ from lxml import etree
 _Stream = BufferedReader | gzip.GzipFile | bz2.BZ2File
 
 _CHUNK_BYTES = 1 << 16
+_TAIL_BYTES = 100
 _LONGEST_PROLOG_BYTES = 1 << 20
 _PROLOG = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*", re.DOTALL)
 _ROOT = re.compile(rb"<(?:[\w.-]+:)?mediawiki[\s/>]")
@@ -49,13 +50,15 @@ class _Source:
     def __init__(self, head: bytes, stream: _Stream) -> None:
         self._head = head
         self._stream = stream
-        self.ended = False
+        self._tail = b""
+        self.cut_off = False
 
     def read(self, size: int) -> bytes:
         chunk, self._head = self._head, b""
         # read1, because read would drop what it has when a packed file breaks in its middle
         chunk = chunk or self._stream.read1(max(size, _CHUNK_BYTES))
-        self.ended = not chunk
+        self._tail = (self._tail + chunk)[-_TAIL_BYTES:]
+        self.cut_off = not chunk and not self._tail.rstrip().endswith(b"mediawiki>")
         return chunk
 
 
@@ -95,7 +98,7 @@ def _parsed(path: Path, source: _Source) -> Generator[etree._Element]:
             yield element
     except etree.XMLSyntaxError as error:
         problem = (
-            "the file ends too soon: it was cut off; get it again" if source.ended else "is not valid XML"
+            "the file ends too soon: it was cut off; get it again" if source.cut_off else "is not valid XML"
         )
         raise DumpError(path, f"{problem} ({error.msg})") from error
 
