@@ -21,6 +21,9 @@ from holocron_assets.lake.schema import Row
 _LONGEST_URL = 6000
 # Longer waits are not slept through: the caller stores when to come back.
 _PATIENCE_SECONDS = 10.0
+# After the third failure the host is held for less than our patience: who blames the request can still ask
+# for something else, and see whether the host answers that.
+_MOST_TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class ApiRequests:
         self._labels = {"source": source, "scope": scope, "host": limits.host}
 
     def ask(self, parameters: Mapping[str, str]) -> tuple[ApiAnswer, int | None]:
-        """Send one request, and again after failures that pass within 10 s of waiting in all.
+        """Send one request, three times at most, while the waits between stay within 10 s in all.
 
         Args:
             parameters: the API's parameters, all of them.
@@ -81,7 +84,7 @@ class ApiRequests:
             if decision.wait_seconds is None:
                 raise WikiRefused(self.host, problem, decision.outcome)
             patience -= attempt.turn.held_seconds
-            if decision.wait_seconds > patience:
+            if decision.wait_seconds > patience or number == _MOST_TRIES:
                 due_at = datetime.fromtimestamp(time.time() + decision.wait_seconds, UTC)
                 raise WikiUnavailable(self.host, problem, due_at, decision.outcome)
         return attempt.api, attempt.http.status

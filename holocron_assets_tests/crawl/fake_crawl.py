@@ -1,0 +1,60 @@
+"""A client of a fake wiki, with the rows that it recorded."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fake_mediawiki import FakeWiki
+
+from holocron_assets.crawl.http import HttpClient
+from holocron_assets.crawl.limits import HostLimits
+from holocron_assets.crawl.sources import Politeness
+from holocron_assets.crawl.wiki_client import WikiClient
+from holocron_assets.lake.schema import Row
+from holocron_assets.lake.tables import HTTP_ATTEMPTS
+
+
+class Crawl:
+    """A client of a fake wiki, and the rows it recorded."""
+
+    def __init__(self, wiki: FakeWiki, http: HttpClient, state_folder: Path) -> None:
+        self.wiki = wiki
+        self.attempts: list[Row] = []
+        politeness = Politeness(requests_per_second=100.0, requests_in_flight=4)
+        self.limits = HostLimits(wiki.host, politeness, state_folder)
+        self.client = WikiClient(
+            wiki.api_url, http, self.limits, self.attempts.append, source="sample", scope="sample-000001"
+        )
+
+    def outcomes(self) -> list[str]:
+        """Outcomes of the requests so far; their rows must fit the table."""
+        HTTP_ATTEMPTS.to_arrow(self.attempts, "sample-000001")
+        return [attempt["outcome"] for attempt in self.attempts]
+
+    def fetch(self, *titles: str, with_links: bool = False) -> Mapping[str, Any]:
+        return self.client.fetch_pages(titles, with_links=with_links).pages
+
+
+@contextmanager
+def crawling(state_folder: Path) -> Iterator[Crawl]:
+    """A fake wiki and a client of it, whose requests may take 0.4 s."""
+    with FakeWiki() as wiki, HttpClient("Holocron-tests/1", deadline_seconds=0.4) as http:
+        crawl = Crawl(wiki, http, state_folder)
+        with crawl.limits:
+            yield crawl
+
+
+def page_object(title: str, text: str | None = "text", **more: Any) -> dict[str, Any]:
+    revision = {"revid": 7, "timestamp": "2026-01-01T00:00:00Z", "slots": {"main": {"content": text}}}
+    return {
+        "ns": 0,
+        "title": title,
+        "pageid": 1,
+        **({} if text is None else {"revisions": [revision]}),
+        **more,
+    }
+
+
+def linked(*titles: str) -> list[dict[str, Any]]:
+    return [{"ns": 0, "title": title} for title in titles]

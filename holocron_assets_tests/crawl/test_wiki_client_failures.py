@@ -1,0 +1,108 @@
+"""The API client against a wiki that misbehaves on command."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from fake_crawl import Crawl, crawling, page_object
+from fake_mediawiki import (
+    CAPTCHA,
+    LOGIN_PAGE,
+    Behaviour,
+    api_error,
+    hang,
+    page,
+    reset,
+    truncated,
+)
+
+from holocron_assets.crawl.errors import HostBusy, PermanentError, WikiRefused, WikiUnavailable
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Iterator[Crawl]:
+    with crawling(tmp_path) as crawl:
+        yield crawl
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "outcome"),
+    [
+        (api_error("maxlag", Retry_After="0"), "maxlag"),
+        (page(429, "slow down", Retry_After="0"), "throttled"),
+        (api_error("ratelimited"), "throttled"),
+        (page(503, "down"), "server_error"),
+        (page(200, LOGIN_PAGE), "not_api"),
+        (page(403, CAPTCHA), "not_api"),
+        (truncated, "network_error"),
+        (reset, "network_error"),
+        (hang, "network_error"),
+    ],
+)
+def test_a_failure_that_passes_is_tried_again_and_recorded(
+    crawl: Crawl, behaviour: Behaviour, outcome: str
+) -> None:
+    crawl.wiki.answer = lambda _: {"batchcomplete": True, "query": {"pages": [page_object("A")]}}
+    crawl.wiki.will(behaviour)
+    assert crawl.fetch("A") == {"A": page_object("A")}
+    assert crawl.outcomes() == [outcome, "ok"]
+    first, second = crawl.attempts
+    assert first["error"]
+    assert 1 <= first["retry_wait_s"] <= 1.5
+    assert (second["started_at"] - first["started_at"]).total_seconds() >= first["retry_wait_s"]
+    assert [first["attempt"], second["attempt"]] == [1, 2]
+    assert second["limiter_wait_s"] < 1  # the wait for the host is told in the first row
+
+
+def test_after_three_failures_the_wiki_is_unavailable_until_a_stated_time(crawl: Crawl) -> None:
+    crawl.wiki.will(*[page(500, "broken")] * 3)
+    with pytest.raises(WikiUnavailable, match="HTTP 500; its body is not JSON") as caught:
+        crawl.fetch("A")
+    assert crawl.outcomes() == ["server_error"] * 3
+    assert caught.value.outcome == "server_error"
+    assert caught.value.host == crawl.wiki.host
+    wait = (caught.value.due_at - datetime.now(UTC)).total_seconds()
+    assert 3 < wait < 7
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "seconds"), [("300", 300), ("1000000000", 900), ("Sun, 21 Nov 2099 12:00:00 GMT", 900)]
+)
+def test_a_long_retry_after_is_stored_not_slept(crawl: Crawl, retry_after: str, seconds: float) -> None:
+    crawl.wiki.will(page(429, "", Retry_After=retry_after))
+    with pytest.raises(WikiUnavailable) as caught:
+        crawl.fetch("A")
+    due_in = caught.value.due_at - datetime.now(UTC)
+    assert due_in.total_seconds() == pytest.approx(seconds, abs=5)
+    assert crawl.attempts[0]["retry_wait_s"] == seconds
+    with pytest.raises(HostBusy):
+        crawl.fetch("A")
+    assert len(crawl.wiki.requests) == len(crawl.attempts) == 1
+
+
+def test_a_garbled_retry_after_means_the_usual_wait(crawl: Crawl) -> None:
+    crawl.wiki.will(page(429, "", Retry_After="in a while"))
+    crawl.fetch("A")
+    assert crawl.attempts[0]["retry_wait_s"] < 2
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "outcome", "reason"),
+    [
+        (
+            api_error("readapidenied"),
+            "api_error",
+            "API error 'readapidenied': Information about readapidenied.",
+        ),
+        (page(404, "no such file"), "client_error", "HTTP 404"),
+    ],
+)
+def test_a_refusal_is_permanent_and_asked_once(
+    crawl: Crawl, behaviour: Behaviour, outcome: str, reason: str
+) -> None:
+    crawl.wiki.will(behaviour)
+    with pytest.raises(WikiRefused, match=reason) as caught:
+        crawl.fetch("A")
+    assert isinstance(caught.value, PermanentError)
+    assert crawl.outcomes() == [outcome] == [caught.value.outcome]
