@@ -1,1 +1,1 @@
-"""What a page is about: taxonomy, rules that read signals, and the merge into page types. Rows in, rows out."""
+"""What a page is about: taxonomy, rules that read signals, and the merge into page types."""

@@ -71,18 +71,18 @@ class LeadStage:
         sentence = signals["lead_sentence"] or ""
         if not sentence:
             return []
-        found = list(self._matching_patterns(sentence))
         tokens = tokens_of(sentence)
         lower = [token.lower() for token in tokens]
         definition = self._define(tokens, lower, signals["name"])
-        if definition is None:
-            return found + list(self._pronoun_cues(signals["lead_excerpt"] or sentence))
-        head = _head_evidence(definition, definition.head) if definition.head else None
-        cues = [*self._noun_cues(definition, lower), *self._pronoun_cues(signals["lead_excerpt"] or sentence)]
-        if head is None:
-            return found + ([] if definition.of_class else cues)
+        cues = list(self._matching_patterns(sentence))
+        if definition is None or not definition.of_class:
+            cues += self._pronoun_cues(signals["lead_excerpt"] or sentence)
+            cues += self._noun_cues(definition, lower) if definition else []
+        if definition is None or definition.head is None:
+            return cues
+        head = _head_evidence(definition, definition.head)
         # A cue stands in for a head noun or supports it; it never argues with one.
-        return [*found, head, *(cue for cue in cues if cue.type == head.type)]
+        return [head, *(cue for cue in cues if cue.type == head.type)]
 
     def _matching_patterns(self, sentence: str) -> Iterator[Evidence]:
         for rule, pattern in self._patterns:
@@ -94,7 +94,7 @@ class LeadStage:
         definition = self._from_predicate(tokens, lower, clause, name) if clause else None
         if definition and definition.head:
             return definition
-        return self._from_subject(tokens, lower) or definition
+        return self._from_subject(tokens, lower, name) or definition
 
     def _from_predicate(self, tokens: list[str], lower: list[str], clause: Clause, name: str) -> Definition:
         phrase = read_phrase(tokens, lower, clause.start, self._grammar)
@@ -105,7 +105,7 @@ class LeadStage:
                 break
             of_kind |= opened in self._grammar.transparent_kinds
             phrase = read_phrase(tokens, lower, phrase.end + 1, self._grammar)
-        head, named_kind = self._head_of(phrase)
+        phrase, head, named_kind = self._head_before_verb(phrase)
         return Definition(
             head=head,
             phrase=phrase,
@@ -128,7 +128,7 @@ class LeadStage:
         """The first known head noun of a phrase, and whether it names a kind ("a droid model")."""
         for chunk in phrase.chunks:
             words = [word.lower() for word in chunk]
-            head = self._vocabulary.head(words, "lead")
+            head = self._vocabulary.head(words, "lead", split=chunk is phrase.chunks[-1])
             if len(words) > 1 and words[-1] in self._grammar.transparent_kinds and _is_single(head):
                 inner = self._vocabulary.head(words[:-1], "lead")
                 if inner:
@@ -137,19 +137,26 @@ class LeadStage:
                 return head, False
         return None, False
 
-    def _from_subject(self, tokens: list[str], lower: list[str]) -> Definition | None:
+    def _head_before_verb(self, phrase: Phrase) -> tuple[Phrase, Head | None, bool]:
+        """As `_head_of`, but not past a verb that the phrase ran into; with the phrase so cut."""
+        head, names_kind = self._head_of(phrase)
+        if head is None or (head.plural and phrase.determiner in _SINGULAR_OPENERS):
+            phrase = _before_verb(phrase)
+            head, names_kind = self._head_of(phrase)
+        return phrase, head, names_kind
+
+    def _from_subject(self, tokens: list[str], lower: list[str], name: str) -> Definition | None:
         """A sentence that defines nothing still names its subject: "A cantina was located on ..."."""
         start = _past_opening_adverbial(lower, self._grammar)
         if start >= len(lower) or lower[start] not in _SUBJECT_OPENERS:
             start = _apposition(lower, self._grammar)
             if not start:
                 return None
-        phrase = read_phrase(tokens, lower, start, self._grammar)
-        head, of_class = self._head_of(phrase)
-        if head is None or (head.plural and phrase.determiner in _SINGULAR_OPENERS):
-            phrase = _before_verb(phrase)
-            head, of_class = self._head_of(phrase)
-        return Definition(head, phrase, of_class=of_class, by_name=False, share=self._subject_share)
+        phrase, head, names_kind = self._head_before_verb(read_phrase(tokens, lower, start, self._grammar))
+        any_one = phrase.determiner in _ARTICLES and _starts_with_name(lower[start + 1 :], name)
+        return Definition(
+            head, phrase, of_class=names_kind or any_one, by_name=False, share=self._subject_share
+        )
 
     def _noun_cues(self, definition: Definition, lower: list[str]) -> Iterator[Evidence]:
         words = [word.lower() for chunk in definition.phrase.chunks for word in chunk]
@@ -191,7 +198,11 @@ def _is_class(clause: Clause, phrase: Phrase, name: str) -> bool:
     if clause.plural:
         return "and" not in lower
     any_one = bool(lower) and lower[0] in _ARTICLES and phrase.determiner in _ARTICLES
-    return any_one and " ".join(lower[1:]).startswith(name.lower())
+    return any_one and _starts_with_name(lower[1:], name)
+
+
+def _starts_with_name(lower: Sequence[str], name: str) -> bool:
+    return " ".join(lower).startswith(name.lower())
 
 
 def _reading(rule: Rule, definition: Definition) -> Reading | None:

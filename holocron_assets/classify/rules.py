@@ -46,8 +46,8 @@ class RuleBook:
         """Read, validate and index the rules.
 
         Raises:
-            RuleError: a file cannot be read, a rule is not valid, or two rules claim one noun, template or id;
-                it names the file or the rules.
+            RuleError: a file cannot be read, a rule is not valid, or two rules claim one noun, template or
+                id; it names the file or the rules.
         """
         rules = _all_rules(folder)
         grammar = read_grammar(folder / _GRAMMAR_FILE)

@@ -54,18 +54,20 @@ class Vocabulary:
                 f"rules {other.id!r} and {rule.id!r} both claim the noun {noun!r}; leave it to one"
             )
 
-    def head(self, words: Sequence[str], context: Context) -> Head | None:
+    def head(self, words: Sequence[str], context: Context, *, split: bool = True) -> Head | None:
         """The rule that knows a phrase's last noun, as singular or plural, in a context.
 
         Args:
-            words: the phrase's lower-case words. A hyphenated last word counts whole, then by its last part.
+            words: the phrase's lower-case words.
             context: where the phrase stands; a rule without confidence for it does not know the noun there.
+            split: whether a hyphenated last word that is not known whole counts by its last part; not for
+                what may be an adjective ("third-person").
         """
         if not words:
             return None
         phrase = tuple(words[-_LONGEST_PHRASE:])
         found = self._known(phrase, context)
-        if found is None and "-" in phrase[-1]:
+        if found is None and split and "-" in phrase[-1]:
             found = self._known((phrase[-1].rpartition("-")[2],), context)
         return found or self._by_suffix(phrase[-1], context)
 
