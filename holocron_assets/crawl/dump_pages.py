@@ -44,8 +44,8 @@ def page_row(page: DumpPage | None, asked: Asked, extract: Extract) -> dict[str,
         will have to be listed again; `due_at` is the caller's to set).
     """
     if page is None or page.title != asked.requested_title:
-        found = f"holds {page.title!r}" if page else "ends before"
-        return _row(asked, "failed", f"the export has changed since it was listed: its place {found} now")
+        found = f"{page.title!r} has its place" if page else "the export ends before it"
+        return _row(asked, "failed", f"the export has changed since it was listed: {found} now")
     return _row(asked, page.status, page.error) | {
         "namespace": page.namespace,
         "page_id": page.page_id,
