@@ -11,6 +11,7 @@ from holocron_assets.crawl.api_answers import JsonObject
 # A title is changed at most twice, by Unicode composition and by the wiki's rules: longer chains are loops.
 _LONGEST_CHAIN = 4
 _SEPARATORS = ("|", "\x1f")
+_EMPTY: JsonObject = {"title": "", "invalid": True, "invalidreason": "an empty title"}
 
 
 def _with_title(page: JsonObject) -> JsonObject:
@@ -68,6 +69,8 @@ class AnsweredPages:
             if title not in self.renamed:
                 return None
             title = self.renamed[title]
+            if not title:
+                return _EMPTY  # of a title such as '#top' nothing is left, and the wiki says no more of it
         return None
 
 

@@ -2,13 +2,14 @@
 
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -248,6 +249,16 @@ def test_requests_counted_before_the_clock_was_moved_back_do_not_block(
                 pass
         with limits.turn() as turn:
             assert turn.waited_seconds < 5
+
+
+def test_requests_that_no_longer_count_are_forgotten(tmp_path: Path) -> None:
+    with limits_of(tmp_path) as limits:
+        for _ in range(10):
+            with limits.turn():
+                pass
+    (database,) = tmp_path.glob("*/rate.sqlite")
+    with closing(sqlite3.connect(database)) as connection:
+        assert connection.execute("SELECT count(*) FROM rate_bucket").fetchone()[0] <= 2
 
 
 def test_a_hosts_name_stays_inside_the_state_folder(tmp_path: Path) -> None:
