@@ -3,18 +3,22 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
 from holocron_assets.crawl.attempts import MAX_ATTEMPTS, failed_page, settle_failure
 from holocron_assets.crawl.batches import manifest
+from holocron_assets.crawl.errors import WikiUnavailable
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import PAGES
+
+PERHAPS_A_PAGES_FAULT = frozenset({"server_error", "network_error", "api_error"})
+"""Outcomes of a request that a page among those asked for may have caused."""
 
 Group = Sequence[Row]
 
@@ -48,7 +52,7 @@ class _Progress:
 
     rows: dict[int, Row]
     crashes: Counter[int]
-    failures: Counter[int] = field(default_factory=Counter)
+    failures: Counter[int]
 
     def attempts_before(self, wanted: Row) -> int:
         """Attempts at a page that count: those of earlier batches, and crashes."""
@@ -96,12 +100,14 @@ def _progress(lake: Lake, batch: str, journal: Journal) -> _Progress:
     stored = read_partition(lake, PAGES, batch) if lake.has(PAGES, batch) else []
     rows: dict[int, Row] = {row["requested_key"]: row for row in stored}
     started: Counter[int] = Counter()
+    failures: Counter[int] = Counter()
     for record in journal.records():
         started.update(record.get("started", ()))
         started.subtract(record.get("ended", ()))
+        failures.update(record.get("suspects", ()))
         for row in record.get("rows", ()):
             rows[row["requested_key"]] = PAGES.revive(row)
-    return _Progress(rows=rows, crashes=+started)
+    return _Progress(rows=rows, crashes=+started, failures=failures)
 
 
 def _bury_killers(wanted: Sequence[Row], progress: _Progress, run_id: str) -> None:
@@ -137,8 +143,7 @@ def _read_groups(
                 if not running:
                     return
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    _settle(future, running[future], progress, journal, run_id)
-                    del running[future]
+                    _settle(future, running.pop(future), progress, journal, run_id)
         finally:
             # An orderly end is no crash: what is still being read did not kill the process.
             for future, group in running.items():
@@ -167,10 +172,14 @@ def _settle(
     except GroupError as error:
         progress.failures.update(keys)
         if len(group) > 1:
-            journal.append({"ended": keys})
+            journal.append({"ended": keys, "suspects": keys})
             return
         attempts = progress.attempts_before(group[0]) + 1
         rows = [failed_page(group[0], str(error), attempts=attempts, now=now, run_id=run_id)]
+    except BaseException as error:
+        suspected = isinstance(error, WikiUnavailable) and error.outcome in PERHAPS_A_PAGES_FAULT
+        journal.append({"ended": keys, "suspects": keys if suspected else []})
+        raise
     progress.rows.update({row["requested_key"]: row for row in rows})
     journal.append({"ended": keys, "rows": rows})
 

@@ -15,18 +15,22 @@ class Derivation:
     Attributes:
         table: the derived table.
         inputs: the tables that it is made from; their partitions have the same names.
+        source_inputs: tables that it is made from too, whose partitions are sources.
         code_version: version of the code and rules that make it.
     """
 
     table: Table
     inputs: tuple[Table, ...]
+    source_inputs: tuple[Table, ...]
     code_version: str
 
     def fingerprints(self, lake: Lake, partition: str) -> Mapping[str, str] | None:
         """Content ids of the inputs of one partition, by table name; None while an input is missing."""
         found: dict[str, str] = {}
-        for table in self.inputs:
-            footer = read_footer(lake, table, partition)
+        named = [(table, partition) for table in self.inputs]
+        named += [(table, partition.rpartition("-")[0]) for table in self.source_inputs]
+        for table, name in named:
+            footer = read_footer(lake, table, name)
             if footer is None:
                 return None
             found[table.name] = footer.content_id

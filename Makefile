@@ -1,0 +1,51 @@
+# `make run` runs the main job on a fresh machine, `make test` its tests. Each sets up what it needs.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+WORKERS ?= 2
+
+.PHONY: run ui test test-realwiki test-all lint format bench lock clean
+
+run: $(READY) ## The sample wiki (or whatever is enabled), from nothing to promoted entities
+	$(BIN)/holocron run
+
+ui: $(READY) ## Dagster's web UI on http://127.0.0.1:3000, with the daemon and sensors on
+	$(BIN)/holocron ui
+
+test: $(READY) ## The quick tests that need nothing but Python
+	$(BIN)/pytest -m "not full and not realwiki" -n $(WORKERS)
+
+test-realwiki: $(READY) ## The quick tests against a real MediaWiki on loopback
+	$(BIN)/pytest -m "realwiki and not full"
+
+test-all: $(READY) ## Every test, the slow and large ones too
+	$(BIN)/pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY) ## Every benchmark; each prints a table
+	@set -e; for benchmark in benchmarks/[a-z]*.py; do echo "== $$benchmark"; $(BIN)/python $$benchmark; done
+
+lock: $(READY) ## Resolve the dependencies anew, with hashes
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --no-strip-extras --generate-hashes --group dev \
+		pyproject.toml --output-file requirements.lock
+
+clean: ## Forget the lake and Dagster's history; sources and the sample stay
+	rm -rf data/lake data/dagster data/locks data/holocron.duckdb
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Holocron needs Python 3.11 or newer; name one: make PYTHON=python3.12 run")'
+	@echo "Setting up .venv; this takes about a minute."
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@

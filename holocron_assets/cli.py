@@ -1,0 +1,313 @@
+"""`holocron`: a person's hands on all of it."""
+
+import getpass
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+import duckdb
+from rich.console import Console
+
+from holocron_assets import reports
+from holocron_assets.console import print_page, print_rows, to_json
+from holocron_assets.crawl.frontier import frontier_views
+from holocron_assets.crawl.requeue import requeue as requeue_pages
+from holocron_assets.crawl.source_files import (
+    SourceError,
+    load_source,
+    read_sources,
+    set_enabled,
+    write_dump_source,
+)
+from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.xml_dump import DumpError
+from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.titles import InvalidTitle
+from holocron_assets.lake.views import connect, query
+from holocron_assets.settings import data_folder, sources_folder
+
+_EXPECTED_ERRORS = (
+    SourceError,
+    DumpError,
+    DamagedPartitionError,
+    MissingPartitionError,
+    InvalidTitle,
+    duckdb.Error,
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+source_option = click.option("--source", "source_name", metavar="NAME", help="Only this source.")
+
+
+def _clear_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Show errors that a person can act on as a message, without a traceback."""
+
+    @wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except _EXPECTED_ERRORS as error:
+            raise click.ClickException(str(error)) from error
+
+    return run
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="holocron-assets")
+def main() -> None:
+    """Turn a wiki into a knowledge base that people can trust.
+
+    HOLOCRON_DATA moves the data folder, HOLOCRON_SOURCES the folder of source files.
+    """
+
+
+@main.command()
+@source_option
+@click.option(
+    "--llm", type=click.Choice(["off"]), default="off", show_default=True, help="Ask a model: not yet."
+)
+@_clear_errors
+def run(source_name: str | None, llm: str) -> None:
+    """Do everything there is to do, until nothing is pending.
+
+    Works on every enabled source, or on the one that is named, in this process and without a daemon. Exits
+    with 1 if anything failed. A second run does only what is new.
+    """
+    del llm  # the only choice there is
+    from holocron_assets.orchestration.local_commands import run_everything
+
+    if not run_everything(Console(), _lake(), _chosen(source_name)):
+        sys.exit(1)
+
+
+@main.command()
+@click.option("--source", "source_name", metavar="NAME", required=True, help="The source.")
+@click.option("--title", "titles", multiple=True, metavar="TITLE", help="Only this page; may be repeated.")
+@_clear_errors
+def crawl(source_name: str, titles: tuple[str, ...]) -> None:
+    """Fetch what is pending of one source, or given pages whether fetched before or not."""
+    from holocron_assets.orchestration.local_commands import crawl_titles, run_everything
+
+    source, lake = _source(source_name), _lake()
+    done = (
+        crawl_titles(Console(), lake, source, titles) if titles else run_everything(Console(), lake, [source])
+    )
+    if not done:
+        sys.exit(1)
+
+
+@main.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--source", "source_name", metavar="NAME", required=True, help="The source; made if it is new.")
+@_clear_errors
+def import_file(file: Path, source_name: str) -> None:
+    """Read a MediaWiki XML export, to promoted entities."""
+    from holocron_assets.orchestration.local_commands import run_everything
+
+    folder = sources_folder()
+    if not (folder / f"{source_name}.yaml").exists():
+        click.echo(f"made {write_dump_source(folder, source_name, file)}")
+    source = _source(source_name)
+    if Path(source.origin) != file.resolve():
+        raise click.ClickException(
+            f"source {source_name!r} reads {source.origin}. Give this file a source of its own, or change "
+            f"`address` in {folder / f'{source_name}.yaml'}."
+        )
+    if not run_everything(Console(), _lake(), [source]):
+        sys.exit(1)
+
+
+@main.command()
+@click.argument("title")
+@source_option
+@json_option
+@_clear_errors
+def page(title: str, source_name: str | None, *, as_json: bool) -> None:
+    """Tell everything known about one page: revisions, signals, type and why, entity, where it is stuck."""
+    lake, sources = _lake(), _all_sources()
+    found = reports.find_page(lake, title, source_name)
+    if not found:
+        place = f" of source {source_name!r}" if source_name else ""
+        _fail(
+            f"no page{place} is called {title!r}: no seed names it and no fetched page links to it. "
+            f"`holocron crawl --source NAME --title {title!r}` fetches it."
+        )
+    page_reports = [reports.page_report(lake, sources, source, name) for source, name in found]
+    if as_json:
+        click.echo(to_json(page_reports))
+        return
+    for report in page_reports:
+        print_page(Console(), report)
+
+
+@main.command()
+@json_option
+@_clear_errors
+def status(*, as_json: bool) -> None:
+    """Tell how things stand: what is pending, in flight, done, waiting, dead and skipped, and why."""
+    report = reports.status_report(_lake(), _all_sources())
+    if as_json:
+        click.echo(to_json(report))
+        return
+    console = Console()
+    print_rows(console, "Sources", report["sources"])
+    print_rows(console, "Status", report["stages"])
+    print_rows(console, "Dead letters", report["dead_letters"])
+    if not report["stages"]:
+        console.print("The lake is empty. `holocron run` fills it.")
+
+
+@main.command()
+@source_option
+@click.option("--title", "titles", multiple=True, metavar="TITLE", help="Only this page; may be repeated.")
+@click.option("--all", "everything", is_flag=True, help="Every dead letter.")
+@click.option("--reason", required=True, help="Why; it is kept.")
+@click.option("--author", default=getpass.getuser, help="Who decides; you, without.")
+@_clear_errors
+def requeue(
+    source_name: str | None, titles: tuple[str, ...], reason: str, author: str, *, everything: bool
+) -> None:
+    """Bring dead-lettered pages back, with a full count of attempts."""
+    if bool(titles) == everything:
+        raise click.UsageError("name pages with --title, or take all with --all")
+    rows = requeue_pages(_lake(), source=source_name, titles=titles or None, author=author, reason=reason)
+    missed = set(titles) - {row["title"] for row in rows}
+    if missed:
+        _fail(f"not dead-lettered: {', '.join(sorted(missed))}; {len(rows)} others were requeued")
+    click.echo(f"requeued {len(rows)} pages")
+
+
+@main.group()
+def sources() -> None:
+    """List the sources, and switch them on and off."""
+
+
+@sources.command("list")
+@json_option
+@_clear_errors
+def list_sources(*, as_json: bool) -> None:
+    """List the sources; exit with 1 if a file cannot be read."""
+    found, errors = read_sources(sources_folder())
+    rows = [
+        {"source": source.name, "enabled": source.enabled, "kind": source.kind, "origin": source.origin}
+        for source in found.values()
+    ]
+    if as_json:
+        click.echo(to_json(rows))
+    else:
+        print_rows(Console(), "Sources", rows)
+    for error in errors:
+        click.echo(str(error), err=True)
+    if errors:
+        sys.exit(1)
+
+
+@sources.command()
+@click.argument("name")
+@_clear_errors
+def enable(name: str) -> None:
+    """Let sensors and runs crawl a source."""
+    set_enabled(sources_folder(), name, enabled=True)
+    click.echo(f"enabled {name}: sensors will crawl {_source(name).origin}")
+
+
+@sources.command()
+@click.argument("name")
+@_clear_errors
+def disable(name: str) -> None:
+    """Keep sensors and runs from crawling a source. What was fetched stays."""
+    set_enabled(sources_folder(), name, enabled=False)
+    click.echo(f"disabled {name}")
+
+
+@main.command()
+@click.argument("sql")
+@json_option
+@_clear_errors
+def sql(sql: str, *, as_json: bool) -> None:
+    """Ask the lake in SQL (DuckDB). `holocron sql "show tables"` names the views."""
+    with connect(_lake(), more_views=frontier_views(_all_sources())) as connection:
+        rows = query(connection, sql)
+    if as_json:
+        click.echo(to_json(rows))
+    else:
+        print_rows(Console(), "", rows)
+        click.echo(f"{len(rows)} rows")
+
+
+@main.command()
+@click.argument("job")
+@click.option("--wait", is_flag=True, help="Wait for the run, and exit with 1 if it fails.")
+@source_option
+@click.option("--title", "titles", multiple=True, metavar="TITLE", help="For add_pages; may be repeated.")
+@click.option("--maximum-batches", type=click.IntRange(min=1), help="For refresh.")
+@click.option("--partition", metavar="KEY", help="For jobs over a batch, a source or an entity type.")
+@_clear_errors
+def launch(  # noqa: PLR0913 - one for each option
+    job: str,
+    source_name: str | None,
+    titles: tuple[str, ...],
+    maximum_batches: int | None,
+    partition: str | None,
+    *,
+    wait: bool,
+) -> None:
+    """Launch a job through Dagster's run queue; a daemon (`make ui`) must be running."""
+    from holocron_assets.orchestration.launching import launch_job
+
+    settings = {"source": source_name, "titles": list(titles) or None, "maximum_batches": maximum_batches}
+    config = {name: value for name, value in settings.items() if value is not None}
+    try:
+        error = launch_job(job, config=config, partition=partition, wait=wait, tell=click.echo)
+    except ValueError as problem:
+        raise click.UsageError(str(problem)) from problem
+    if error:
+        _fail(error)
+
+
+@main.command()
+@click.option("--port", default=3000, show_default=True, help="Of the web UI, on loopback.")
+def ui(port: int) -> None:
+    """Start Dagster's web UI and daemon, with the sensors on."""
+    from holocron_assets.orchestration.launching import serve
+
+    serve(port)
+
+
+@main.command()
+def home() -> None:
+    """Prepare Dagster's home and print it, for `export DAGSTER_HOME=$(holocron home)`."""
+    from holocron_assets.orchestration.instance import open_instance, prepare_home
+
+    with open_instance():
+        click.echo(prepare_home())
+
+
+def _lake() -> Lake:
+    return Lake(data_folder())
+
+
+def _source(name: str) -> Source:
+    return load_source(sources_folder() / f"{name}.yaml")
+
+
+def _all_sources() -> list[Source]:
+    return list(read_sources(sources_folder())[0].values())
+
+
+def _chosen(name: str | None) -> list[Source]:
+    """The named source, or every enabled one."""
+    if name:
+        return [_source(name)]
+    found, errors = read_sources(sources_folder())
+    if errors:
+        raise errors[0]
+    return [source for source in found.values() if source.enabled]
+
+
+def _fail(message: str) -> NoReturn:
+    raise click.ClickException(message)

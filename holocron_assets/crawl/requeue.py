@@ -1,0 +1,42 @@
+"""Bringing dead-lettered pages back, by a person's decision, which is itself a row."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.parquet import write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import REQUEUES
+from holocron_assets.lake.views import connect, query
+
+_DEAD = """
+    select source, title, title_key
+    from dead_letters
+    where coalesce(source = $source, true) and coalesce(list_contains($titles, title), true)
+    order by source, title
+"""
+
+
+def requeue(
+    lake: Lake, *, source: str | None, titles: Sequence[str] | None, author: str, reason: str
+) -> list[dict[str, Any]]:
+    """Let dead-lettered pages be tried again, with a full count of attempts.
+
+    Args:
+        lake: where the dead letters are and the decision goes.
+        source: only of this source; of all without.
+        titles: only these; all without.
+        author: who decides.
+        reason: why.
+
+    Returns:
+        The rows of table `requeues` that were written: one for each dead letter that was meant.
+    """
+    with connect(lake) as connection:
+        dead = query(connection, _DEAD, {"source": source, "titles": list(titles) if titles else None})
+    now = utc_now()
+    rows = [{**row, "author": author, "reason": reason, "decided_at": now} for row in dead]
+    if rows:
+        write_partition(lake, REQUEUES, f"{now:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:12]}", rows)
+    return rows

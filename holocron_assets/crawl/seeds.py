@@ -1,0 +1,196 @@
+"""Where a crawl starts: a source's own statement of its wiki, and the titles that it begins with."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.wiki_client import Continuation, WikiClient
+from holocron_assets.crawl.xml_dump import DumpError, list_pages, read_site
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.keys import content_hash, title_key
+from holocron_assets.lake.parquet import Footer, read_footer, read_partition, write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row
+from holocron_assets.lake.tables import SEED_TITLES, SITES
+from holocron_assets.lake.titles import CATEGORY_NAMESPACE, InvalidTitle, Site
+
+SEEDS_VERSION = "1"
+
+
+@dataclass(frozen=True)
+class SeedListing:
+    """What listing a source's seeds gave.
+
+    Attributes:
+        footer: of the partition written.
+        rows: rows of table `seed_titles`.
+        problem: why the list is incomplete, naming the file or title; None when it is whole.
+    """
+
+    footer: Footer
+    rows: Sequence[Row]
+    problem: str | None
+
+
+def fingerprint(source: Source) -> dict[str, str]:
+    """What a source's list of seeds depends on: its settings, and the dump's size and time of change."""
+    settings = source.model_dump(include={"kind", "address", "namespaces", "seeds"}, mode="json")
+    found = {"settings": content_hash(json.dumps(settings, sort_keys=True))}
+    if source.kind == "mediawiki_dump":
+        path = Path(source.origin)
+        status = path.stat() if path.is_file() else None
+        found["dump"] = f"{status.st_size}-{status.st_mtime_ns}" if status else "missing"
+    return found
+
+
+def seeds_are_stale(lake: Lake, source: Source) -> bool:
+    """Whether the seeds were never listed, or were listed from other settings or another dump."""
+    footer = read_footer(lake, SEED_TITLES, source.name)
+    return footer is None or dict(footer.inputs) != fingerprint(source) or not lake.has(SITES, source.name)
+
+
+def load_site(lake: Lake, source_name: str) -> Site:
+    """The title rules of a source's wiki.
+
+    Raises:
+        MissingPartitionError: the wiki was not asked yet: job `list_seeds` does.
+    """
+    return Site.from_row(read_partition(lake, SITES, source_name)[0])
+
+
+def store_site(lake: Lake, source: Source, client: WikiClient | None) -> tuple[Footer, Row]:
+    """Ask what the wiki says of itself and write table `sites`.
+
+    Args:
+        lake: where it goes.
+        source: whose wiki.
+        client: asks the wiki; None for a dump.
+
+    Raises:
+        DumpError: the dump is missing or no export.
+        WikiUnavailable, WikiRefused: the wiki gave no answer.
+    """
+    row = client.site() if client else read_site(Path(source.origin), source.name)
+    return write_partition(lake, SITES, source.name, [row]), row
+
+
+def store_seeds(lake: Lake, source: Source, client: WikiClient | None) -> SeedListing:
+    """List a source's seeds and write table `seed_titles`.
+
+    The wiki's lists are journaled page by page, so that a killed listing goes on where it was.
+
+    Args:
+        lake: where the site is read and the seeds go.
+        source: what to list.
+        client: asks the wiki; None for a dump.
+
+    Returns:
+        The listing. A dump that breaks off in the middle gives the pages before the break, and a problem.
+
+    Raises:
+        DumpError: the dump has no page at all.
+        WikiUnavailable, WikiRefused: the wiki gave no answer.
+    """
+    site = load_site(lake, source.name)
+    marks = fingerprint(source)
+    path = lake.journal(SEED_TITLES, source.name)
+    with Journal(path) as journal:
+        if client is None:
+            rows, problem = _from_dump(source)
+        else:
+            rows, problem = _from_wiki(source, site, client, journal)
+    footer = write_partition(lake, SEED_TITLES, source.name, rows, code_version=SEEDS_VERSION, inputs=marks)
+    path.unlink(missing_ok=True)
+    return SeedListing(footer, rows, problem)
+
+
+def _from_dump(source: Source) -> tuple[list[Row], str | None]:
+    now = utc_now()
+    rows: dict[int, Row] = {}
+    problem = None
+    try:
+        for page in list_pages(Path(source.origin)):
+            if page.namespace not in source.namespaces:
+                continue
+            key = title_key(source.name, page.title)
+            rows[key] = {
+                "source": source.name,
+                "title": page.title,
+                "title_key": key,
+                "namespace": page.namespace,
+                "origin": "dump",
+                "ordinal": page.ordinal,
+                "revision_id": page.revision_id,
+                "listed_at": now,
+            }
+    except DumpError as error:
+        if not rows:
+            raise
+        problem = str(error)
+    return list(rows.values()), problem
+
+
+def _from_wiki(
+    source: Source, site: Site, client: WikiClient, journal: Journal
+) -> tuple[list[Row], str | None]:
+    now = utc_now()
+    rows: dict[int, Row] = {}
+    problems: list[str] = []
+    for origin, text in _listed_titles(source, site, client, journal):
+        try:
+            page = site.parse_title(text)
+        except InvalidTitle as error:
+            problems.append(f"source {source.name!r}, seed of {origin}: {error}")
+            continue
+        key = title_key(source.name, page.title)
+        seed = {
+            "source": source.name,
+            "title": page.title,
+            "title_key": key,
+            "namespace": page.namespace,
+            "origin": origin,
+            "listed_at": now,
+        }
+        rows.setdefault(key, seed)
+    return list(rows.values()), "; ".join(problems) or None
+
+
+def _listed_titles(
+    source: Source, site: Site, client: WikiClient, journal: Journal
+) -> Iterator[tuple[str, str]]:
+    """Pairs of origin and title, those that the journal holds first."""
+    yield from (("title", title) for title in source.seeds.titles)
+    for category in source.seeds.categories:
+        members = partial(client.list_category_members, _category_name(site, category), source.namespaces)
+        yield from _journaled(f"category:{category}", f"category:{category}", members, journal)
+    if source.seeds.all_pages:
+        for namespace in source.namespaces:
+            pages = partial(client.list_all_pages, namespace)
+            yield from _journaled(f"all_pages:{namespace}", "all_pages", pages, journal)
+
+
+def _journaled(
+    name: str,
+    origin: str,
+    listing: Callable[[Continuation | None], Iterator[tuple[list[str], Continuation | None]]],
+    journal: Journal,
+) -> Iterator[tuple[str, str]]:
+    """The titles of one list: what was listed before a kill, then the rest from where it stopped."""
+    known = [record for record in journal.records() if record["list"] == name]
+    for record in known:
+        yield from ((origin, title) for title in record["titles"])
+    if known and known[-1]["next"] is None:
+        return
+    for titles, following in listing(known[-1]["next"] if known else None):
+        journal.append({"list": name, "titles": list(titles), "next": following})
+        yield from ((origin, title) for title in titles)
+
+
+def _category_name(site: Site, category: str) -> str:
+    """A category's name, whether or not the prefix was given."""
+    page = site.parse_title(category)
+    return page.name if page.namespace == CATEGORY_NAMESPACE else page.title

@@ -1,0 +1,42 @@
+"""The one place where everything is assembled."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import dagster as dg
+
+from holocron_assets.orchestration.batch_assets import BATCH_ASSETS
+from holocron_assets.orchestration.checks import QUALITY_CHECKS
+from holocron_assets.orchestration.crawl_assets import batch_pages, pages, seed_titles, sites
+from holocron_assets.orchestration.entity_assets import entities, entity_aliases
+from holocron_assets.orchestration.jobs import ASSET_JOBS
+from holocron_assets.orchestration.refresh import add_pages, refresh
+from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.sensors import SCHEDULES, SENSORS
+from holocron_assets.settings import data_folder, politeness_folder, sources_folder
+
+
+def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg.Definitions:
+    """Assemble assets, checks, jobs, sensors, schedules and resources.
+
+    Args:
+        resource_overrides: resources by name that take the place of the usual ones, for tests.
+    """
+    resources = {
+        "lake": LakeResource(folder=str(data_folder())),
+        "sources": SourcesResource(folder=str(sources_folder()), politeness_folder=str(politeness_folder())),
+        **(resource_overrides or {}),
+    }
+    return dg.Definitions(
+        assets=[batch_pages, sites, seed_titles, pages, *BATCH_ASSETS, entities, entity_aliases],
+        asset_checks=QUALITY_CHECKS,
+        jobs=[*ASSET_JOBS.values(), refresh, add_pages],
+        sensors=SENSORS,
+        schedules=SCHEDULES,
+        resources=resources,
+        # A step costs 0.02 to 0.06 s in the run's own process, and 1.6 s and orphans in one of its own.
+        executor=dg.in_process_executor,
+    )
+
+
+defs = build_definitions()

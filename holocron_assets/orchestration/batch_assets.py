@@ -1,0 +1,54 @@
+"""The derived assets of a batch, one for each step. What they do is in `steps`."""
+
+from time import perf_counter
+
+import dagster as dg
+
+from holocron_assets.orchestration.failures import RETRIES, final_if_permanent
+from holocron_assets.orchestration.metadata import (
+    OWNER,
+    table_description,
+    table_metadata,
+    written_metadata,
+)
+from holocron_assets.orchestration.partitions import BATCHES
+from holocron_assets.orchestration.resources import LakeResource
+from holocron_assets.orchestration.steps import BATCH_STEPS, Step, run_step
+
+
+def batch_asset(step: Step) -> dg.AssetsDefinition:
+    """The asset of one step: partitioned by batch, made from its inputs' partitions of the same name."""
+
+    @dg.asset(
+        name=step.table.name,
+        deps=[table.name for table in step.derivation.inputs],
+        partitions_def=BATCHES,
+        group_name=step.group,
+        kinds={"parquet", "python"},
+        owners=[OWNER],
+        code_version=step.derivation.code_version,
+        description=table_description(step.table),
+        metadata=table_metadata(step.table),
+        retry_policy=RETRIES,
+        backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=1),
+    )
+    def made(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
+        started = perf_counter()
+        with final_if_permanent():
+            footer, rows = run_step(lake.open(), step, context.partition_key, context.run_id)
+        return dg.MaterializeResult(
+            metadata=written_metadata(
+                footer,
+                rows,
+                counted=step.counted,
+                seconds=perf_counter() - started,
+                titles="from_title" if "from_title" in step.table.arrow_schema.names else "title",
+            ),
+            data_version=dg.DataVersion(footer.content_id),
+        )
+
+    return made
+
+
+BATCH_ASSETS = [batch_asset(step) for step in BATCH_STEPS]
+BATCH_STEP_NAMES = [step.table.name for step in BATCH_STEPS]

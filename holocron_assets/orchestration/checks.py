@@ -1,0 +1,106 @@
+"""Asset checks: quality of the whole lake. They report; what must hold is checked before a write."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import dagster as dg
+
+from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.tables import ENTITIES, PAGE_TYPES, PAGES
+from holocron_assets.lake.views import connect, query
+from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+
+UNKNOWN_RATE_LIMIT = 0.25
+"""Share of Unknown pages, among those that are about something, where a source sets no limit of its own."""
+
+GROWTH_LIMIT = 0.10
+"""Share of its promoted entities that a type may lose in a day."""
+
+_TYPE_COUNTS = """
+    select source, primary_type, count(*) as pages from page_types group by all
+"""
+_PAGE_COUNTS = "select source, count(*) as pages from current_pages group by all"
+_SHRINKING = """
+    select
+        entity_type,
+        count(*) filter (where valid_to is null) as now_promoted,
+        count(*) filter (
+            where valid_from <= now() - interval 1 day and coalesce(valid_to > now() - interval 1 day, true)
+        ) as promoted_a_day_ago
+    from entity_history
+    where state = 'promoted'
+    group by entity_type
+    having now_promoted < (1 - $limit) * promoted_a_day_ago
+"""
+
+
+@dg.asset_check(asset=PAGE_TYPES.name, description="Few enough pages are of type Unknown, by source.")
+def unknown_rate(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckResult:
+    """Compare each source's share of Unknown pages with its limit."""
+    with connect(lake.open()) as connection:
+        counts = query(connection, _TYPE_COUNTS)
+    rates: dict[str, float] = {}
+    problems: list[str] = []
+    for source in sources.all():
+        of_source = {row["primary_type"]: row["pages"] for row in counts if row["source"] == source.name}
+        if not of_source:
+            continue
+        limit = source.expected.max_unknown_rate
+        limit = UNKNOWN_RATE_LIMIT if limit is None else limit
+        rates[source.name] = of_source.get("Unknown", 0) / sum(of_source.values())
+        if rates[source.name] > limit:
+            problems.append(
+                f"{source.name}: {rates[source.name]:.1%} of pages are Unknown, limit {limit:.0%}"
+            )
+    return _result(problems, {f"unknown rate of {name}": rate for name, rate in rates.items()})
+
+
+@dg.asset_check(asset=PAGES.name, description="Each source yielded what its file expects.")
+def source_expectations(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckResult:
+    """Compare each crawled source's pages and types with its `expected` counts."""
+    with connect(lake.open()) as connection:
+        pages = {row["source"]: row["pages"] for row in query(connection, _PAGE_COUNTS)}
+        types = {
+            (row["source"], row["primary_type"]): row["pages"] for row in query(connection, _TYPE_COUNTS)
+        }
+    problems: list[str] = []
+    for source in sources.all():
+        if source.name in pages:
+            problems += _unmet(source, pages[source.name], types)
+    return _result(problems, {f"pages of {name}": count for name, count in pages.items()})
+
+
+@dg.asset_check(asset=ENTITIES.name, description="No type lost many of its promoted entities in a day.")
+def growth(lake: LakeResource) -> dg.AssetCheckResult:
+    """Compare each type's promoted entities with those of a day ago."""
+    with connect(lake.open()) as connection:
+        shrinking = query(connection, _SHRINKING, {"limit": GROWTH_LIMIT})
+    problems = [
+        f"{row['entity_type']}: {row['now_promoted']} promoted, {row['promoted_a_day_ago']} a day ago"
+        for row in shrinking
+    ]
+    return _result(problems, {"types that shrank": len(shrinking)})
+
+
+QUALITY_CHECKS = [unknown_rate, source_expectations, growth]
+
+
+def _unmet(source: Source, pages: int, types: dict[tuple[str, str], int]) -> list[str]:
+    expected = source.expected
+    problems = []
+    if expected.min_pages is not None and pages < expected.min_pages:
+        problems.append(f"{source.name}: {pages} pages, expected {expected.min_pages} or more")
+    for name, least in expected.min_by_type.items():
+        found = types.get((source.name, name), 0)
+        if found < least:
+            problems.append(f"{source.name}: {found} pages of type {name}, expected {least} or more")
+    return problems
+
+
+def _result(problems: Sequence[str], measured: dict[str, Any]) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(
+        passed=not problems,
+        severity=dg.AssetCheckSeverity.ERROR,
+        description="; ".join(problems) or "Nothing is amiss.",
+        metadata=measured,
+    )

@@ -1,0 +1,163 @@
+"""Assets that come from outside: a source's site and seeds, the manifests of its batches, and its pages."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+
+import dagster as dg
+from filelock import FileLock
+
+from holocron_assets.crawl.api_pages import Extract
+from holocron_assets.crawl.batches import manifest, source_of
+from holocron_assets.crawl.fetch import fetch_batch
+from holocron_assets.crawl.readers import page_reader, wiki_client
+from holocron_assets.crawl.seeds import SEEDS_VERSION, load_site, store_seeds, store_site
+from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.wiki_client import WikiClient
+from holocron_assets.lake.parquet import read_footer
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES, SITES
+from holocron_assets.lake.titles import Site
+from holocron_assets.orchestration.failures import RETRIES, final_if_permanent
+from holocron_assets.orchestration.metadata import (
+    OWNER,
+    table_description,
+    table_metadata,
+    written_metadata,
+)
+from holocron_assets.orchestration.partitions import BATCHES, SOURCES
+from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.signals.links import extract_links
+
+CRAWL_POOL = "crawl"
+
+batch_pages = dg.AssetSpec(
+    BATCH_PAGES.name,
+    partitions_def=BATCHES,
+    group_name="crawl",
+    kinds={"parquet"},
+    owners=[OWNER],
+    description=table_description(BATCH_PAGES)
+    + "\n\nCut by the `new_pages` sensor or a person, never by a run.",
+    metadata=table_metadata(BATCH_PAGES),
+)
+
+
+@dg.asset(
+    partitions_def=SOURCES,
+    group_name="crawl",
+    kinds={"parquet", "mediawiki"},
+    owners=[OWNER],
+    description=table_description(SITES),
+    metadata=table_metadata(SITES),
+    retry_policy=RETRIES,
+    pool=CRAWL_POOL,
+)
+def sites(
+    context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
+) -> dg.MaterializeResult[None]:
+    """Ask what the wiki says of itself."""
+    started = perf_counter()
+    with final_if_permanent():
+        source = sources.get(context.partition_key)
+        with _client(lake.open(), source, sources) as client:
+            footer, row = store_site(lake.open(), source, client)
+    seconds = perf_counter() - started
+    return dg.MaterializeResult(
+        metadata=written_metadata(footer, [row], counted="title_case", seconds=seconds, titles="site_name"),
+        data_version=dg.DataVersion(footer.content_id),
+    )
+
+
+@dg.asset(
+    deps=[sites],
+    partitions_def=SOURCES,
+    group_name="crawl",
+    kinds={"parquet", "mediawiki"},
+    owners=[OWNER],
+    code_version=SEEDS_VERSION,
+    description=table_description(SEED_TITLES),
+    metadata=table_metadata(SEED_TITLES),
+    retry_policy=RETRIES,
+    pool=CRAWL_POOL,
+)
+def seed_titles(
+    context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
+) -> dg.MaterializeResult[None]:
+    """List what the source starts from. A list that breaks off is kept, and fails the run to say so."""
+    started = perf_counter()
+    with final_if_permanent():
+        source = sources.get(context.partition_key)
+        with _client(lake.open(), source, sources) as client:
+            listing = store_seeds(lake.open(), source, client)
+    if listing.problem:
+        raise dg.Failure(
+            f"{len(listing.rows)} titles were kept, but the list is not whole: {listing.problem}",
+            allow_retries=False,
+        )
+    seconds = perf_counter() - started
+    return dg.MaterializeResult(
+        metadata=written_metadata(listing.footer, listing.rows, counted="origin", seconds=seconds),
+        data_version=dg.DataVersion(listing.footer.content_id),
+    )
+
+
+@dg.asset(
+    deps=[batch_pages],
+    partitions_def=BATCHES,
+    group_name="crawl",
+    kinds={"parquet", "mediawiki"},
+    owners=[OWNER],
+    description=table_description(PAGES),
+    metadata=table_metadata(PAGES),
+    retry_policy=RETRIES,
+    pool=CRAWL_POOL,
+    backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=1),
+)
+def pages(
+    context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
+) -> dg.MaterializeResult[None]:
+    """Read what the batch lacks; pages that have an outcome are not asked for again."""
+    started = perf_counter()
+    batch, opened = context.partition_key, lake.open()
+    with final_if_permanent():
+        manifest(opened, batch)
+        source = sources.get(source_of(batch))
+        extract = _extract(load_site(opened, source.name))
+        # A person and a sensor may start the same batch: the second waits, and finds everything done.
+        with (
+            FileLock(opened.locks / f"batch-{batch}.lock"),
+            page_reader(opened, source, batch, extract, sources.shared_folder) as reader,
+        ):
+            rows = fetch_batch(opened, batch, reader, context.run_id)
+    footer = read_footer(opened, PAGES, batch)
+    if footer is None:
+        raise RuntimeError(f"batch {batch!r} was removed from the lake while it was fetched")
+    seconds = perf_counter() - started
+    return dg.MaterializeResult(
+        metadata={
+            **written_metadata(footer, rows, counted="status", seconds=seconds),
+            "text_bytes": sum(row["size_bytes"] or 0 for row in rows),
+            "source": source.name,
+        },
+        data_version=dg.DataVersion(footer.content_id),
+    )
+
+
+@contextmanager
+def _client(lake: Lake, source: Source, sources: SourcesResource) -> Iterator[WikiClient | None]:
+    if source.kind == "mediawiki_dump":
+        yield None
+        return
+    with wiki_client(lake, source, f"{source.name}-seeds", sources.shared_folder) as client:
+        yield client
+
+
+def _extract(site: Site) -> Extract:
+    def links_and_redirect(wikitext: str) -> tuple[list[str], list[str], str | None]:
+        found = extract_links(wikitext, site)
+        links = [link.title for link in found.links]
+        categories = [category.name for category in found.categories]
+        return links, categories, found.redirect.title if found.redirect else None
+
+    return links_and_redirect

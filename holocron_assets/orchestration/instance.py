@@ -1,0 +1,44 @@
+"""Dagster's instance: where it lives, which file configures it, and the pool limits that no file can hold."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import dagster as dg
+
+from holocron_assets.orchestration.crawl_assets import CRAWL_POOL
+from holocron_assets.settings import PROJECT_FOLDER, dagster_home
+
+POOL_LIMITS: Mapping[str, int] = {CRAWL_POOL: 2}
+"""Ops of each pool that run at once, whoever started them."""
+
+
+def prepare_home() -> Path:
+    """Make Dagster's home and put the configuration in it that the environment asks for.
+
+    PostgreSQL is used when HOLOCRON_POSTGRES_URL is set. A home that was chosen by DAGSTER_HOME keeps a
+    `dagster.yaml` of its own.
+
+    Returns:
+        The home, which is now also this process's DAGSTER_HOME.
+    """
+    home = dagster_home()
+    home.mkdir(parents=True, exist_ok=True)
+    chosen_by_person = "DAGSTER_HOME" in os.environ
+    if not (chosen_by_person and (home / "dagster.yaml").is_file()):
+        folder = PROJECT_FOLDER
+        if os.environ.get("HOLOCRON_POSTGRES_URL"):
+            folder = PROJECT_FOLDER / "deploy" / "postgres"
+        shutil.copyfile(folder / "dagster.yaml", home / "dagster.yaml")
+    os.environ["DAGSTER_HOME"] = str(home)
+    return home
+
+
+def open_instance() -> dg.DagsterInstance:
+    """The instance at the prepared home, with the named pools limited."""
+    prepare_home()
+    instance = dg.DagsterInstance.get()
+    for pool, limit in POOL_LIMITS.items():
+        instance.event_log_storage.set_concurrency_slots(pool, limit)
+    return instance

@@ -1,0 +1,84 @@
+"""Launching jobs as `dagster job launch` does, with the exit code that it lacks; and starting the UI."""
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+from dagster import DagsterRunStatus
+
+from holocron_assets.definitions import defs
+from holocron_assets.orchestration.instance import open_instance
+from holocron_assets.orchestration.names import ADD_PAGES_JOB, PARTITION_TAG, REFRESH_JOB
+from holocron_assets.orchestration.runs import failure_of
+from holocron_assets.settings import PROJECT_FOLDER
+
+_POLL_SECONDS = 0.5
+_CONFIGURED_OPS: Mapping[str, str] = {REFRESH_JOB: "refresh_sources", ADD_PAGES_JOB: "add_given_pages"}
+_WORKSPACE = PROJECT_FOLDER / "workspace.yaml"
+
+
+def launch_job(
+    job: str, *, config: Mapping[str, Any], partition: str | None, wait: bool, tell: Callable[[str], None]
+) -> str | None:
+    """Launch a job through the run queue.
+
+    Args:
+        job: its name.
+        config: of `refresh` and `add_pages`; other jobs have none.
+        partition: of partitioned jobs.
+        wait: whether to wait for the run's end.
+        tell: told the run's id and state.
+
+    Returns:
+        Why the launch or the run failed; None if neither did.
+
+    Raises:
+        ValueError: no such job, or it takes no such config or partition; says what it takes.
+    """
+    _refuse_wrong_target(job, config, partition)
+    run_id = str(uuid.uuid4())
+    with open_instance() as instance:
+        command = [sys.executable, "-m", "dagster", "job", "launch", "-w", str(_WORKSPACE), "-j", job]
+        command += ["--run-id", run_id]
+        if config:
+            command += ["--config-json", json.dumps({"ops": {_CONFIGURED_OPS[job]: {"config": config}}})]
+        if partition:
+            command += ["--tags", json.dumps({PARTITION_TAG: partition})]
+        launched = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+        if launched.returncode:
+            return f"job {job} was not launched: {launched.stderr.strip() or launched.stdout.strip()}"
+        tell(f"launched {job}: run {run_id}")
+        if not wait:
+            return None
+        while (run := instance.get_run_by_id(run_id)) is None or not run.is_finished:
+            sleep(_POLL_SECONDS)
+        if run.status == DagsterRunStatus.SUCCESS:
+            tell(f"run {run_id} succeeded")
+            return None
+        return f"run {run_id} of {job} ended as {run.status.value}: {failure_of(instance, run_id)}"
+
+
+def serve(port: int) -> None:
+    """Become `dagster dev`: the web UI on loopback, and the daemon with its sensors."""
+    with open_instance():
+        pass  # only to write the pool limits
+    command = [str(Path(sys.executable).with_name("dagster")), "dev", "-w", str(_WORKSPACE), "-p", str(port)]
+    os.chdir(PROJECT_FOLDER)
+    os.execv(command[0], [*command, "-h", "127.0.0.1"])  # noqa: S606 - our own command
+
+
+def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | None) -> None:
+    jobs = {definition.name: definition for definition in defs.resolve_all_job_defs()}
+    if job not in jobs:
+        raise ValueError(f"there is no job {job!r}; there are {', '.join(sorted(jobs))}")
+    if config and job not in _CONFIGURED_OPS:
+        raise ValueError(f"job {job} takes no config: {', '.join(config)}")
+    partitioned = jobs[job].partitions_def is not None
+    if partitioned != bool(partition):
+        raise ValueError(f"job {job} {'needs' if partitioned else 'takes no'} --partition")

@@ -1,0 +1,114 @@
+"""What `holocron run`, `crawl` and `import` do: all the work in this process, with a progress bar."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from datetime import datetime
+from functools import cache
+
+import dagster as dg
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from holocron_assets.console import print_paths, print_summary
+from holocron_assets.crawl.batches import cut_given_titles
+from holocron_assets.crawl.seeds import load_site
+from holocron_assets.crawl.sources import Source
+from holocron_assets.definitions import defs
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.instance import open_instance
+from holocron_assets.orchestration.local_run import LocalRun, RunReport
+from holocron_assets.orchestration.runs import FinishedRun
+from holocron_assets.orchestration.work import Work, seeds_to_list
+from holocron_assets.reports import run_summary
+
+
+def run_everything(console: Console, lake: Lake, sources: Sequence[Source]) -> bool:
+    """Do all there is to do for some sources, and print what it came to.
+
+    Returns:
+        Whether everything went well.
+    """
+    if not sources:
+        console.print(
+            "No source is enabled. `holocron sources list` shows them, `sources enable` starts one."
+        )
+        return True
+    report = _run(console, lake, sources)
+    print_summary(console, run_summary(lake, sources), report.seconds)
+    return _tell_outcome(console, lake, report)
+
+
+def crawl_titles(console: Console, lake: Lake, source: Source, titles: Sequence[str]) -> bool:
+    """Fetch given pages now, whatever was fetched before, and all that follows.
+
+    Raises:
+        InvalidTitle: a text that no page can be called; nothing is fetched.
+    """
+    if seeds_to_list(lake, [source.model_copy(update={"enabled": True})]):
+        console.print(f"asking {source.origin} what it is")
+    listed = _run(console, lake, [source], only_seeds=True)
+    if listed.errors:
+        return _tell_outcome(console, lake, listed)
+    batches = cut_given_titles(lake, source, load_site(lake, source.name), titles, now=utc_now())
+    console.print(f"cut {', '.join(batches)}")
+    return _tell_outcome(console, lake, _run(console, lake, [source]))
+
+
+def _run(console: Console, lake: Lake, sources: Sequence[Source], *, only_seeds: bool = False) -> RunReport:
+    progress = Progress(
+        TextColumn("{task.description:<42}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+    )
+    with ExitStack() as stack:
+        instance = stack.enter_context(open_instance())
+        stack.enter_context(progress)
+        task = progress.add_task("looking for work", total=0)
+
+        def planned(work: Sequence[Work]) -> None:
+            total = (progress.tasks[0].total or 0) + len(work)
+            progress.update(task, total=total)
+
+        def starting(work: Work) -> None:
+            progress.update(task, description=f"{work.job} {work.partition}")
+
+        def ended(run: FinishedRun) -> None:
+            progress.advance(task)
+            if run.error:
+                progress.console.print(
+                    f"[red]failed[/red] {run.work.job} of {run.work.partition}: {run.error}"
+                )
+
+        def resting(due: datetime) -> None:
+            progress.update(task, description=f"waiting for pages due {due:%H:%M:%S} UTC")
+
+        run = LocalRun(
+            lake=lake,
+            sources=sources,
+            job=_job_finder(),
+            instance=instance,
+            planned=planned,
+            starting=starting,
+            ended=ended,
+            resting=resting,
+        )
+        report = run.list_seeds() if only_seeds else run.finish()
+        progress.update(task, description="done")
+    return report
+
+
+def _job_finder() -> Callable[[str], dg.JobDefinition]:
+    return cache(defs.resolve_job_def)
+
+
+def _tell_outcome(console: Console, lake: Lake, report: RunReport) -> bool:
+    if not report.finished:
+        console.print("[green]Nothing to do: everything is done already.[/green]")
+    for error in report.errors:
+        console.print(f"[red]failed[/red] {error}", markup=True, soft_wrap=True)
+    print_paths(console, [("ask it in SQL", 'holocron sql "from entities"'), ("or open", lake.database)])
+    print_paths(console, [("see it in Dagster's UI", "make ui, then http://127.0.0.1:3000")])
+    return not report.errors

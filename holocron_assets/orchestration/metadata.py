@@ -1,0 +1,95 @@
+"""What a materialization says of itself: schema, counts, rates and samples."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+
+from holocron_assets.lake.parquet import Footer
+from holocron_assets.lake.schema import Row, Table
+
+OWNER = "team:holocron"
+_SAMPLES = 5
+
+
+def table_metadata(table: Table) -> dict[str, Any]:
+    """An asset's standing metadata: its column schema and key."""
+    columns = [
+        dg.TableColumn(
+            column.name,
+            type=str(column.type),
+            description=column.description,
+            constraints=dg.TableColumnConstraints(
+                nullable=column.nullable, unique=table.key == (column.name,)
+            ),
+        )
+        for column in table.columns
+    ]
+    return {
+        "dagster/column_schema": dg.TableSchema(columns=columns),
+        "dagster/table_name": table.name,
+        "key": ", ".join(table.key),
+    }
+
+
+def written_metadata(
+    footer: Footer, rows: Sequence[Row], *, counted: str, seconds: float, titles: str = "title"
+) -> dict[str, Any]:
+    """What one materialization wrote. Numbers become plots over partitions in the UI.
+
+    Args:
+        footer: of the file written.
+        rows: its rows.
+        counted: column whose values are counted, most frequent first.
+        seconds: how long it took.
+        titles: column that names a row to a person.
+    """
+    counts = Counter(str(row[counted]) for row in rows)
+    named = [str(row[titles]) for row in rows]
+    return {
+        "dagster/row_count": footer.rows,
+        "rows_per_second": round(footer.rows / max(seconds, 1e-6), 1),
+        "seconds": round(seconds, 3),
+        "content_id": footer.content_id,
+        "code_version": footer.code_version or "-",
+        f"rows_by_{counted}": dg.MetadataValue.md(_counts_table(counted, counts)),
+        **{f"{counted}: {value}": count for value, count in sorted(counts.items())[:20]},
+        "first_title": named[0] if named else "-",
+        "last_title": named[-1] if named else "-",
+        "sample_titles": dg.MetadataValue.md("\n".join(f"- {_escaped(name)}" for name in _sample(named))),
+    }
+
+
+def table_description(table: Table) -> str:
+    """The asset's description: what one row is, its key and its columns."""
+    lines = [
+        f"{table.description}.",
+        "",
+        f"One Parquet file a partition; key: {', '.join(table.key)}.",
+        "",
+        *(f"- `{c.name}` ({_type_name(c.type)}): {c.description}" for c in table.columns),
+    ]
+    return "\n".join(lines)
+
+
+def _type_name(kind: pa.DataType) -> str:
+    return str(kind).replace("\n", " ")
+
+
+def _counts_table(name: str, counts: Mapping[str, int]) -> str:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return "\n".join(
+        [f"| {name} | rows |", "| --- | ---: |", *(f"| {_escaped(v)} | {n} |" for v, n in ordered)]
+    )
+
+
+def _escaped(text: str) -> str:
+    """Page titles are the wiki's words: nothing in them is markup here."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|~" else c for c in text)
+
+
+def _sample(values: Sequence[str]) -> list[str]:
+    step = max(len(values) // _SAMPLES, 1)
+    return list(values[::step][:_SAMPLES])

@@ -1,0 +1,111 @@
+"""Jobs for CI and for people that start other runs: `refresh` and `add_pages`."""
+
+from collections.abc import Sequence
+
+import dagster as dg
+
+from holocron_assets.crawl.batches import cut_batches, cut_given_titles
+from holocron_assets.crawl.seeds import load_site, seeds_are_stale
+from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.failures import final_if_permanent
+from holocron_assets.orchestration.names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB
+from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.runs import LocalRuns, QueuedRuns, Runs
+from holocron_assets.orchestration.work import Work, batches_to_fetch, batches_to_settle, types_to_resolve
+
+
+class RefreshConfig(dg.Config):
+    """What `refresh` works on: one source, or every enabled one; and how many batches of each at most."""
+
+    source: str | None = None
+    maximum_batches: int = 1000
+
+
+class AddPagesConfig(dg.Config):
+    """What `add_pages` asks for."""
+
+    source: str
+    titles: list[str]
+
+
+@dg.op(description="List seeds anew, cut batches, submit their runs, wait for them, resolve entities.")
+def refresh_sources(
+    context: dg.OpExecutionContext, config: RefreshConfig, lake: LakeResource, sources: SourcesResource
+) -> None:
+    """Bring sources up to date with runs of their own, and wait for them."""
+    with final_if_permanent():
+        chosen = [sources.get(config.source)] if config.source else sources.enabled()
+    opened, runs = lake.open(), _runs(context)
+    for source in chosen:
+        _finish(runs, [Work(SEEDS_JOB, source.name, context.run_id, source.host)])
+        _fetch(opened, source, runs, config.maximum_batches)
+    _finish(runs, batches_to_settle(opened, chosen))
+    _finish(runs, types_to_resolve(opened))
+    context.log.info(
+        f"refreshed {', '.join(source.name for source in chosen) or 'nothing: no source is enabled'}"
+    )
+
+
+@dg.op(description="Cut a batch of given pages, submit its run and wait for it.")
+def add_given_pages(
+    context: dg.OpExecutionContext, config: AddPagesConfig, lake: LakeResource, sources: SourcesResource
+) -> None:
+    """Fetch pages that a person names, whatever was fetched before."""
+    opened, runs = lake.open(), _runs(context)
+    with final_if_permanent():
+        source = sources.get(config.source)
+        if seeds_are_stale(opened, source):
+            _finish(runs, [Work(SEEDS_JOB, source.name, context.run_id, source.host)])
+        batches = cut_given_titles(
+            opened, source, load_site(opened, source.name), config.titles, now=utc_now()
+        )
+    _finish(runs, [Work(BATCH_JOB, batch, "added", source.host) for batch in batches])
+    _finish(runs, types_to_resolve(opened))
+
+
+@dg.job(
+    name=REFRESH_JOB,
+    description="Bring one source, or all enabled ones, up to date; fail if any run fails. For CI.",
+    executor_def=dg.in_process_executor,
+)
+def refresh() -> None:
+    """See `refresh_sources`."""
+    refresh_sources()
+
+
+@dg.job(
+    name=ADD_PAGES_JOB,
+    description="Fetch given pages of a source now, and all that follows from them.",
+    executor_def=dg.in_process_executor,
+)
+def add_pages() -> None:
+    """See `add_given_pages`."""
+    add_given_pages()
+
+
+def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
+    """Cut batches of one source and run them until nothing is pending, or the most were run."""
+    while most > 0:
+        cut_batches(lake, source, now=utc_now())
+        work = batches_to_fetch(lake, [source])[:most]
+        if not work:
+            return
+        _finish(runs, work)
+        most -= len(work)
+
+
+def _runs(context: dg.OpExecutionContext) -> Runs:
+    """The run queue if this run came out of it, else this process (`dagster job execute`)."""
+    if context.run.remote_job_origin:
+        return QueuedRuns(context)
+    return LocalRuns(context.instance, context.repository_def.get_job)
+
+
+def _finish(runs: Runs, work: Sequence[Work]) -> None:
+    """Run all of the work, then fail if any of it failed."""
+    failed = [run for run in runs.finish(work) if run.error]
+    if failed:
+        named = "; ".join(f"{run.work.job} of {run.work.partition}: {run.error}" for run in failed)
+        raise dg.Failure(f"{len(failed)} of {len(work)} runs failed: {named}", allow_retries=False)

@@ -1,0 +1,60 @@
+"""Resources: what assets are handed, as plain objects of the rooms."""
+
+from pathlib import Path
+
+import dagster as dg
+
+from holocron_assets.crawl.source_files import SourceError, load_source, read_sources
+from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.paths import Lake
+
+
+class LakeResource(dg.ConfigurableResource["LakeResource"]):
+    """The lake.
+
+    Attributes:
+        folder: the data folder, absolute.
+    """
+
+    folder: str
+
+    def open(self) -> Lake:
+        """The lake itself."""
+        return Lake(Path(self.folder))
+
+
+class SourcesResource(dg.ConfigurableResource["SourcesResource"]):
+    """The source files.
+
+    Attributes:
+        folder: the folder of YAML files, absolute.
+        politeness_folder: where processes share what they know of each host, absolute.
+    """
+
+    folder: str
+    politeness_folder: str
+
+    @property
+    def shared_folder(self) -> Path:
+        """Where processes share what they know of each host."""
+        return Path(self.politeness_folder)
+
+    def all(self) -> list[Source]:
+        """Every source whose file can be read, by name. The others are told of by `broken`."""
+        return list(read_sources(Path(self.folder))[0].values())
+
+    def enabled(self) -> list[Source]:
+        """The sources that are crawled without being asked."""
+        return [source for source in self.all() if source.enabled]
+
+    def broken(self) -> list[SourceError]:
+        """What is wrong with the source files that cannot be read."""
+        return read_sources(Path(self.folder))[1]
+
+    def get(self, name: str) -> Source:
+        """One source.
+
+        Raises:
+            SourceError: its file is missing or wrong; names file, line and key.
+        """
+        return load_source(Path(self.folder) / f"{name}.yaml")

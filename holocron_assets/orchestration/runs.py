@@ -1,0 +1,157 @@
+"""Starting the runs of some work and waiting for them: through Dagster's run queue, or in this process."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import sleep
+from typing import Protocol
+
+import dagster as dg
+from dagster import DagsterRunStatus
+from dagster._core.origin import JobPythonOrigin
+from dagster._core.remote_origin import RemoteJobOrigin
+
+from holocron_assets.orchestration.names import BATCH_JOB, PARTITION_TAG, SEEDS_JOB, SETTLE_JOB
+from holocron_assets.orchestration.partitions import BATCHES, SOURCES
+from holocron_assets.orchestration.run_requests import work_tags
+from holocron_assets.orchestration.work import Work
+
+_POLL_SECONDS = 0.5
+_PARTITIONED_BY = {SEEDS_JOB: SOURCES, BATCH_JOB: BATCHES, SETTLE_JOB: BATCHES}
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run that came to its end.
+
+    Attributes:
+        work: what it was for.
+        run_id: its id.
+        error: why it failed; None if it did not.
+        seconds: how long each step took, by name.
+    """
+
+    work: Work
+    run_id: str
+    error: str | None
+    seconds: Mapping[str, float]
+
+
+class Runs(Protocol):
+    """Where work is run."""
+
+    def finish(self, work: Sequence[Work]) -> list[FinishedRun]:
+        """Run all of it and wait. A run that fails does not stop the others."""
+        ...
+
+
+class LocalRuns:
+    """Runs in this process, one after the other, without a daemon. They show in the UI like any other."""
+
+    def __init__(
+        self,
+        instance: dg.DagsterInstance,
+        job: Callable[[str], dg.JobDefinition],
+        starting: Callable[[Work], None] = lambda _: None,
+        ended: Callable[[FinishedRun], None] = lambda _: None,
+    ) -> None:
+        """Run the jobs that `job` gives by name; call `starting` and `ended` around each run."""
+        self._instance = instance
+        self._job = job
+        self._starting, self._ended = starting, ended
+
+    def finish(self, work: Sequence[Work]) -> list[FinishedRun]:
+        """Run all of it (see `Runs.finish`)."""
+        return [self._run(item) for item in work]
+
+    def _run(self, item: Work) -> FinishedRun:
+        self._starting(item)
+        make_partition(self._instance, item)
+        result = self._job(item.job).execute_in_process(
+            instance=self._instance,
+            partition_key=item.partition,
+            tags=work_tags(item),
+            run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+            raise_on_error=False,
+        )
+        error = None if result.success else failure_of(self._instance, result.run_id)
+        finished = FinishedRun(item, result.run_id, error, step_seconds(self._instance, result.run_id))
+        self._ended(finished)
+        return finished
+
+
+class QueuedRuns:
+    """Runs put into Dagster's run queue by a run that the queue itself started. The daemon launches them."""
+
+    def __init__(self, context: dg.OpExecutionContext) -> None:
+        """Submit runs to the code location that the context's run is of."""
+        self._context = context
+        self._instance = context.instance
+
+    def finish(self, work: Sequence[Work]) -> list[FinishedRun]:
+        """Submit all of it and wait for the last to end (see `Runs.finish`)."""
+        submitted = [(item, self._submit(item)) for item in work]
+        finished = []
+        for item, run_id in submitted:
+            status = self._wait(run_id)
+            error = None if status == DagsterRunStatus.SUCCESS else failure_of(self._instance, run_id)
+            finished.append(FinishedRun(item, run_id, error, step_seconds(self._instance, run_id)))
+        return finished
+
+    def _submit(self, item: Work) -> str:
+        make_partition(self._instance, item)
+        parent = self._context.run
+        remote, code = parent.remote_job_origin, parent.job_code_origin
+        if remote is None or code is None:
+            raise dg.Failure(f"run {parent.run_id} was not launched by a daemon", allow_retries=False)
+        run = self._instance.create_run_for_job(
+            self._context.repository_def.get_job(item.job),
+            status=DagsterRunStatus.NOT_STARTED,
+            tags={**work_tags(item), PARTITION_TAG: item.partition},
+            root_run_id=parent.run_id,
+            parent_run_id=parent.run_id,
+            remote_job_origin=RemoteJobOrigin(remote.repository_origin, item.job),
+            job_code_origin=JobPythonOrigin(item.job, code.repository_origin),
+        )
+        self._instance.report_dagster_event(dg.DagsterEvent.job_enqueue(run), run_id=run.run_id)
+        self._context.log.info(f"submitted {item.job} of {item.partition}: run {run.run_id}")
+        return run.run_id
+
+    def _wait(self, run_id: str) -> DagsterRunStatus:
+        while True:
+            run = self._instance.get_run_by_id(run_id)
+            if run is None:
+                return DagsterRunStatus.FAILURE
+            if run.is_finished:
+                return run.status
+            sleep(_POLL_SECONDS)
+
+
+def make_partition(instance: dg.DagsterInstance, item: Work) -> None:
+    """Tell the instance of a partition that it does not know yet."""
+    definition = _PARTITIONED_BY.get(item.job)
+    if definition and not instance.has_dynamic_partition(definition.name or "", item.partition):
+        instance.add_dynamic_partitions(definition.name or "", [item.partition])
+
+
+def step_seconds(instance: dg.DagsterInstance, run_id: str) -> dict[str, float]:
+    """How long each step of a run took, in seconds."""
+    steps = instance.get_run_step_stats(run_id)
+    return {
+        step.step_key: step.end_time - step.start_time for step in steps if step.end_time and step.start_time
+    }
+
+
+def failure_of(instance: dg.DagsterInstance, run_id: str) -> str:
+    """The error that ended a run, in one line."""
+    records = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.STEP_FAILURE, limit=1).records
+    for record in records:
+        event = record.event_log_entry.dagster_event
+        data = event.step_failure_data if event else None
+        if data and data.user_failure_data and data.user_failure_data.description:
+            return data.user_failure_data.description
+        if data and data.error:
+            cause = data.error
+            while cause.cause:
+                cause = cause.cause
+            return cause.message.strip()
+    return f"it ended without success; see run {run_id}"

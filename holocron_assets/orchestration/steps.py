@@ -1,0 +1,157 @@
+"""What each derived asset of a batch does: rows of its inputs in, its rows out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from holocron_assets.classify.merge import page_type_row
+from holocron_assets.classify.rules import RULES_VERSION, classify_page
+from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.crawl.batches import source_of
+from holocron_assets.lake.freshness import Derivation
+from holocron_assets.lake.parquet import Footer, read_partition, write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row, Table
+from holocron_assets.lake.tables import (
+    ENTITY_CANDIDATES,
+    PAGE_LINKS,
+    PAGE_SIGNALS,
+    PAGE_TYPES,
+    PAGES,
+    RULE_CLASSIFICATIONS,
+    SITES,
+)
+from holocron_assets.lake.titles import Site
+from holocron_assets.resolve.candidates import candidate_row
+from holocron_assets.signals.extract import SIGNALS_VERSION, signal_row
+from holocron_assets.signals.links import LINKS_VERSION, link_rows
+
+_TAXONOMY = load_taxonomy()
+_ENTITY_TYPES = frozenset(_TAXONOMY.entity_worthy_types)
+
+Inputs = Mapping[str, Sequence[Row]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One derived table of a batch.
+
+    Attributes:
+        derivation: its table, inputs and code version.
+        group: the asset group that shows it.
+        make: the rows, from the rows of its inputs and the run's id.
+        counted: the column whose values a materialization counts.
+    """
+
+    derivation: Derivation
+    group: str
+    make: Callable[[Inputs, str], list[Row]]
+    counted: str
+
+    @property
+    def table(self) -> Table:
+        """The table that it makes."""
+        return self.derivation.table
+
+
+def run_step(lake: Lake, step: Step, batch: str, run_id: str) -> tuple[Footer, list[Row]]:
+    """Make one partition of a derived table and write it.
+
+    Args:
+        lake: where inputs are and the rows go.
+        step: the table.
+        batch: the partition.
+        run_id: written into rows that name their run.
+
+    Returns:
+        The new file's footer, and its rows.
+
+    Raises:
+        MissingPartitionError: an input is not there; says which.
+        SchemaError: the rows do not fit the table; nothing was written.
+    """
+    inputs = {table.name: read_partition(lake, table, batch) for table in step.derivation.inputs}
+    for table in step.derivation.source_inputs:
+        inputs[table.name] = read_partition(lake, table, source_of(batch))
+    rows = step.make(inputs, run_id)
+    fingerprints = step.derivation.fingerprints(lake, batch)
+    footer = write_partition(
+        lake, step.table, batch, rows, code_version=step.derivation.code_version, inputs=fingerprints
+    )
+    return footer, rows
+
+
+def readable_pages(pages: Sequence[Row]) -> list[Row]:
+    """Pages with a text, each once: two requested titles may have turned out to be one page."""
+    first: dict[int, Row] = {}
+    for page in pages:
+        if page["status"] == "ok":
+            first.setdefault(page["title_key"], page)
+    return list(first.values())
+
+
+def _site(inputs: Inputs) -> Site:
+    return Site.from_row(inputs[SITES.name][0])
+
+
+def _page_links(inputs: Inputs, _run_id: str) -> list[Row]:
+    site = _site(inputs)
+    return [row for page in readable_pages(inputs[PAGES.name]) for row in link_rows(page, site)]
+
+
+def _page_signals(inputs: Inputs, _run_id: str) -> list[Row]:
+    site = _site(inputs)
+    return [signal_row(page, site) for page in readable_pages(inputs[PAGES.name])]
+
+
+def _rule_classifications(inputs: Inputs, _run_id: str) -> list[Row]:
+    return [classify_page(signals) for signals in inputs[PAGE_SIGNALS.name]]
+
+
+def _page_types(inputs: Inputs, run_id: str) -> list[Row]:
+    answers = {row["title_key"]: row for row in inputs[RULE_CLASSIFICATIONS.name]}
+    return [
+        page_type_row(signals, answers[signals["title_key"]], run_id) for signals in inputs[PAGE_SIGNALS.name]
+    ]
+
+
+def _entity_candidates(inputs: Inputs, run_id: str) -> list[Row]:
+    signals = {row["title_key"]: row for row in inputs[PAGE_SIGNALS.name]}
+    rows = [
+        candidate_row(page, signals[page["title_key"]], run_id, entity_types=_ENTITY_TYPES)
+        for page in inputs[PAGE_TYPES.name]
+    ]
+    return [row for row in rows if row is not None]
+
+
+PAGE_LINKS_STEP = Step(
+    Derivation(PAGE_LINKS, (PAGES,), (SITES,), LINKS_VERSION), "signals", _page_links, "kind"
+)
+PAGE_SIGNALS_STEP = Step(
+    Derivation(PAGE_SIGNALS, (PAGES,), (SITES,), SIGNALS_VERSION), "signals", _page_signals, "continuity"
+)
+RULES_STEP = Step(
+    Derivation(RULE_CLASSIFICATIONS, (PAGE_SIGNALS,), (), f"{_TAXONOMY.taxonomy_version}-{RULES_VERSION}"),
+    "classification",
+    _rule_classifications,
+    "primary_type",
+)
+PAGE_TYPES_STEP = Step(
+    Derivation(PAGE_TYPES, (PAGE_SIGNALS, RULE_CLASSIFICATIONS), (), "1"),
+    "classification",
+    _page_types,
+    "primary_type",
+)
+CANDIDATES_STEP = Step(
+    Derivation(ENTITY_CANDIDATES, (PAGE_TYPES, PAGE_SIGNALS), (), "1"),
+    "entities",
+    _entity_candidates,
+    "entity_type",
+)
+
+BATCH_STEPS: tuple[Step, ...] = (
+    PAGE_LINKS_STEP,
+    PAGE_SIGNALS_STEP,
+    RULES_STEP,
+    PAGE_TYPES_STEP,
+    CANDIDATES_STEP,
+)

@@ -1,0 +1,76 @@
+"""What there is to do, read from the lake: the queue that does not exist. Sensors and the CLI ask here."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.crawl.batches import source_of, unfinished_batches
+from holocron_assets.crawl.seeds import fingerprint, seeds_are_stale
+from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import BATCH_PAGES
+from holocron_assets.orchestration.names import BATCH_JOB, ENTITIES_JOB, SEEDS_JOB, SETTLE_JOB
+from holocron_assets.orchestration.steps import BATCH_STEPS
+from holocron_assets.resolve.store import stale_types
+
+
+@dataclass(frozen=True)
+class Work:
+    """One partition that a job should run for.
+
+    Attributes:
+        job: the job's name.
+        partition: its partition.
+        version: of what is to be done: code and rule versions, settings. A failed run is tried again, later
+            and later; work of another version is tried at once.
+        host: the wiki that it asks, if it asks one.
+    """
+
+    job: str
+    partition: str
+    version: str
+    host: str | None = None
+
+    @property
+    def key(self) -> str:
+        """A name for the work, the same as long as nothing about it changes."""
+        return f"{self.job}/{self.partition}/{content_hash(self.version)[:12]}"
+
+
+def seeds_to_list(lake: Lake, sources: Iterable[Source]) -> list[Work]:
+    """Enabled sources whose seeds were not listed as they are set now."""
+    return [
+        Work(SEEDS_JOB, source.name, repr(sorted(fingerprint(source).items())), source.host)
+        for source in sources
+        if source.enabled and seeds_are_stale(lake, source)
+    ]
+
+
+def batches_to_fetch(lake: Lake, sources: Iterable[Source]) -> list[Work]:
+    """Batches that were cut and have pages without an outcome."""
+    return [
+        Work(BATCH_JOB, batch, "fetch", source.host)
+        for source in sources
+        for batch in unfinished_batches(lake, source.name)
+    ]
+
+
+def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
+    """Fetched batches whose links, signals, types or candidates are not what today's code and rules give.
+
+    Stale steps are found in order: what follows a stale one is redone with it.
+    """
+    names = {source.name for source in sources}
+    version = "-".join(step.derivation.code_version for step in BATCH_STEPS)
+    return [
+        Work(SETTLE_JOB, batch, version)
+        for batch in lake.partitions(BATCH_PAGES)
+        if source_of(batch) in names and any(step.derivation.is_stale(lake, batch) for step in BATCH_STEPS)
+    ]
+
+
+def types_to_resolve(lake: Lake) -> list[Work]:
+    """Entity types whose candidates, redirects or policy changed since they were resolved."""
+    types = sorted(load_taxonomy().entity_worthy_types)
+    return [Work(ENTITIES_JOB, name, mark) for name, mark in stale_types(lake, types).items()]

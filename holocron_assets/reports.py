@@ -1,0 +1,156 @@
+"""What a person asks of the lake: everything about one page, how things stand, what a run came to."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from holocron_assets.crawl.frontier import frontier_views
+from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.keys import title_key
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.views import connect, query
+
+_PAGE_QUERIES = {
+    "revisions": """
+        select batch, status, revision_id, revision_at, fetched_at, attempts, error, redirect_target, depth,
+               discovered_from, size_bytes, run_id
+        from pages where title_key = $key or requested_key = $key order by fetched_at
+    """,
+    "signals": """
+        select signals.* exclude (source, title, title_key)
+        from page_signals as signals
+        semi join current_pages as current using (batch, title_key)
+        where title_key = $key
+    """,
+    "classifications": """
+        select method, primary_type, confidence, needs_review, evidence, rules_version, batch
+        from page_classifications where title_key = $key
+    """,
+    "type": "select * exclude (source, title, title_key) from page_types where title_key = $key",
+    "entities": """
+        select entity_id, entity_type, name, continuity, state, state_by, state_reason, valid_from,
+               revision_id
+        from entities where title_key = $key
+    """,
+    "aliases": """
+        select alias, kind, from_title from entity_aliases
+        where entity_id in (select entity_id from entities where title_key = $key)
+        order by kind, alias
+    """,
+    "frontier": "select status, reason, depth, inbound, due_at from frontier where title_key = $key",
+    "batches": "select batch, reason, cut_at from lake.batch_pages where title_key = $key order by cut_at",
+    "linked_from": "select count(*) as pages from page_links where target_key = $key",
+}
+
+
+def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) -> dict[str, Any]:
+    """Everything known about one page of a source.
+
+    Args:
+        lake: what is known.
+        sources: whose settings say what is in reach.
+        source: the page's source.
+        title: its canonical title.
+
+    Returns:
+        Rows by topic (revisions, signals, classifications, type, entities, aliases, frontier, batches,
+        linked_from), and `stuck`: where the page stands and what it waits for, in a sentence.
+    """
+    key = title_key(source, title)
+    with connect(lake, more_views=frontier_views(sources)) as connection:
+        topics = {name: query(connection, sql, {"key": key}) for name, sql in _PAGE_QUERIES.items()}
+    return {"source": source, "title": title, "stuck": _where_it_stands(topics), **topics}
+
+
+def _where_it_stands(topics: dict[str, list[dict[str, Any]]]) -> str:
+    if topics["entities"]:
+        entity = topics["entities"][-1]
+        return f"It is a {entity['state']} entity of type {entity['entity_type']}: {entity['state_reason']}."
+    if topics["type"]:
+        page = topics["type"][0]
+        sure = f"typed {page['primary_type']} at {page['confidence']:.2f}: {page['reason']}"
+        return f"No entity stands for it. It is {sure}."
+    if not topics["frontier"]:
+        return "Nothing is known of it: no seed names it and no fetched page links to it."
+    return _where_it_waits(topics["frontier"][0], topics["revisions"])
+
+
+def _where_it_waits(frontier: dict[str, Any], revisions: list[dict[str, Any]]) -> str:
+    reason = frontier["reason"]
+    match frontier["status"]:
+        case "waiting":
+            return f"It failed, and is due again at {frontier['due_at']:%Y-%m-%d %H:%M:%S} UTC: {reason}"
+        case "dead":
+            return f"It is dead-lettered: {reason}. `holocron requeue` brings it back."
+        case "done":
+            return f"It was asked for, and is {revisions[-1]['status']}."
+        case status:
+            return f"It is {status}: {reason}." if reason else f"It is {status}."
+
+
+def status_report(lake: Lake, sources: Sequence[Source]) -> dict[str, Any]:
+    """How things stand: rows of `processing_status`, dead letters, and sources with their settings."""
+    with connect(lake, more_views=frontier_views(sources)) as connection:
+        stages = query(connection, "from processing_status")
+        dead = query(connection, "from dead_letters order by died_at desc")
+    return {
+        "sources": [
+            {"source": source.name, "enabled": source.enabled, "kind": source.kind, "origin": source.origin}
+            for source in sources
+        ],
+        "stages": stages,
+        "dead_letters": dead,
+    }
+
+
+def run_summary(lake: Lake, sources: Sequence[Source]) -> dict[str, list[dict[str, Any]]]:
+    """What the lake holds of some sources: pages, types, entities, what needs review, dead letters."""
+    names = {"sources": [source.name for source in sources]}
+    queries = {
+        "pages": """
+            select status, count(*) as pages from last_attempts where source = any($sources) group by all
+        """,
+        "types": """
+            select primary_type as type, count(*) as pages,
+                   count(*) filter (where needs_review) as needs_review
+            from page_types where source = any($sources) group by all order by pages desc, type
+        """,
+        "entities": """
+            select entity_type as type, count(*) as entities,
+                   count(*) filter (where state = 'promoted') as promoted,
+                   count(*) filter (where state = 'candidate') as candidates,
+                   count(*) filter (where state = 'staged') as staged,
+                   count(*) filter (where state = 'suppressed') as suppressed
+            from entities where source = any($sources) group by all order by entities desc, type
+        """,
+        "review": """
+            select title, primary_type as type, confidence, reason
+            from page_types where needs_review and source = any($sources) order by confidence, title
+        """,
+        "dead_letters": "select title, attempts, error from dead_letters where source = any($sources)",
+    }
+    with connect(lake, more_views=frontier_views(sources)) as connection:
+        return {name: query(connection, sql, names) for name, sql in queries.items()}
+
+
+def find_page(lake: Lake, title: str, source: str | None) -> list[tuple[str, str]]:
+    """Sources and canonical titles of pages that a person may mean by `title`.
+
+    Args:
+        lake: what is known.
+        title: as the person wrote it; an exact title wins over one of another case.
+        source: only in this source.
+    """
+    sql = """
+        select distinct source, title, title = $title as exact
+        from (
+            select source, title from lake.seed_titles
+            union all select source, title from last_attempts
+            union all select source, target from page_links where lower(target) = lower($title)
+        )
+        where lower(title) = lower($title) and coalesce(source = $source, true)
+        order by exact desc, source, title
+    """
+    with connect(lake) as connection:
+        found = query(connection, sql, {"title": title.replace("_", " ").strip(), "source": source})
+    exact = [row for row in found if row["exact"]]
+    return [(row["source"], row["title"]) for row in exact or found]

@@ -1,0 +1,32 @@
+"""Where this Holocron keeps its things: three folders, each moved by an environment variable."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from platformdirs import user_state_path
+
+PROJECT_FOLDER = Path(__file__).resolve().parents[1]
+
+
+def data_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The folder of the lake, locks and `holocron.duckdb`: HOLOCRON_DATA, or the project's `data/`."""
+    return Path(environment.get("HOLOCRON_DATA") or PROJECT_FOLDER / "data").resolve()
+
+
+def sources_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The folder of source files: HOLOCRON_SOURCES, or the project's `data/sources/`."""
+    return Path(environment.get("HOLOCRON_SOURCES") or PROJECT_FOLDER / "data" / "sources").resolve()
+
+
+def politeness_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """What all processes of this user share about hosts: HOLOCRON_STATE, or the user's state folder.
+
+    It is outside the data folder, so that two Holocrons on one machine are polite together.
+    """
+    return Path(environment.get("HOLOCRON_STATE") or user_state_path("holocron")).resolve() / "politeness"
+
+
+def dagster_home(environment: Mapping[str, str] = os.environ) -> Path:
+    """Dagster's own folder: DAGSTER_HOME, or `dagster/` in the data folder, whose batches it knows."""
+    return Path(environment.get("DAGSTER_HOME") or data_folder(environment) / "dagster").resolve()
