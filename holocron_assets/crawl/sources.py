@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 from urllib.parse import SplitResult, urlsplit
 
 import pyarrow as pa
@@ -24,7 +24,6 @@ from pydantic import (
 Kind = Literal["mediawiki_api", "mediawiki_dump"]
 LinksFrom = Literal["wikitext", "api"]
 
-KINDS: tuple[str, ...] = get_args(Kind)
 NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,39}")
 LARGEST_BATCH = 500  # more pages would make one partition too large to redo; the lake's design fixes it
 
