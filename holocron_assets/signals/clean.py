@@ -1,0 +1,163 @@
+"""Wikitext to the text that a reader sees."""
+
+import re
+from dataclasses import dataclass, field
+
+import mwparserfromhell
+from mwparserfromhell import nodes
+from mwparserfromhell.wikicode import Wikicode
+
+from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, Site, decode_character_references
+from holocron_assets.signals.hidden import unmasked
+from holocron_assets.signals.outline import nesting, outline
+from holocron_assets.signals.quotes import without_quotes
+from holocron_assets.signals.vocabulary import LeadWords, normalised_name
+
+# mwparserfromhell's time grows with the square of what is never closed; MediaWiki pages nest less than this
+_DEEPEST_NESTING = 30
+_LONGEST_PARSED = 100_000
+
+_LINE_BREAK = re.compile(r"</?(?:br|li|p|div|tr|h[1-6]|dd|dt|hr)(?![a-z])[^<>]*+>", re.IGNORECASE)
+_BOLD_TAG = re.compile(r"</?(?:b|strong)\s*+>", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*+>")
+_EXTERNAL_LINK = re.compile(r"\[(?:[a-z]{2,10}:)?//[^\s\[\]<>]++[ \t]*+([^\[\]\n]*+)\]", re.IGNORECASE)
+_PAGE_NAME = re.compile(r"\{\{\s*+(?:FULL|BASE|SUB)?PAGENAME\s*+\}\}")
+_BEHAVIOUR_SWITCH = re.compile(r"__[A-Z]{3,}__")
+_LIST_MARKER = re.compile(r"^[*#:;]++[ \t]*+", re.MULTILINE)
+_HIDDEN_ITEM = re.compile(r"[*#:;]{40}")
+_EMPTY_BRACKETS = re.compile(r"\(\s*+[,;]?\s*+\)|\[\s*+\]")
+_BRACKET_START = re.compile(r"\(\s*+[,;]\s*+")
+_SPACE_BEFORE_MARK = re.compile(r"[ \t]+([,.)])(?=[\s,.)]|$)")
+_SPACES = re.compile(r"[ \t\u00a0\u2009\u202f]+")
+# A link whose text cannot be anything else to any parser: nine in ten, and the slowest part of parsing
+_PLAIN_LINK = re.compile(r"\[\[([^\[\]{}|=<>\n]++)(?:\|([^\[\]{}|=<>]*+))?\]\]")
+_WIKILINK = re.compile(r"\[\[([^\[\]|]*+)(?:\|([^\[\]]*+))?\]\]")
+
+
+def is_hostile(markup: str) -> bool:
+    """Whether a piece of markup is too long or nested too deep to be given to mwparserfromhell."""
+    return (
+        len(markup) > _LONGEST_PARSED
+        or nesting(markup) > _DEEPEST_NESTING
+        or _HIDDEN_ITEM.search(markup) is not None
+    )
+
+
+def parse(markup: str) -> Wikicode:
+    """Parse a piece of markup that is not hostile; bold and italic marks stay text."""
+    return mwparserfromhell.parse(markup, skip_style_tags=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaner:
+    """Turns pieces of one page's masked wikitext into clean text.
+
+    Attributes:
+        site: the wiki that the page is on.
+        words: templates that stand for a text.
+        page_name: what `{{PAGENAME}}` stands for.
+        problems: filled with what had to be read without mwparserfromhell.
+    """
+
+    site: Site
+    words: LeadWords
+    page_name: str
+    problems: list[str] = field(default_factory=list)
+
+    def prose(self, markup: str) -> str:
+        """One paragraph as one line of clean text."""
+        return " ".join(self._lines(self._text(markup)))
+
+    def value(self, parsed: Wikicode) -> str:
+        """An infobox value as clean text; list items and lines are parted by `; `."""
+        return "; ".join(self._lines(self._flat(parsed)))
+
+    def bounded(self, markup: str) -> str:
+        """Clean text without mwparserfromhell, for hostile markup: templates are dropped."""
+        return "; ".join(self._lines(self._without_blocks(self.prepared(markup))))
+
+    def prepared(self, markup: str) -> str:
+        """Masked markup with all replaced that needs no parser: HTML tags, plain and external links."""
+        text = markup
+        if "PAGENAME" in text:
+            text = _PAGE_NAME.sub(lambda _: self.page_name, text)
+        if "<" in text:
+            text = _TAG.sub("", _BOLD_TAG.sub("'''", _LINE_BREAK.sub("\n", text)))
+        text = _EXTERNAL_LINK.sub(r"\1", text) if "//" in text else text
+        text = _PLAIN_LINK.sub(self._plain_link, text) if "[[" in text else text
+        return _BEHAVIOUR_SWITCH.sub("", text) if "__" in text else text
+
+    def _plain_link(self, match: re.Match[str]) -> str:
+        return self._link_text(match[1], match[2])
+
+    def _text(self, markup: str) -> str:
+        text = self.prepared(markup)
+        if "{{" not in text and "[[" not in text:
+            return text
+        if not is_hostile(text):
+            return self._flat(parse(text))
+        self.problems.append(f"{text[:30]!r}... is too large or nested too deep to be parsed")
+        return self._without_blocks(text)
+
+    def _lines(self, text: str) -> list[str]:
+        text = _LIST_MARKER.sub("", without_quotes(text))
+        text = unmasked(decode_character_references(text))
+        text = _EMPTY_BRACKETS.sub("", text) if "(" in text or "[" in text else text
+        text = _SPACE_BEFORE_MARK.sub(r"\1", _BRACKET_START.sub("(", _SPACES.sub(" ", text)))
+        return [line for line in map(str.strip, text.split("\n")) if line]
+
+    def _without_blocks(self, text: str) -> str:
+        pieces = []
+        position = 0
+        for block in outline(text).blocks:
+            pieces.append(text[position : block.start])
+            if block.kind == "link":
+                pieces.append(self._bounded_link(text[block.start : block.end]))
+            position = block.end
+        return "".join(pieces) + text[position:]
+
+    def _bounded_link(self, markup: str) -> str:
+        match = _WIKILINK.fullmatch(markup)
+        return self._link_text(match[1], match[2]) if match else ""
+
+    def _flat(self, parsed: Wikicode) -> str:
+        return "".join(map(self._node_text, parsed.nodes))
+
+    def _node_text(self, node: nodes.Node) -> str:
+        match node:
+            case nodes.Text() | nodes.HTMLEntity():
+                text = str(node)
+            case nodes.Wikilink():
+                text = self._link_text(str(node.title), None if node.text is None else self._flat(node.text))
+            case nodes.Template():
+                text = self._template_text(node)
+            case nodes.Tag():
+                text = self._tag_text(node)
+            case nodes.ExternalLink():
+                text = str(node) if node.title is None else self._flat(node.title)
+            case _:
+                text = ""
+        return text
+
+    def _tag_text(self, node: nodes.Tag) -> str:
+        if node.wiki_markup and str(node.tag) in ("li", "dd", "dt", "hr"):
+            return "\n"
+        return "" if node.wiki_markup or node.contents is None else self._flat(node.contents)
+
+    def _link_text(self, target: str, shown: str | None) -> str:
+        prefix, colon, _ = target.partition(":")
+        if colon and prefix and self.site.namespace_number(prefix) in (FILE_NAMESPACE, CATEGORY_NAMESPACE):
+            return ""
+        return shown or target.strip().removeprefix(":")
+
+    def _template_text(self, node: nodes.Template) -> str:
+        name = normalised_name(str(node.name))
+        text = self.words.text_templates.get(name)
+        if text is not None:
+            return text
+        argument = self.words.argument_templates.get(name)
+        if argument == "*":
+            return "\n".join(self._flat(param.value) for param in node.params if not param.showkey)
+        if argument is None or not node.has(argument):
+            return ""
+        return self._flat(node.get(argument).value)

@@ -1,0 +1,124 @@
+"""The parts of wikitext that MediaWiki does not read as wikitext: comments, nowiki, code, formulas.
+
+Everything here is linear in the text's length: a tag that is never closed is searched for once.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+FILLER = "\ufddf"
+"""Stands in for each hidden character. A noncharacter: no text that may be exchanged holds it."""
+
+# Markup that nowiki protects is kept as noncharacters: text to every later step, and restored at the end
+_MARKUP = "[]{}|=<>'*#:;!"
+_NONCHARACTERS = "".join(map(chr, range(0xFDD0, 0xFDD0 + len(_MARKUP))))
+_PROTECT = str.maketrans(_MARKUP + "\n", _NONCHARACTERS + " ")
+_RESTORE = str.maketrans(_NONCHARACTERS, _MARKUP)
+
+_CODE_TAGS = (
+    "syntaxhighlight",
+    "source",
+    "math",
+    "chem",
+    "ce",
+    "score",
+    "timeline",
+    "graph",
+    "templatedata",
+    "templatestyles",
+    "mapframe",
+    "maplink",
+    "includeonly",
+)
+_LITERAL_TAGS = ("nowiki", "pre")
+_APART_TAGS = ("ref", "references", "gallery", "imagemap", "style", "script", "inputbox", "tabber")
+
+
+class Hidden(NamedTuple):
+    """A hidden stretch of text: all of it, and what stands between its tags."""
+
+    start: int
+    end: int
+    inner_start: int
+    inner_end: int
+    tag: str
+
+
+class _Tags:
+    def __init__(self, names: Iterable[str]) -> None:
+        names = tuple(names)
+        # possessive and without '<', so that a tag that never ends is not searched to the end again and again
+        self.opening = re.compile(rf"<!--|<({'|'.join(names)})(?=[\s/>])[^<>]*+>", re.IGNORECASE)
+        self.closing = {name: re.compile(rf"</{name}\s*+>", re.IGNORECASE) for name in names}
+
+    def spans(self, text: str) -> Iterator[Hidden]:
+        position = 0
+        never_closed: set[str] = set()
+        while match := self.opening.search(text, position):
+            hidden = self._span(text, match, never_closed)
+            position = hidden.end if hidden else match.end()
+            if hidden:
+                yield hidden
+
+    def _span(self, text: str, match: re.Match[str], never_closed: set[str]) -> Hidden | None:
+        start, inner = match.span()
+        if match[1] is None:
+            end = text.find("-->", inner)
+            # a comment that is never closed hides the rest of the page
+            return (
+                Hidden(start, len(text), inner, len(text), "")
+                if end < 0
+                else Hidden(start, end + 3, inner, end, "")
+            )
+        tag = match[1].lower()
+        if text[inner - 2] == "/":
+            return Hidden(start, inner, inner, inner, tag)
+        closing = None if tag in never_closed else self.closing[tag].search(text, inner)
+        if closing is None:
+            # MediaWiki shows a tag that is never closed as text
+            never_closed.add(tag)
+            return None
+        return Hidden(start, closing.end(), inner, closing.start(), tag)
+
+
+_NOT_WIKITEXT = _Tags((*_LITERAL_TAGS, *_CODE_TAGS))
+_NOT_PROSE = _Tags((*_LITERAL_TAGS, *_CODE_TAGS, *_APART_TAGS))
+
+
+def without_hidden(text: str) -> str:
+    """The text without comments, nowiki, code and formulas, for reading links, categories and headings.
+
+    References and galleries stay, because links in them count.
+    """
+    pieces = []
+    position = 0
+    for hidden in _NOT_WIKITEXT.spans(text):
+        pieces.append(text[position : hidden.start])
+        position = hidden.end
+    return "".join(pieces) + text[position:] if pieces else text
+
+
+def masked(text: str) -> str:
+    """The text at unchanged length, with all that is not prose or structure replaced by `FILLER`.
+
+    Comments, code, references and galleries become filler; what nowiki protects becomes characters that mean
+    nothing in wikitext and that `unmasked` restores. Offsets in the result are offsets in the text.
+    """
+    pieces = []
+    position = 0
+    for hidden in _NOT_PROSE.spans(text):
+        pieces.append(text[position : hidden.start])
+        if hidden.tag in _LITERAL_TAGS:
+            pieces.append(FILLER * (hidden.inner_start - hidden.start))
+            pieces.append(text[hidden.inner_start : hidden.inner_end].translate(_PROTECT))
+            pieces.append(FILLER * (hidden.end - hidden.inner_end))
+        else:
+            pieces.append(FILLER * (hidden.end - hidden.start))
+        position = hidden.end
+    return "".join(pieces) + text[position:] if pieces else text
+
+
+def unmasked(text: str) -> str:
+    """What a reader sees of a masked text: fillers gone, nowiki's characters back."""
+    return text if text.isascii() else text.replace(FILLER, "").translate(_RESTORE)

@@ -1,0 +1,139 @@
+"""The infobox of a page: its template and fields.
+
+The infobox is the first template before the first heading that is called one, or that has named parameters
+and is not known for something else (a notice, a quote, an eyeline). The names are in `vocabulary.yaml`.
+"""
+
+import re
+from dataclasses import dataclass
+
+from mwparserfromhell.nodes import Template
+
+from holocron_assets.lake.titles import InvalidTitle, Site
+from holocron_assets.signals.clean import Cleaner, is_hostile, parse
+from holocron_assets.signals.hidden import FILLER
+from holocron_assets.signals.outline import Outline
+from holocron_assets.signals.sentences import cut_between_words
+from holocron_assets.signals.vocabulary import Vocabulary, normalised_name
+
+_MOST_FIELDS = 300
+_LONGEST_NAME = 100
+_LONGEST_VALUE = 2_000
+_FEWEST_NAMED = 2
+
+_TEMPLATE_NAME = re.compile(r"\{\{\s*+([^|{}\[\]<>#:]++)")
+_OWN_LINE_PARAMETER = re.compile(r"^[ \t]*+\|[ \t]*+([^=|{}\[\]\n]{1,100}?)[ \t]*+=(.*+)$", re.MULTILINE)
+_CLOSING_BRACES = re.compile(r"\}\}\s*+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Infobox:
+    """An infobox.
+
+    Attributes:
+        template: name of its template, as the wiki writes it.
+        fields: name and clean value of each named parameter, in page order; values may be empty.
+    """
+
+    template: str
+    fields: tuple[tuple[str, str], ...]
+
+
+def template_name(markup: str) -> str | None:
+    """The name in a template's markup; None for parser functions and names that are computed."""
+    match = _TEMPLATE_NAME.match(markup)
+    if not match or markup[match.end() : match.end() + 1] in ("{", "[", "#", ":", "<"):
+        return None
+    return match[1].replace(FILLER, "").strip() or None
+
+
+def find_infobox(
+    head: str, head_outline: Outline, cleaner: Cleaner, vocabulary: Vocabulary
+) -> Infobox | None:
+    """The infobox of a page.
+
+    Args:
+        head: masked wikitext up to the first heading.
+        head_outline: its outline.
+        cleaner: the page's cleaner.
+        vocabulary: names that are, or are not, an infobox.
+    """
+    for block in head_outline.blocks:
+        if block.kind == "template":
+            infobox = _infobox(head[block.start : block.end], cleaner, vocabulary)
+            if infobox:
+                return infobox
+    if head_outline.unclosed is not None:
+        return _unclosed_infobox(head[head_outline.unclosed :], cleaner, vocabulary)
+    return None
+
+
+def _infobox(markup: str, cleaner: Cleaner, vocabulary: Vocabulary) -> Infobox | None:
+    name = template_name(markup)
+    if name is None or not _may_be_infobox(name, vocabulary):
+        return None
+    markup = cleaner.prepared(markup)
+    infobox = _read_by_lines(name, markup, cleaner) if is_hostile(markup) else _parsed(name, markup, cleaner)
+    certain = _is_called_infobox(name, vocabulary) or len(infobox.fields) >= _FEWEST_NAMED
+    if not certain and not _OWN_LINE_PARAMETER.search(markup):
+        return None
+    if is_hostile(markup):
+        cleaner.problems.append(
+            f"infobox {infobox.template!r} is too large or nested too deep, read by lines"
+        )
+    return infobox
+
+
+def _may_be_infobox(name: str, vocabulary: Vocabulary) -> bool:
+    return _is_called_infobox(name, vocabulary) or not vocabulary.not_infobox_names.fullmatch(
+        normalised_name(name)
+    )
+
+
+def _is_called_infobox(name: str, vocabulary: Vocabulary) -> bool:
+    return vocabulary.infobox_names.fullmatch(normalised_name(name)) is not None
+
+
+def _parsed(name: str, markup: str, cleaner: Cleaner) -> Infobox:
+    template = next(iter(parse(markup).filter_templates(recursive=False)), None)
+    if template is None:
+        return _read_by_lines(name, markup, cleaner)
+    return Infobox(_shown_name(name, cleaner.site), _fields(template, cleaner))
+
+
+def _fields(template: Template, cleaner: Cleaner) -> tuple[tuple[str, str], ...]:
+    # of a parameter that is given twice, the last one counts, as in MediaWiki
+    fields = {
+        str(param.name).strip()[:_LONGEST_NAME]: cut_between_words(cleaner.value(param.value), _LONGEST_VALUE)
+        for param in template.params[:_MOST_FIELDS]
+        if param.showkey
+    }
+    return tuple(fields.items())
+
+
+def _read_by_lines(name: str, markup: str, cleaner: Cleaner) -> Infobox:
+    body = _CLOSING_BRACES.sub("", markup)
+    fields = {
+        match[1].strip(): cut_between_words(cleaner.bounded(match[2]), _LONGEST_VALUE)
+        for match in list(_OWN_LINE_PARAMETER.finditer(body))[:_MOST_FIELDS]
+    }
+    return Infobox(_shown_name(name, cleaner.site), tuple(fields.items()))
+
+
+def _unclosed_infobox(markup: str, cleaner: Cleaner, vocabulary: Vocabulary) -> Infobox | None:
+    name = template_name(markup)
+    if name is None or not _may_be_infobox(name, vocabulary):
+        return None
+    name = cut_between_words(name.split("\n")[0], _LONGEST_NAME)
+    infobox = _read_by_lines(name, cleaner.prepared(markup), cleaner)
+    if not infobox.fields:
+        return None
+    cleaner.problems.append(f"template {name!r} is never closed, read by lines")
+    return infobox
+
+
+def _shown_name(name: str, site: Site) -> str:
+    try:
+        return site.parse_title(f"Template:{name}").name
+    except InvalidTitle:
+        return " ".join(name.split())[:_LONGEST_NAME]

@@ -1,0 +1,151 @@
+"""Links, categories and the redirect target of a page, read from its wikitext.
+
+Source of the rules: MediaWiki's `Parser::handleInternalLinks2` and `WikitextContent::getRedirectTargetAndText`.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from holocron_assets.lake.keys import title_key
+from holocron_assets.lake.schema import Row
+from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, InvalidTitle, PageTitle, Site
+from holocron_assets.signals.hidden import without_hidden
+
+# The lookahead takes nothing, so that links inside a file's caption are found as well; what it finds tells
+# whether the link is closed before the next one opens.
+_LINK = re.compile(r"\[\[([^\[\]{}<>|\n]+)(?:\]\]|\|(?=(?:[^\[\]]|\](?!\])|\[(?!\[))*+(\]\]|\[\[)))")
+_REDIRECT = re.compile(r"\s*+#([^\s\[:]++)\s*+:?\s*+\[\[([^\[\]{}<>|\n]+)(?:\|[^\[\]]*+)?\]\]")
+_ENGLISH_REDIRECT = "redirect"
+_PIPE_TEMPLATE = re.compile(r"\{\{\s*!\s*\}\}")
+
+
+LINKS_VERSION = "1"
+"""Raised when the same text gives other links."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """What a page links to: each title once, in the order of first occurrence.
+
+    Attributes:
+        links: pages and files linked to; a redirect's target is not among them.
+        categories: categories that the page is in.
+        redirect: where a redirect leads, with its fragment; None for other pages.
+    """
+
+    links: tuple[PageTitle, ...]
+    categories: tuple[PageTitle, ...]
+    redirect: PageTitle | None = None
+
+
+def extract_links(wikitext: str, site: Site, *, is_redirect: bool = False) -> PageLinks:
+    """Read the links of a page.
+
+    Links in template arguments, references and file captions count; those in comments, nowiki, code and
+    formulas do not. Links to other wikis, to sections of the page itself and to impossible titles are left
+    out.
+
+    Args:
+        wikitext: the page's text.
+        site: the wiki that the page is on.
+        is_redirect: the wiki says that the page is a redirect, so that its magic word may be of any language.
+    """
+    text = without_hidden(wikitext)
+    redirect, text = _redirect(text, site, is_redirect=is_redirect)
+    if "{{" in text:
+        text = _PIPE_TEMPLATE.sub("|", text)
+    links: dict[str, PageTitle] = {}
+    categories: dict[str, PageTitle] = {}
+    for written, closing in dict.fromkeys(_LINK.findall(text)):
+        target = _target(written, site)
+        if target is None or (closing == "[[" and target.namespace != FILE_NAMESPACE):
+            continue
+        is_category = target.namespace == CATEGORY_NAMESPACE and not written.lstrip().startswith(":")
+        (categories if is_category else links).setdefault(target.title, target)
+    return PageLinks(tuple(links.values()), tuple(categories.values()), redirect)
+
+
+def _redirect(text: str, site: Site, *, is_redirect: bool) -> tuple[PageTitle | None, str]:
+    match = _REDIRECT.match(text)
+    if not match or not (is_redirect or match[1].lower() == _ENGLISH_REDIRECT):
+        return None, text
+    return _target(match[2], site), text[match.end() :]
+
+
+def _target(written: str, site: Site) -> PageTitle | None:
+    written = written.strip()
+    if written.startswith("#"):
+        return None
+    if "%" in written:
+        written = unquote(written)
+    try:
+        return site.parse_title(written.removeprefix(":"))
+    except InvalidTitle:
+        return None
+
+
+def page_links(page: Row, site: Site) -> PageLinks:
+    """The links of a row of table `pages`: those in its text, then those that only the source reported.
+
+    Links, categories and the redirect target that the source reported may come from templates. Links of the
+    page to itself are left out, as MediaWiki does.
+    """
+    found = PageLinks((), ())
+    if page.get("content_model") in (None, "wikitext"):
+        is_redirect = bool(page.get("redirect_target"))
+        found = extract_links(page.get("wikitext") or "", site, is_redirect=is_redirect)
+    reported = page.get("redirect_target")
+    redirect = found.redirect or (_target(reported, site) if reported else None)
+    not_links = {page["title"], redirect.title if redirect else None}
+    links = _merged(found.links, page.get("links"), "", site)
+    return PageLinks(
+        links=tuple(link for link in links if link.title not in not_links),
+        categories=_merged(found.categories, page.get("categories"), "Category:", site),
+        redirect=redirect,
+    )
+
+
+def _merged(
+    found: Iterable[PageTitle], reported: Iterable[str] | None, prefix: str, site: Site
+) -> tuple[PageTitle, ...]:
+    titles = [*found, *(_target(f"{prefix}{text}", site) for text in reported or ())]
+    return tuple({title.title: title for title in titles if title}.values())
+
+
+def link_rows(page: Row, site: Site) -> list[Row]:
+    """Rows of table `page_links` for a page.
+
+    Args:
+        page: a row of table `pages` with status 'ok'.
+        site: the wiki that the page is on.
+
+    Returns:
+        A row for each link, category and redirect target, as `page_links` tells them.
+    """
+    found = page_links(page, site)
+    kinds = {
+        "link": found.links,
+        "category": found.categories,
+        "redirect": (found.redirect,) if found.redirect else (),
+    }
+    return [
+        _row(page, kind, target, position)
+        for kind, targets in kinds.items()
+        for position, target in enumerate(targets)
+    ]
+
+
+def _row(page: Row, kind: str, target: PageTitle, position: int) -> Row:
+    return {
+        "source": page["source"],
+        "batch": page["batch"],
+        "from_key": page["title_key"],
+        "from_title": page["title"],
+        "kind": kind,
+        "target": target.title,
+        "target_key": title_key(page["source"], target.title),
+        "target_namespace": target.namespace,
+        "position": position,
+    }

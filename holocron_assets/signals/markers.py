@@ -1,0 +1,64 @@
+"""What sort of page it is, where its form says so: a disambiguation, a list, a year or timeline page."""
+
+import re
+from collections.abc import Collection, Iterable
+
+from holocron_assets.signals.vocabulary import TimelineWords, Vocabulary, normalised_name
+
+_TEMPLATE_NAME = re.compile(r"\{\{\s*+([^|{}\[\]<>\n]++)")
+_SUFFIX = re.compile(r".+\(([^()]+)\)")
+
+
+def template_names(text: str) -> set[str]:
+    """Normalised names of all templates that a text uses, nested ones too."""
+    return set(map(normalised_name, set(_TEMPLATE_NAME.findall(text))))
+
+
+def is_disambiguation(
+    name: str, templates: Collection[str], categories: Iterable[str], vocabulary: Vocabulary
+) -> bool:
+    """Whether a page lists pages of one name: its title, a template or a category says so.
+
+    Args:
+        name: title without namespace prefix and continuity suffix.
+        templates: normalised names of the page's templates.
+        categories: names without prefix.
+        vocabulary: the words that say so.
+    """
+    suffix = _SUFFIX.fullmatch(name)
+    return (
+        (suffix is not None and normalised_name(suffix[1]) in vocabulary.disambiguation_suffixes)
+        or not vocabulary.disambiguation_templates.isdisjoint(templates)
+        or any(map(vocabulary.disambiguation_categories.fullmatch, categories))
+    )
+
+
+def is_list(name: str, categories: Iterable[str], vocabulary: Vocabulary) -> bool:
+    """Whether a page is a list: its title or a category says so (arguments as of `is_disambiguation`)."""
+    return vocabulary.list_titles.fullmatch(name) is not None or any(
+        map(vocabulary.list_categories.fullmatch, categories)
+    )
+
+
+def timeline_markers(
+    name: str,
+    infobox_template: str | None,
+    templates: Collection[str],
+    categories: Iterable[str],
+    words: TimelineWords,
+) -> list[str]:
+    """What marks a page as one on a year, an era or a timeline, as `kind:text`, titles first.
+
+    Args:
+        name: title without namespace prefix and continuity suffix.
+        infobox_template: name of the infobox's template.
+        templates: normalised names of the page's templates.
+        categories: names without prefix.
+        words: the markers' vocabulary.
+    """
+    markers = [f"title:{kind}" for kind, pattern in words.titles.items() if pattern.fullmatch(name)]
+    if infobox_template and normalised_name(infobox_template) in words.infoboxes:
+        markers.append(f"infobox:{infobox_template}")
+    markers.extend(f"template:{template}" for template in sorted(words.templates.intersection(templates)))
+    markers.extend(f"category:{category}" for category in categories if words.categories.fullmatch(category))
+    return markers

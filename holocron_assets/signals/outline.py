@@ -1,0 +1,103 @@
+"""Where the outermost templates, tables and links of a text are: one pass over its brackets, no recursion."""
+
+import re
+from dataclasses import dataclass
+
+_TOKEN = re.compile(
+    r"\{\{|\}\}|\[\[|\]\]"
+    r"|^[ \t:]*+\{\|"
+    # '|}' closes a table, unless it is the last parameter's '|' and a template's '}}'
+    r"|^[ \t]*+\|\}(?!\}(?!\}))",
+    re.MULTILINE,
+)
+_BRACKET = re.compile(r"[\[\]{}]")
+_TEMPLATE, _TABLE, _LINK = "template", "table", "link"
+_OPENS = {"{{": _TEMPLATE, "[[": _LINK, "{|": _TABLE}
+_CLOSES = {"}}": _TEMPLATE, "]]": _LINK, "|}": _TABLE}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A closed stretch of markup: a 'template', 'table' or 'link'; `end` is after its last character."""
+
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The outermost blocks in text order, and where the first template or table that never closes starts."""
+
+    blocks: tuple[Block, ...]
+    unclosed: int | None
+
+    def before(self, length: int) -> "Outline":
+        """The outline of the text's first characters."""
+        unclosed = self.unclosed if self.unclosed is not None and self.unclosed < length else None
+        return Outline(tuple(block for block in self.blocks if block.end <= length), unclosed)
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.open: list[tuple[str, int]] = []
+        self.counts = {_TEMPLATE: 0, _TABLE: 0, _LINK: 0}
+
+    def push(self, kind: str, start: int) -> None:
+        self.open.append((kind, start))
+        self.counts[kind] += 1
+
+    def pop(self) -> tuple[str, int]:
+        kind, start = self.open.pop()
+        self.counts[kind] -= 1
+        return kind, start
+
+    def close(self, kind: str, end: int) -> None:
+        """Close the innermost block of a kind; what was left open inside it never closes."""
+        if not self.counts[kind] or (kind == _LINK and self.open[-1][0] != _LINK):
+            return
+        opened, start = self.pop()
+        while opened != kind:
+            opened, start = self.pop()
+        while self.blocks and self.blocks[-1].start > start:
+            self.blocks.pop()
+        self.blocks.append(Block(kind, start, end))
+
+
+def outline(text: str) -> Outline:
+    """Find the outermost closed templates, tables and links.
+
+    Args:
+        text: masked wikitext.
+
+    Returns:
+        The blocks; linear in the text's length.
+    """
+    builder = _Builder()
+    for match in _TOKEN.finditer(text):
+        # the brackets of a table may have spaces before them
+        brackets = match.group()[-2:]
+        if kind := _OPENS.get(brackets):
+            builder.push(kind, match.end() - 2)
+        else:
+            builder.close(_CLOSES[brackets], match.end())
+    unclosed = next((start for kind, start in builder.open if kind != _LINK), None)
+    return Outline(tuple(builder.blocks), unclosed)
+
+
+def nesting(text: str) -> int:
+    """How many brackets of one sort are open at once at most; those never closed count to the end."""
+    deepest = square = curly = 0
+    for match in _BRACKET.finditer(text):
+        bracket = match.group()
+        if bracket == "[":
+            square += 1
+        elif bracket == "{":
+            curly += 1
+        elif bracket == "]":
+            square = max(square - 1, 0)
+        else:
+            curly = max(curly - 1, 0)
+        deepest = max(deepest, square, curly)
+    return deepest

@@ -1,0 +1,90 @@
+"""The prose of a text: its paragraphs and headings, without infoboxes, tables, lists, hatnotes and images."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, Site
+from holocron_assets.signals.hidden import FILLER
+from holocron_assets.signals.outline import Block, Outline
+
+_LINK_PREFIX = re.compile(r"\[\[[ \t]*+([^\[\]{}|:\n]*+):")
+_NOT_PROSE = re.compile(
+    r"[*#:;|!]|\{\{|\{\||----|__[A-Z]+__[ \t]*$"
+    r"|</?(?:div|table|tr|td|th|center|ul|ol|li|gallery|noinclude|blockquote)\b",
+    re.IGNORECASE,
+)
+# The counts bound the search in lines of a million spaces
+HEADING = re.compile(r"^(={1,6})[ \t]*+([^\n]{1,600}?)[ \t]{0,100}+\1[ \t]{0,100}+$", re.MULTILINE)
+_HAS_LETTER = re.compile(r"[^\W\d_]")
+_ITALIC_ONLY = re.compile(r"''(?!').*(?<!')''\.?$", re.DOTALL)
+_BOLD = re.compile(r"'''|<(?:b|strong)>", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A stretch of prose: offsets in the text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A section's heading: its level, wikitext and offset."""
+
+    level: int
+    text: str
+    start: int
+
+
+def read_blocks(text: str, text_outline: Outline, site: Site) -> Iterator[Paragraph | Heading]:
+    """The paragraphs and headings of a text, in order.
+
+    Args:
+        text: masked wikitext.
+        text_outline: its outline.
+        site: tells which links are files and categories.
+    """
+    paragraph: Paragraph | None = None
+    position = 0
+    for line in blanked(text, text_outline, site).split("\n"):
+        shown = line.strip(f" \t\r{FILLER}")
+        heading = HEADING.match(shown) if shown.startswith("=") else None
+        if _is_prose(shown) and not heading:
+            start = position + len(line) - len(line.lstrip(f" \t\r{FILLER}"))
+            paragraph = Paragraph(paragraph.start if paragraph else start, position + len(line))
+        elif paragraph:
+            yield paragraph
+            paragraph = None
+        if heading:
+            yield Heading(len(heading[1]), heading[2], position)
+        position += len(line) + 1
+    if paragraph:
+        yield paragraph
+
+
+def blanked(text: str, text_outline: Outline, site: Site) -> str:
+    """The text at unchanged length, its templates, tables, files and categories replaced by filler."""
+    pieces = []
+    position = 0
+    for block in text_outline.blocks:
+        if _is_apart(text, block, site):
+            pieces.append(text[position : block.start])
+            pieces.append(FILLER * (block.end - block.start))
+            position = block.end
+    return "".join(pieces) + text[position:]
+
+
+def _is_apart(text: str, block: Block, site: Site) -> bool:
+    if block.kind != "link":
+        return True
+    prefix = _LINK_PREFIX.match(text, block.start, block.end)
+    return prefix is not None and site.namespace_number(prefix[1]) in (FILE_NAMESPACE, CATEGORY_NAMESPACE)
+
+
+def _is_prose(shown: str) -> bool:
+    if not shown or _NOT_PROSE.match(shown) or not _HAS_LETTER.search(shown):
+        return False
+    # a line that is all in italics and names nothing in bold is a hatnote
+    return not (shown.startswith("''") and _ITALIC_ONLY.match(shown) and not _BOLD.search(shown))

@@ -1,0 +1,97 @@
+"""Where sentences of clean text end."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from holocron_assets.signals.vocabulary import VOCABULARY
+
+# A sentence's last marks, with the quotes and brackets that close after them. Marks of Chinese and Japanese
+# need no space after them; the others do.
+_END = re.compile(r"[.!?…؟۔।]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』）]*")  # noqa: RUF001 - other scripts' marks are meant
+_WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘«]+$")  # noqa: RUF001 - typographic quotes are meant
+_PARAGRAPH_END = re.compile(r"\n\n")
+_LONGEST_WORD = 40
+_INITIALS = re.compile(r"(?:\w\.)*\w", re.UNICODE)
+_LONGEST_PARENTHESIS = 400
+
+
+def sentence_ends(text: str) -> Iterator[int]:
+    """Offsets just after each sentence of a text.
+
+    Abbreviations and initials end none, nor does what stands inside a short parenthesis. The text's own end
+    is not among them unless a sentence mark is there.
+
+    Args:
+        text: clean text of one paragraph or more.
+    """
+    position = 0
+    for match in _END.finditer(text):
+        if not _goes_on(text, match) and not _inside_parenthesis(text, position, match.end()):
+            yield match.end()
+            position = match.end()
+
+
+def _goes_on(text: str, match: re.Match[str]) -> bool:
+    following = text[match.end() : match.end() + 8].lstrip(" \"'“‘«([")  # noqa: RUF001 - typographic quotes are meant
+    if following[:1].islower():
+        return True
+    if not match.group().startswith(".") or text[match.end() : match.end() + 1] == "\n":
+        return False
+    word = _WORD_BEFORE.search(text, max(match.start() - _LONGEST_WORD, 0), match.start())
+    return bool(word and match.end() < len(text) and _is_abbreviation(word.group()))
+
+
+@lru_cache(maxsize=4096)
+def _is_abbreviation(word: str) -> bool:
+    return word.lower() in VOCABULARY.lead.abbreviations or (
+        not word.isdigit() and _INITIALS.fullmatch(word) is not None
+    )
+
+
+def _inside_parenthesis(text: str, start: int, end: int) -> bool:
+    opened = text.rfind("(", start, end)
+    if opened < 0 or text.find(")", opened, end) >= 0:
+        return False
+    return text.find(")", end, end + _LONGEST_PARENTHESIS) >= 0
+
+
+def first_sentence(text: str, longest: int) -> str:
+    """The first sentence of a text's first paragraph, cut between words where it is longer than allowed.
+
+    Args:
+        text: clean text.
+        longest: characters at most.
+    """
+    paragraph = text.partition("\n")[0]
+    end = next(sentence_ends(paragraph), len(paragraph))
+    return cut_between_words(paragraph[:end].strip(), longest)
+
+
+def cut_at_sentence(text: str, shortest: int, longest: int, hard_limit: int) -> str:
+    """The longest start of a text that ends with a sentence.
+
+    Args:
+        text: clean text.
+        shortest: characters that the result has at least, if the text has them.
+        longest: characters that the result has at most, where a sentence ends before them.
+        hard_limit: characters that the result never exceeds.
+    """
+    if len(text) <= longest:
+        return text
+    ends = {
+        *sentence_ends(text[: hard_limit + 1]),
+        *(match.start() for match in _PARAGRAPH_END.finditer(text)),
+    }
+    possible = sorted(end for end in ends if shortest <= end <= hard_limit)
+    if within := [end for end in possible if end <= longest] or possible[:1]:
+        return text[: within[-1]]
+    return text if len(text) <= hard_limit else cut_between_words(text, hard_limit)
+
+
+def cut_between_words(text: str, longest: int) -> str:
+    """A text, or as many of its first words as fit."""
+    if len(text) <= longest:
+        return text
+    cut = text[:longest]
+    return cut.rsplit(None, 1)[0] if " " in cut else cut

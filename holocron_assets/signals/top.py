@@ -1,0 +1,80 @@
+"""The top of a page, where infobox, lead and markers stand: read from no more of the page than is needed."""
+
+from dataclasses import dataclass, replace
+
+from holocron_assets.lake.titles import Site
+from holocron_assets.signals.clean import Cleaner
+from holocron_assets.signals.hidden import masked
+from holocron_assets.signals.infobox import Infobox, find_infobox
+from holocron_assets.signals.lead import SHORTEST_EXCERPT, Lead, find_lead
+from holocron_assets.signals.outline import Outline, outline
+from holocron_assets.signals.paragraphs import Heading, read_blocks
+from holocron_assets.signals.vocabulary import VOCABULARY
+
+# A first look at this many characters is enough for nearly every page; none is read further than the second
+_FIRST_LOOK = 24_000
+_SECOND_LOOK = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """What is read off the top of a page.
+
+    Attributes:
+        infobox: its infobox.
+        lead: its lead.
+        templates: markup of the outermost templates before the first heading.
+        problems: what could not be parsed, and why.
+    """
+
+    infobox: Infobox | None = None
+    lead: Lead | None = None
+    templates: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def read_top(wikitext: str, site: Site, page_name: str) -> Top:
+    """Read a page's top.
+
+    Args:
+        wikitext: the page's text.
+        site: the wiki that the page is on.
+        page_name: title without namespace prefix and continuity suffix.
+    """
+    if len(wikitext) > _FIRST_LOOK:
+        top = _look(wikitext[:_FIRST_LOOK], site, page_name, is_cut=True)
+        if top and top.lead and len(top.lead.excerpt) >= SHORTEST_EXCERPT:
+            return top
+    text = wikitext[:_SECOND_LOOK]
+    top = _look(text, site, page_name, is_cut=False) or Top()
+    if len(text) < len(wikitext) and not top.lead:
+        problem = f"no lead in the first {len(text):,} of {len(wikitext):,} characters"
+        return replace(top, problems=(*top.problems, problem))
+    return top
+
+
+def _look(wikitext: str, site: Site, page_name: str, *, is_cut: bool) -> Top | None:
+    """What a text shows of a page's top; None if the text is cut too short to tell."""
+    text = masked(wikitext)
+    text_outline = outline(text)
+    if is_cut:
+        # what is cut off may close a template that seems open here, or go on with the last paragraph
+        text = text[: text_outline.unclosed].rpartition("\n\n")[0]
+        text_outline = text_outline.before(len(text))
+    blocks = list(read_blocks(text, text_outline, site))
+    first_heading = next((block.start for block in blocks if isinstance(block, Heading)), None)
+    if is_cut and first_heading is None:
+        return None
+    head = text[:first_heading]
+    head_outline = text_outline.before(len(head))
+    cleaner = Cleaner(site, VOCABULARY.lead, page_name)
+    return Top(
+        infobox=find_infobox(head, head_outline, cleaner, VOCABULARY),
+        lead=find_lead(text, blocks, cleaner, VOCABULARY.lead.closing_sections),
+        templates=_templates(head, head_outline),
+        problems=tuple(dict.fromkeys(cleaner.problems)),
+    )
+
+
+def _templates(head: str, head_outline: Outline) -> tuple[str, ...]:
+    return tuple(head[block.start : block.end] for block in head_outline.blocks if block.kind == "template")
