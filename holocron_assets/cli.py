@@ -13,6 +13,7 @@ from rich.console import Console
 
 from holocron_assets import reports
 from holocron_assets.console import print_page, print_rows, to_json
+from holocron_assets.crawl.errors import PermanentError
 from holocron_assets.crawl.frontier import frontier_views
 from holocron_assets.crawl.requeue import requeue as requeue_pages
 from holocron_assets.crawl.source_files import (
@@ -31,6 +32,7 @@ from holocron_assets.lake.views import connect, query
 from holocron_assets.settings import data_folder, sources_folder
 
 _EXPECTED_ERRORS = (
+    PermanentError,
     SourceError,
     DumpError,
     DamagedPartitionError,

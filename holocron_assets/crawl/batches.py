@@ -6,13 +6,14 @@ from typing import Any
 
 from filelock import FileLock
 
+from holocron_assets.crawl.errors import PermanentError
 from holocron_assets.crawl.frontier import PendingPage, pending_pages
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import MissingPartitionError, read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES
-from holocron_assets.lake.titles import InvalidTitle, Site
+from holocron_assets.lake.titles import Site
 
 MOST_UNFINISHED = 4
 
@@ -65,10 +66,13 @@ def cut_given_titles(
 
     Raises:
         InvalidTitle: a text that no page can be called; nothing is cut.
+        PermanentError: the source is no wiki, or no titles were given.
     """
+    if source.kind != "mediawiki_api":
+        raise PermanentError(f"source {source.name!r} is a dump: it holds what it holds, and is read whole")
     parsed = {page.title: page for page in map(site.parse_title, titles)}
     if not parsed:
-        raise InvalidTitle("", "no titles were given")
+        raise PermanentError(f"no titles were given to fetch from {source.name!r}")
     pages = [
         PendingPage(
             title=page.title,

@@ -56,18 +56,15 @@ def frontier_views(sources: Iterable[Source]) -> str:
     Args:
         sources: their depth, namespaces and patterns become view `source_settings`.
     """
-    rows = ", ".join(
-        f"({_text(source.name)}, {_number(source.depth)}, {list(source.namespaces)},"
-        f" {_texts(source.include)}, {_texts(source.exclude)})"
-        for source in sources
-    )
+    rows = ", ".join(f"({_settings(source)})" for source in sources)
     settings = f"""
         create view source_settings as
         select
-            source, max_depth::bigint as max_depth, namespaces::bigint[] as namespaces,
-            include_patterns::varchar[] as include_patterns, exclude_patterns::varchar[] as exclude_patterns
-        from (values {rows or "(null, null, null, null, null)"})
-            as settings (source, max_depth, namespaces, include_patterns, exclude_patterns)
+            source, is_dump::boolean as is_dump, max_depth::bigint as max_depth,
+            namespaces::bigint[] as namespaces, include_patterns::varchar[] as include_patterns,
+            exclude_patterns::varchar[] as exclude_patterns
+        from (values {rows or "(null, null, null, null, null, null)"})
+            as settings (source, is_dump, max_depth, namespaces, include_patterns, exclude_patterns)
         where source is not null;
     """  # noqa: S608 - values are quoted by _text
     return settings + _FRONTIER_VIEWS
@@ -91,13 +88,22 @@ def pending_pages(lake: Lake, source: Source, *, limit: int) -> list[PendingPage
     return [PendingPage(**row, discovered_from=found_on.get(row["title_key"])) for row in rows]
 
 
+def _settings(source: Source) -> str:
+    """A source's row of view `source_settings`."""
+    values = [
+        _text(source.name),
+        str(source.kind == "mediawiki_dump"),
+        "null" if source.depth is None else str(source.depth),
+        str(list(source.namespaces)),
+        _texts(source.include),
+        _texts(source.exclude),
+    ]
+    return ", ".join(values)
+
+
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
 def _texts(values: Sequence[str]) -> str:
     return f"[{', '.join(map(_text, values))}]"
-
-
-def _number(value: int | None) -> str:
-    return "null" if value is None else str(value)

@@ -1,5 +1,5 @@
 -- What each source knows of and has not fetched. Pure functions of the lake and of `source_settings`
--- (source, max_depth, namespaces, include_patterns, exclude_patterns), which is made from the source files.
+-- (source, is_dump, max_depth, namespaces, include_patterns, exclude_patterns), made from the source files.
 
 -- Titles within reach of the seeds, by their true depth: the fewest links from any seed. A redirect stands for
 -- its target, so following one adds no depth.
@@ -89,6 +89,7 @@ select
         when last.status = 'dead' and coalesce(requeue.decided_at < last.fetched_at, true) then 'dead'
         when last.status = 'failed' and last.due_at > now() then 'waiting'
         when last.status is not null then 'pending'
+        when settings.is_dump and known.ordinal is null then 'skipped'
         when not list_contains(settings.namespaces, known.namespace) then 'skipped'
         when known.depth is null then 'skipped'
         when not coalesce(list_bool_or([regexp_matches(known.title, pattern) for pattern in include_patterns]), true)
@@ -103,6 +104,7 @@ select
         when status = 'pending' and last.status = 'dead' then 'requeue'
         when status = 'pending' then 'new'
         when status <> 'skipped' then null
+        when settings.is_dump and known.ordinal is null then 'the dump does not hold it'
         when not list_contains(settings.namespaces, known.namespace)
             then 'namespace ' || known.namespace || ' is not asked for'
         when known.depth is null then 'more than ' || settings.max_depth || ' links from every seed'

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from holocron_assets.crawl import api_pages, dump_pages
-from holocron_assets.crawl.attempts import failed_page
 from holocron_assets.crawl.errors import WikiUnavailable
 from holocron_assets.crawl.fetch import PERHAPS_A_PAGES_FAULT, Group, GroupError, PageReader
 from holocron_assets.crawl.http import HttpClient
@@ -16,7 +14,7 @@ from holocron_assets.crawl.http_log import HttpLog
 from holocron_assets.crawl.limits import HostLimits
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.wiki_client import MOST_TITLES, WikiClient
-from holocron_assets.crawl.xml_dump import DumpPage, read_pages
+from holocron_assets.crawl.xml_dump import read_pages
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
@@ -47,7 +45,13 @@ class WikiReader:
         return [
             api_pages.page_row(
                 fetched.pages[page["title"]],
-                _asked(page, fetched.http_status, fetched.fetched_at, run_id),
+                api_pages.Asked(
+                    **_asked(page),
+                    attempts=1,  # `fetch` adds those made before
+                    http_status=fetched.http_status,
+                    fetched_at=fetched.fetched_at,
+                    run_id=run_id,
+                ),
                 self._extract,
             )
             for page in group
@@ -83,25 +87,20 @@ class DumpReader:
             for page in read_pages(self._path, min(wanted), max(wanted) + 1)
             if page.ordinal in wanted
         }
-        return [self._row(page, found.get(ordinal), run_id) for ordinal, page in wanted.items()]
+        return [
+            dump_pages.page_row(
+                found.get(ordinal),
+                dump_pages.Asked(**_asked(page), fetched_at=utc_now(), run_id=run_id),
+                self._extract,
+            )
+            for ordinal, page in wanted.items()
+        ]
 
-    def _row(self, wanted: Row, page: DumpPage | None, run_id: str) -> dict[str, Any]:
-        if page is None or page.title != wanted["title"]:
-            error = f"{self._path} changed since the batch was cut: page {wanted['ordinal']} is another now"
-            return failed_page(wanted, error, attempts=1, now=utc_now(), run_id=run_id)
-        return dump_pages.page_row(page, _asked(wanted, None, utc_now(), run_id), self._extract)
 
-
-def _asked(wanted: Row, http_status: int | None, fetched_at: datetime, run_id: str) -> api_pages.Asked:
-    """What is known of a page besides its answer; `fetch` adds the attempts made before."""
-    return api_pages.Asked(
-        **{name: wanted[name] for name in ("source", "batch", "position", "depth", "discovered_from")},
-        requested_title=wanted["title"],
-        attempts=1,
-        http_status=http_status,
-        fetched_at=fetched_at,
-        run_id=run_id,
-    )
+def _asked(wanted: Row) -> dict[str, Any]:
+    """What a manifest says of a page, as its row of table `pages` will."""
+    kept = {name: wanted[name] for name in ("source", "batch", "position", "depth", "discovered_from")}
+    return {**kept, "requested_title": wanted["title"]}
 
 
 @contextmanager

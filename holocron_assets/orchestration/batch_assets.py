@@ -30,7 +30,6 @@ def batch_asset(step: Step) -> dg.AssetsDefinition:
         description=table_description(step.table),
         metadata=table_metadata(step.table),
         retry_policy=RETRIES,
-        backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=1),
     )
     def made(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
         started = perf_counter()

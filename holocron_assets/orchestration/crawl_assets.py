@@ -112,7 +112,6 @@ def seed_titles(
     metadata=table_metadata(PAGES),
     retry_policy=RETRIES,
     pool=CRAWL_POOL,
-    backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=1),
 )
 def pages(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource

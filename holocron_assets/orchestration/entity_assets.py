@@ -31,7 +31,6 @@ _EVERY_BATCH = dg.AllPartitionMapping()
     description=table_description(ENTITIES),
     metadata=table_metadata(ENTITIES),
     retry_policy=RETRIES,
-    backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=1),
 )
 def entities(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Resolve the type's candidates of every batch against its standing entities."""
@@ -71,7 +70,6 @@ def entities(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Materi
     description=table_description(ENTITY_ALIASES),
     metadata=table_metadata(ENTITY_ALIASES),
     retry_policy=RETRIES,
-    backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=1),
 )
 def entity_aliases(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Collect the names that the type's entities go by."""

@@ -81,6 +81,7 @@ BATCH_PAGES = Table(
         Column("position", type_int, "Place in the batch, from 0"),
         TITLE,
         TITLE_KEY,
+        NAMESPACE,
         Column("depth", type_int, "Links followed from the nearest seed; 0 for a seed"),
         Column("discovered_from", type_string, "Title of the page that links here", nullable=True),
         Column("failures", type_int, "Failed attempts made in earlier batches, since the last requeue"),

@@ -1,0 +1,174 @@
+"""Reading and writing the knowledge base's tables, one entity type at a time."""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import datetime
+
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.parquet import Footer, read_footer, read_partition, write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row
+from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_CANDIDATES
+from holocron_assets.lake.views import connect, query
+from holocron_assets.resolve.aliases import alias_rows
+from holocron_assets.resolve.changes import EntityChanges, entity_changes
+from holocron_assets.resolve.entities import current_rows, resolve_entities
+from holocron_assets.resolve.promotion import DEFAULT_POLICY_FILE, load_policy
+
+ENTITIES_VERSION = "1"
+ALIASES_VERSION = "1"
+
+_CANDIDATE_COLUMNS = ", ".join(f'"{name}"' for name in ENTITY_CANDIDATES.arrow_schema.names)
+# A page that was moved is one page: of several titles with one page id, the newest revision counts.
+_CANDIDATES = f"""
+    select {_CANDIDATE_COLUMNS}
+    from entity_candidates
+    where entity_type = $type
+    qualify row_number() over (
+        partition by source, coalesce('id ' || page_id, 'title ' || title_key)
+        order by revision_id desc nulls last, title
+    ) = 1
+    order by source, title
+"""  # noqa: S608 - column names of our own
+_CANDIDATE_MARKS = """
+    select
+        entity_type,
+        count(*) || '-' || bit_xor(hash(
+            batch, title_key, page_id, revision_id, name, continuity, confidence, method, rule_ids,
+            needs_review, has_lead
+        )) as mark
+    from entity_candidates
+    group by entity_type
+"""
+_REDIRECTS = """
+    select
+        signals.source, signals.title as from_title, signals.redirect_target as target_title,
+        signals.revision_id
+    from page_signals as signals
+    semi join current_pages as current
+        on signals.batch = current.batch and signals.title_key = current.title_key
+    where signals.is_redirect and signals.redirect_target is not null
+"""
+_REDIRECTS_MARK = f"""
+    select count(*) || '-' || coalesce(bit_xor(hash(source, from_title, target_title)), 0) as mark
+    from ({_REDIRECTS})
+"""  # noqa: S608 - our own query
+
+
+@dataclass(frozen=True)
+class _Marks:
+    """Fingerprints of what entities and aliases are made from, as the lake is now."""
+
+    candidates: Mapping[str, str]
+    redirects: str
+    policy: str
+
+    def of_entities(self, entity_type: str) -> dict[str, str]:
+        return {"candidates": self.candidates.get(entity_type, "none"), "policy": self.policy}
+
+    def of_aliases(self, entities: Footer) -> dict[str, str]:
+        return {"entities": entities.content_id, "redirects": self.redirects}
+
+
+def stale_types(lake: Lake, entity_types: Sequence[str]) -> dict[str, str]:
+    """Entity types whose entities or aliases are not what the lake would give today.
+
+    A type that has neither candidates nor entities is not stale.
+
+    Args:
+        lake: where everything is.
+        entity_types: the types to look at.
+
+    Returns:
+        For each stale type a mark of what it would be made from.
+    """
+    marks = _marks(lake)
+    return {
+        name: f"{marks.of_entities(name)} {marks.redirects}"
+        for name in entity_types
+        if _is_stale(lake, name, marks)
+    }
+
+
+def store_entities(
+    lake: Lake, entity_type: str, *, entity_types: AbstractSet[str], now: datetime, run_id: str
+) -> tuple[Footer, list[Row], EntityChanges]:
+    """Resolve one type's candidates against its standing entities, and write table `entities`.
+
+    Args:
+        lake: where candidates are and entities go.
+        entity_type: the type; it names the partition.
+        entity_types: all entity-worthy types, to validate the promotion policy by.
+        now: the moment from which new rows are valid.
+        run_id: the run that makes them.
+
+    Returns:
+        The new file's footer, all its rows, and what changed.
+
+    Raises:
+        PolicyError: the promotion policy is not valid.
+    """
+    marks = _marks(lake)
+    standing = read_partition(lake, ENTITIES, entity_type) if lake.has(ENTITIES, entity_type) else []
+    with connect(lake) as connection:
+        candidates = query(connection, _CANDIDATES, {"type": entity_type})
+    policy = load_policy(DEFAULT_POLICY_FILE, entity_types)
+    rows = resolve_entities(entity_type, candidates, standing, policy=policy, now=now, run_id=run_id)
+    footer = write_partition(
+        lake,
+        ENTITIES,
+        entity_type,
+        rows,
+        code_version=ENTITIES_VERSION,
+        inputs=marks.of_entities(entity_type),
+    )
+    return footer, rows, entity_changes(standing, rows)
+
+
+def store_aliases(lake: Lake, entity_type: str) -> tuple[Footer, list[Row]]:
+    """Write table `entity_aliases` for one type.
+
+    Args:
+        lake: where entities and redirects are and aliases go.
+        entity_type: the type; it names the partition.
+
+    Raises:
+        MissingPartitionError: the type's entities were not resolved yet.
+    """
+    marks = _marks(lake)
+    standing = read_partition(lake, ENTITIES, entity_type)
+    entities = read_footer(lake, ENTITIES, entity_type)
+    with connect(lake) as connection:
+        redirects = query(connection, _REDIRECTS)
+    rows = alias_rows(list(current_rows(standing).values()), redirects)
+    footer = write_partition(
+        lake,
+        ENTITY_ALIASES,
+        entity_type,
+        rows,
+        code_version=ALIASES_VERSION,
+        inputs=marks.of_aliases(entities) if entities else {},
+    )
+    return footer, rows
+
+
+def _is_stale(lake: Lake, entity_type: str, marks: _Marks) -> bool:
+    entities = read_footer(lake, ENTITIES, entity_type)
+    if entities is None:
+        return entity_type in marks.candidates
+    aliases = read_footer(lake, ENTITY_ALIASES, entity_type)
+    return (
+        aliases is None
+        or (entities.code_version, dict(entities.inputs))
+        != (ENTITIES_VERSION, marks.of_entities(entity_type))
+        or (aliases.code_version, dict(aliases.inputs)) != (ALIASES_VERSION, marks.of_aliases(entities))
+    )
+
+
+def _marks(lake: Lake) -> _Marks:
+    with connect(lake) as connection:
+        candidates = {row["entity_type"]: row["mark"] for row in query(connection, _CANDIDATE_MARKS)}
+        redirects = query(connection, _REDIRECTS_MARK)[0]["mark"]
+    policy = content_hash(DEFAULT_POLICY_FILE.read_text(encoding="utf-8"))
+    return _Marks(candidates, redirects, policy)
