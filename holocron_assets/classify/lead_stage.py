@@ -245,7 +245,7 @@ def _word_after(lower: Sequence[str], position: int, grammar: Grammar) -> str:
 
 def _proper_kind(definition: Definition) -> str:
     """The capitalised noun of "was an Icelander"; empty for anything else."""
-    if definition.phrase.determiner not in _ARTICLES or not definition.phrase.chunks:
+    if definition.phrase.determiner not in _SINGULAR_OPENERS or not definition.phrase.chunks:
         return ""
     last = definition.phrase.chunks[0][-1]
     return last if last[0].isupper() and not last.isupper() else ""

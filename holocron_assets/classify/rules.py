@@ -24,7 +24,8 @@ METHOD = "rules"
 _ENGINE_VERSION = "1"
 _GRAMMAR_FILE = "grammar.yaml"
 _WEIGHING_FILE = "weighing.yaml"
-_NO_MEDIUM = "unknown"
+_NOT_SAID = "unknown"
+_BOTH = "both"
 
 
 def rules_version(folder: Path) -> str:
@@ -107,7 +108,7 @@ def classify_page(signals: Row, book: RuleBook | None = None) -> Row:
     book = book or load_rules()
     taxonomy = load_taxonomy()
     evidence = book.evidence(signals)
-    verdict = weigh(evidence, book.weighing)
+    verdict = weigh(evidence, book.weighing, taxonomy.wider_types)
     is_work = verdict.type == WORK
     return {
         "source": signals["source"],
@@ -121,7 +122,7 @@ def classify_page(signals: Row, book: RuleBook | None = None) -> Row:
         "confidence": verdict.confidence,
         "needs_review": verdict.needs_review,
         "work_medium": _medium(evidence) if is_work else None,
-        "canon_context": _canon_context(signals["continuity"], taxonomy) if is_work else None,
+        "canon_context": _canon_context(signals, taxonomy) if is_work else None,
         "rule_ids": _deciding_rules(evidence, verdict),
         "evidence": [piece.as_row() for piece in evidence],
         "taxonomy_version": taxonomy.taxonomy_version,
@@ -136,11 +137,16 @@ def _deciding_rules(evidence: Sequence[Evidence], verdict: Verdict) -> list[str]
 
 def _medium(evidence: Sequence[Evidence]) -> str:
     """The medium of the surest rule that knows one."""
-    telling = [piece for piece in evidence if piece.work_medium not in {None, _NO_MEDIUM}]
+    telling = [piece for piece in evidence if piece.work_medium not in {None, _NOT_SAID}]
     surest = max(telling, key=lambda piece: piece.confidence, default=None)
-    return (surest.work_medium if surest else None) or _NO_MEDIUM
+    return (surest.work_medium if surest else None) or _NOT_SAID
 
 
-def _canon_context(continuity: str, taxonomy: Taxonomy) -> str:
-    """A work's continuity; one that is only told to be of the real world says nothing of it."""
-    return continuity if continuity in taxonomy.canon_contexts else "unknown"
+def _canon_context(signals: Row, taxonomy: Taxonomy) -> str:
+    """The continuity that a work tells of, which the page of a work of the real world says beside it."""
+    if signals["continuity"] in taxonomy.canon_contexts and signals["continuity"] != _NOT_SAID:
+        return str(signals["continuity"])
+    markers = [marker.rpartition("=")[2] for marker in signals["continuity_evidence"]]
+    openings = [category.partition(" ")[0].casefold() for category in signals["categories"]]
+    told = {word for word in (*markers, *openings) if word in taxonomy.canon_contexts} - {_BOTH, _NOT_SAID}
+    return _NOT_SAID if not told else told.pop() if len(told) == 1 else _BOTH

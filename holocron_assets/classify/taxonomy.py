@@ -24,6 +24,7 @@ class PageType(BaseModel):
         definition: what it is, in a line.
         entity_worthy: whether a page of it can stand for an entity.
         legacy: kept for older data; given only where a wiki itself says so.
+        kind_of: the wider type that its pages belong to as well.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -31,6 +32,7 @@ class PageType(BaseModel):
     definition: str = Field(min_length=1)
     entity_worthy: bool
     legacy: bool = False
+    kind_of: str | None = None
 
 
 class Taxonomy(BaseModel):
@@ -49,6 +51,11 @@ class Taxonomy(BaseModel):
     types: dict[str, PageType] = Field(min_length=1)
     work_media: list[str] = Field(min_length=1)
     canon_contexts: list[str] = Field(min_length=1)
+
+    @property
+    def wider_types(self) -> dict[str, str]:
+        """The wider type of each type that is a kind of another."""
+        return {name: page_type.kind_of for name, page_type in self.types.items() if page_type.kind_of}
 
     @property
     def entity_worthy_types(self) -> tuple[str, ...]:
@@ -74,6 +81,9 @@ def read_taxonomy(path: Path) -> Taxonomy:
     for name in (UNKNOWN, WORK):
         if name not in taxonomy.types:
             raise TaxonomyError(f"{path}: key types: {name} is missing; the rules need it")
+    for name, page_type in taxonomy.types.items():
+        if page_type.kind_of is not None and page_type.kind_of not in taxonomy.types:
+            raise TaxonomyError(f"{path}: key types.{name}.kind_of: {page_type.kind_of!r} is no type")
     return taxonomy
 
 

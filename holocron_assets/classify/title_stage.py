@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from holocron_assets.classify.evidence import Evidence, fired
 from holocron_assets.classify.grammar import Grammar
-from holocron_assets.classify.rule_file import Rule
+from holocron_assets.classify.rule_file import Flag, Rule
 from holocron_assets.classify.vocabulary import Vocabulary
 from holocron_assets.lake.schema import Row
 
@@ -64,9 +64,9 @@ def _matched(rule: Rule, signals: Row) -> str:
             return ""
         matched = f"namespace {signals['namespace']}"
     if rule.flag is not None:
-        if not signals[rule.flag]:
+        matched = _flagged(rule.flag, signals)
+        if not matched:
             return ""
-        matched = f"redirect to {signals['redirect_target']}" if rule.flag == "is_redirect" else rule.flag
     for pattern, text in ((rule.title_pattern, signals["title"]), (rule.name_pattern, signals["name"])):
         if pattern is not None:
             match = pattern.search(text)
@@ -74,6 +74,15 @@ def _matched(rule: Rule, signals: Row) -> str:
                 return ""
             matched = match[0]
     return matched
+
+
+def _flagged(flag: Flag, signals: Row) -> str:
+    if flag == "timeline_markers":
+        # A title of four digits is itself a marker, and says nothing that the title rules do not know.
+        return ", ".join(marker for marker in signals[flag] if not marker.startswith("title:"))
+    if flag == "is_redirect" and signals[flag]:
+        return f"redirect to {signals['redirect_target']}"
+    return flag if signals[flag] else ""
 
 
 def _words(text: str) -> list[str]:

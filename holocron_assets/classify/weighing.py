@@ -72,12 +72,19 @@ class _Standing(NamedTuple):
     conflict: float
 
 
-def weigh(evidence: Sequence[Evidence], weighing: Weighing) -> Verdict:
+def weigh(evidence: Sequence[Evidence], weighing: Weighing, wider_types: Mapping[str, str]) -> Verdict:
     """Weigh evidence stage by stage.
 
     A stage's answer is its strongest type, less what the others in it say against. A later stage that agrees
     makes the answer surer; one that disagrees makes it less sure, and overrules it only when clearly surer.
+
+    Args:
+        evidence: the rules that fired.
+        weighing: the thresholds.
+        wider_types: the wider type of each type that is a kind of another; once one rule settles the narrower,
+            what speaks for the wider speaks for it.
     """
+    evidence = _narrowed(evidence, weighing, wider_types)
     standing: _Standing | None = None
     totals: dict[str, float] = {}
     for stages in _ROUNDS:
@@ -96,6 +103,17 @@ def weigh(evidence: Sequence[Evidence], weighing: Weighing) -> Verdict:
         conflict=standing.conflict,
         needs_review=standing.confidence < weighing.settled or standing.conflict >= weighing.review_conflict,
     )
+
+
+def _narrowed(
+    evidence: Sequence[Evidence], weighing: Weighing, wider_types: Mapping[str, str]
+) -> Sequence[Evidence]:
+    narrower = {
+        wider_types[piece.type]: piece.type
+        for piece in evidence
+        if piece.type in wider_types and piece.confidence >= weighing.settled
+    }
+    return [piece._replace(type=narrower.get(piece.type, piece.type)) for piece in evidence]
 
 
 def _either(first: float, second: float) -> float:
