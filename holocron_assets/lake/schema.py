@@ -1,6 +1,8 @@
 """How a table is declared: its columns, types, meaning and key. Everything else is derived from that."""
 
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -8,6 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from holocron_assets.lake.values import REFUSALS, first_misfit, misfit
 
 type_string = pa.string()
 type_int = pa.int64()
@@ -107,7 +111,8 @@ class Table:
         }
 
     def check(self, table: pa.Table, partition: str) -> None:
-        """Raise SchemaError unless required values are there and keys are unique (see `to_arrow`)."""
+        """Raise SchemaError unless columns, types, required values and unique keys are as declared."""
+        self._refuse_other_columns(table, partition)
         for column in self.columns:
             values = table.column(column.name)
             if not column.nullable and values.null_count:
@@ -122,15 +127,41 @@ class Table:
     def _refuse_unknown_columns(self, rows: Iterable[Row], partition: str) -> None:
         known = {c.name for c in self.columns}
         for number, row in enumerate(rows):
-            if unknown := row.keys() - known:
-                raise self._error(partition, f"row {number} has undeclared columns {sorted(unknown)}")
+            if not row.keys() <= known:
+                unknown = sorted(map(str, row.keys() - known))
+                raise self._error(partition, f"row {number} has undeclared columns {unknown}")
+
+    def _refuse_other_columns(self, table: pa.Table, partition: str) -> None:
+        declared = sorted(column.name for column in self.columns)
+        if declared != sorted(table.column_names):
+            raise self._error(partition, f"columns are {sorted(table.column_names)} instead of {declared}")
+        for column in self.columns:
+            found = table.schema.field(column.name).type
+            if not _same_type(found, column.type):
+                raise self._error(partition, f"column {column.name!r} is not {column.type} but {found}")
 
     def _array(self, column: Column, rows: Sequence[Row], partition: str) -> pa.Array:
         values = [row.get(column.name) for row in rows]
-        try:
-            return pa.array(values, type=column.type)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError) as error:
-            raise self._error(partition, f"column {column.name!r} is not {column.type}: {error}") from error
+        if misfit(values, column.type) is None:
+            with suppress(*REFUSALS):
+                return pa.array(values, type=column.type)
+        row, problem = first_misfit(values, column.type)
+        raise self._error(
+            partition,
+            f"column {column.name!r} is not {column.type} in row {row}, "
+            f"which holds {reprlib.repr(values[row])}: {problem}",
+        )
 
     def _error(self, partition: str, problem: str) -> SchemaError:
         return SchemaError(f"table {self.name}, partition {partition!r}: {problem}")
+
+
+def _same_type(one: pa.DataType, other: pa.DataType) -> bool:
+    """Whether two types are one but for the name of a list's items, which Parquet does not keep."""
+    if pa.types.is_list(one) and pa.types.is_list(other):
+        return _same_type(one.value_type, other.value_type)
+    if pa.types.is_struct(one) and pa.types.is_struct(other):
+        return [field.name for field in one] == [field.name for field in other] and all(
+            _same_type(left.type, right.type) for left, right in zip(one, other, strict=True)
+        )
+    return bool(one == other)
