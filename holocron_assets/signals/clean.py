@@ -8,14 +8,14 @@ from mwparserfromhell import nodes
 from mwparserfromhell.wikicode import Wikicode
 
 from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, Site, decode_character_references
-from holocron_assets.signals.hidden import unmasked
+from holocron_assets.signals.hidden import protected, unmasked
 from holocron_assets.signals.outline import nesting, outline
 from holocron_assets.signals.quotes import without_quotes
 from holocron_assets.signals.vocabulary import LeadWords, normalised_name
 
 # mwparserfromhell's time grows with the square of what is never closed; MediaWiki pages nest less than this
 _DEEPEST_NESTING = 30
-_LONGEST_PARSED = 100_000
+_LONGEST_PARSED = 40_000
 
 _LINE_BREAK = re.compile(r"</?(?:br|li|p|div|tr|h[1-6]|dd|dt|hr)(?![a-z])[^<>]*+>", re.IGNORECASE)
 _BOLD_TAG = re.compile(r"</?(?:b|strong)\s*+>", re.IGNORECASE)
@@ -23,8 +23,7 @@ _TAG = re.compile(r"</?[a-zA-Z][^<>]*+>")
 _EXTERNAL_LINK = re.compile(r"\[(?:[a-z]{2,10}:)?//[^\s\[\]<>]++[ \t]*+([^\[\]\n]*+)\]", re.IGNORECASE)
 _PAGE_NAME = re.compile(r"\{\{\s*+(?:FULL|BASE|SUB)?PAGENAME\s*+\}\}")
 _BEHAVIOUR_SWITCH = re.compile(r"__[A-Z]{3,}__")
-_LIST_MARKER = re.compile(r"^[*#:;]++[ \t]*+", re.MULTILINE)
-_HIDDEN_ITEM = re.compile(r"[*#:;]{40}")
+_LINE_MARKER = re.compile(r"^(?:[*#:;]++|-{4,}+)[ \t]*+", re.MULTILINE)
 _EMPTY_BRACKETS = re.compile(r"\(\s*+[,;]?\s*+\)|\[\s*+\]")
 _BRACKET_START = re.compile(r"\(\s*+[,;]\s*+")
 _SPACE_BEFORE_MARK = re.compile(r"[ \t]+([,.)])(?=[\s,.)]|$)")
@@ -36,11 +35,7 @@ _WIKILINK = re.compile(r"\[\[([^\[\]|]*+)(?:\|([^\[\]]*+))?\]\]")
 
 def is_hostile(markup: str) -> bool:
     """Whether a piece of markup is too long or nested too deep to be given to mwparserfromhell."""
-    return (
-        len(markup) > _LONGEST_PARSED
-        or nesting(markup) > _DEEPEST_NESTING
-        or _HIDDEN_ITEM.search(markup) is not None
-    )
+    return len(markup) > _LONGEST_PARSED or nesting(markup) > _DEEPEST_NESTING
 
 
 def parse(markup: str) -> Wikicode:
@@ -77,15 +72,18 @@ class Cleaner:
         return "; ".join(self._lines(self._without_blocks(self.prepared(markup))))
 
     def prepared(self, markup: str) -> str:
-        """Masked markup with all replaced that needs no parser: HTML tags, plain and external links."""
+        """Masked markup with all replaced that needs no parser: tags, list markers, plain links."""
         text = markup
         if "PAGENAME" in text:
             text = _PAGE_NAME.sub(lambda _: self.page_name, text)
         if "<" in text:
             text = _TAG.sub("", _BOLD_TAG.sub("'''", _LINE_BREAK.sub("\n", text)))
+            # what is left starts no tag, and mwparserfromhell can take minutes to find that out
+            text = protected(text, "<")
         text = _EXTERNAL_LINK.sub(r"\1", text) if "//" in text else text
         text = _PLAIN_LINK.sub(self._plain_link, text) if "[[" in text else text
-        return _BEHAVIOUR_SWITCH.sub("", text) if "__" in text else text
+        text = _BEHAVIOUR_SWITCH.sub("", text) if "__" in text else text
+        return _LINE_MARKER.sub("", text)
 
     def _plain_link(self, match: re.Match[str]) -> str:
         return self._link_text(match[1], match[2])
@@ -100,7 +98,7 @@ class Cleaner:
         return self._without_blocks(text)
 
     def _lines(self, text: str) -> list[str]:
-        text = _LIST_MARKER.sub("", without_quotes(text))
+        text = _LINE_MARKER.sub("", without_quotes(text))
         text = unmasked(decode_character_references(text))
         text = _EMPTY_BRACKETS.sub("", text) if "(" in text or "[" in text else text
         text = _SPACE_BEFORE_MARK.sub(r"\1", _BRACKET_START.sub("(", _SPACES.sub(" ", text)))
@@ -140,8 +138,6 @@ class Cleaner:
         return text
 
     def _tag_text(self, node: nodes.Tag) -> str:
-        if node.wiki_markup and str(node.tag) in ("li", "dd", "dt", "hr"):
-            return "\n"
         return "" if node.wiki_markup or node.contents is None else self._flat(node.contents)
 
     def _link_text(self, target: str, shown: str | None) -> str:

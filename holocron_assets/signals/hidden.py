@@ -119,6 +119,11 @@ def masked(text: str) -> str:
     return "".join(pieces) + text[position:] if pieces else text
 
 
+def protected(text: str, markup: str) -> str:
+    """The text with a markup character made to mean nothing, as in nowiki; `unmasked` restores it."""
+    return text.replace(markup, _NONCHARACTERS[_MARKUP.index(markup)])
+
+
 def unmasked(text: str) -> str:
     """What a reader sees of a masked text: fillers gone, nowiki's characters back."""
     return text if text.isascii() else text.replace(FILLER, "").translate(_RESTORE)

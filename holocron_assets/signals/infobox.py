@@ -6,6 +6,7 @@ and is not known for something else (a notice, a quote, an eyeline). The names a
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 from mwparserfromhell.nodes import Template
 
@@ -16,13 +17,16 @@ from holocron_assets.signals.outline import Outline
 from holocron_assets.signals.sentences import cut_between_words
 from holocron_assets.signals.vocabulary import Vocabulary, normalised_name
 
+_MOST_CANDIDATES = 200
 _MOST_FIELDS = 300
 _LONGEST_NAME = 100
 _LONGEST_VALUE = 2_000
 _FEWEST_NAMED = 2
 
 _TEMPLATE_NAME = re.compile(r"\{\{\s*+([^|{}\[\]<>#:]++)")
-_OWN_LINE_PARAMETER = re.compile(r"^[ \t]*+\|[ \t]*+([^=|{}\[\]\n]{1,100}?)[ \t]*+=(.*+)$", re.MULTILINE)
+_OWN_LINE_PARAMETER = re.compile(
+    r"^[ \t]*+\|[ \t]*+([^=|{}\[\]\n]{1,100}?)[ \t]*+=(.*+(?:\n(?![ \t]*\||\n|'''|=).*+)*+)$", re.MULTILINE
+)
 _CLOSING_BRACES = re.compile(r"\}\}\s*+$")
 
 
@@ -58,11 +62,11 @@ def find_infobox(
         cleaner: the page's cleaner.
         vocabulary: names that are, or are not, an infobox.
     """
-    for block in head_outline.blocks:
-        if block.kind == "template":
-            infobox = _infobox(head[block.start : block.end], cleaner, vocabulary)
-            if infobox:
-                return infobox
+    templates = (block for block in head_outline.blocks if block.kind == "template")
+    for block in islice(templates, _MOST_CANDIDATES):
+        infobox = _infobox(head[block.start : block.end], cleaner, vocabulary)
+        if infobox:
+            return infobox
     if head_outline.unclosed is not None:
         return _unclosed_infobox(head[head_outline.unclosed :], cleaner, vocabulary)
     return None
@@ -72,16 +76,14 @@ def _infobox(markup: str, cleaner: Cleaner, vocabulary: Vocabulary) -> Infobox |
     name = template_name(markup)
     if name is None or not _may_be_infobox(name, vocabulary):
         return None
-    markup = cleaner.prepared(markup)
-    infobox = _read_by_lines(name, markup, cleaner) if is_hostile(markup) else _parsed(name, markup, cleaner)
-    certain = _is_called_infobox(name, vocabulary) or len(infobox.fields) >= _FEWEST_NAMED
-    if not certain and not _OWN_LINE_PARAMETER.search(markup):
+    is_called_infobox = _is_called_infobox(name, vocabulary)
+    if "=" not in markup and not is_called_infobox:
         return None
-    if is_hostile(markup):
-        cleaner.problems.append(
-            f"infobox {infobox.template!r} is too large or nested too deep, read by lines"
-        )
-    return infobox
+    markup = cleaner.prepared(markup)
+    fields = _fields(name, markup, cleaner)
+    if is_called_infobox or len(fields) >= _FEWEST_NAMED or _OWN_LINE_PARAMETER.search(markup):
+        return Infobox(_shown_name(name, cleaner.site), fields)
+    return None
 
 
 def _may_be_infobox(name: str, vocabulary: Vocabulary) -> bool:
@@ -94,14 +96,17 @@ def _is_called_infobox(name: str, vocabulary: Vocabulary) -> bool:
     return vocabulary.infobox_names.fullmatch(normalised_name(name)) is not None
 
 
-def _parsed(name: str, markup: str, cleaner: Cleaner) -> Infobox:
-    template = next(iter(parse(markup).filter_templates(recursive=False)), None)
-    if template is None:
-        return _read_by_lines(name, markup, cleaner)
-    return Infobox(_shown_name(name, cleaner.site), _fields(template, cleaner))
+def _fields(name: str, markup: str, cleaner: Cleaner) -> tuple[tuple[str, str], ...]:
+    if is_hostile(markup):
+        cleaner.problems.append(f"template {name!r} is too large or nested too deep, read by lines")
+        return _fields_by_lines(markup, cleaner)
+    parsed = parse(markup).nodes[0]
+    return (
+        _parsed_fields(parsed, cleaner) if isinstance(parsed, Template) else _fields_by_lines(markup, cleaner)
+    )
 
 
-def _fields(template: Template, cleaner: Cleaner) -> tuple[tuple[str, str], ...]:
+def _parsed_fields(template: Template, cleaner: Cleaner) -> tuple[tuple[str, str], ...]:
     # of a parameter that is given twice, the last one counts, as in MediaWiki
     fields = {
         str(param.name).strip()[:_LONGEST_NAME]: cut_between_words(cleaner.value(param.value), _LONGEST_VALUE)
@@ -111,13 +116,13 @@ def _fields(template: Template, cleaner: Cleaner) -> tuple[tuple[str, str], ...]
     return tuple(fields.items())
 
 
-def _read_by_lines(name: str, markup: str, cleaner: Cleaner) -> Infobox:
+def _fields_by_lines(markup: str, cleaner: Cleaner) -> tuple[tuple[str, str], ...]:
     body = _CLOSING_BRACES.sub("", markup)
     fields = {
         match[1].strip(): cut_between_words(cleaner.bounded(match[2]), _LONGEST_VALUE)
-        for match in list(_OWN_LINE_PARAMETER.finditer(body))[:_MOST_FIELDS]
+        for match in islice(_OWN_LINE_PARAMETER.finditer(body), _MOST_FIELDS)
     }
-    return Infobox(_shown_name(name, cleaner.site), tuple(fields.items()))
+    return tuple(fields.items())
 
 
 def _unclosed_infobox(markup: str, cleaner: Cleaner, vocabulary: Vocabulary) -> Infobox | None:
@@ -125,11 +130,11 @@ def _unclosed_infobox(markup: str, cleaner: Cleaner, vocabulary: Vocabulary) -> 
     if name is None or not _may_be_infobox(name, vocabulary):
         return None
     name = cut_between_words(name.split("\n")[0], _LONGEST_NAME)
-    infobox = _read_by_lines(name, cleaner.prepared(markup), cleaner)
-    if not infobox.fields:
+    fields = _fields_by_lines(cleaner.prepared(markup), cleaner)
+    if not fields:
         return None
     cleaner.problems.append(f"template {name!r} is never closed, read by lines")
-    return infobox
+    return Infobox(_shown_name(name, cleaner.site), fields)
 
 
 def _shown_name(name: str, site: Site) -> str:

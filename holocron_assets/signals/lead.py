@@ -49,9 +49,9 @@ def find_lead(
     """The lead of a page, None if the page has no prose.
 
     It starts with the paragraph before the first heading that has the title in bold, else with the first
-    paragraph. It is the lead section; where that is shorter than `SHORTEST_EXCERPT`, the prose of the sections
-    that follow is added until it is not, but for closing sections such as references. It is cut at the end of
-    a sentence.
+    paragraph. It is the lead section; where that is shorter than `SHORTEST_EXCERPT`, the prose of the
+    sections that follow is added until it is not, but for closing sections such as references. It is cut at
+    the end of a sentence.
 
     Args:
         text: masked wikitext.

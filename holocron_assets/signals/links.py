@@ -1,6 +1,7 @@
 """Links, categories and the redirect target of a page, read from its wikitext.
 
-Source of the rules: MediaWiki's `Parser::handleInternalLinks2` and `WikitextContent::getRedirectTargetAndText`.
+Source of the rules: MediaWiki's `Parser::handleInternalLinks2` and
+`WikitextContent::getRedirectTargetAndText`.
 """
 
 import re

@@ -27,15 +27,22 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The outermost blocks in text order, and where the first template or table that never closes starts."""
+    """What is open where in a text.
+
+    Attributes:
+        blocks: the outermost blocks in text order.
+        unclosed: where the first template or table starts that never closes.
+        deepest: how many templates are open at once at most.
+    """
 
     blocks: tuple[Block, ...]
     unclosed: int | None
+    deepest: int
 
     def before(self, length: int) -> "Outline":
         """The outline of the text's first characters."""
         unclosed = self.unclosed if self.unclosed is not None and self.unclosed < length else None
-        return Outline(tuple(block for block in self.blocks if block.end <= length), unclosed)
+        return Outline(tuple(block for block in self.blocks if block.end <= length), unclosed, self.deepest)
 
 
 class _Builder:
@@ -43,10 +50,12 @@ class _Builder:
         self.blocks: list[Block] = []
         self.open: list[tuple[str, int]] = []
         self.counts = {_TEMPLATE: 0, _TABLE: 0, _LINK: 0}
+        self.deepest = 0
 
     def push(self, kind: str, start: int) -> None:
         self.open.append((kind, start))
         self.counts[kind] += 1
+        self.deepest = max(self.deepest, self.counts[_TEMPLATE])
 
     def pop(self) -> tuple[str, int]:
         kind, start = self.open.pop()
@@ -83,7 +92,7 @@ def outline(text: str) -> Outline:
         else:
             builder.close(_CLOSES[brackets], match.end())
     unclosed = next((start for kind, start in builder.open if kind != _LINK), None)
-    return Outline(tuple(builder.blocks), unclosed)
+    return Outline(tuple(builder.blocks), unclosed, builder.deepest)
 
 
 def nesting(text: str) -> int:

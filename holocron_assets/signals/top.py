@@ -14,6 +14,8 @@ from holocron_assets.signals.vocabulary import VOCABULARY
 # A first look at this many characters is enough for nearly every page; none is read further than the second
 _FIRST_LOOK = 24_000
 _SECOND_LOOK = 400_000
+# MediaWiki expands no deeper ($wgMaxTemplateDepth)
+_DEEPEST_TEMPLATES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,14 @@ def _look(wikitext: str, site: Site, page_name: str, *, is_cut: bool) -> Top | N
         infobox=find_infobox(head, head_outline, cleaner, VOCABULARY),
         lead=find_lead(text, blocks, cleaner, VOCABULARY.lead.closing_sections),
         templates=_templates(head, head_outline),
-        problems=tuple(dict.fromkeys(cleaner.problems)),
+        problems=(*_depth_problems(text_outline), *dict.fromkeys(cleaner.problems)),
     )
+
+
+def _depth_problems(text_outline: Outline) -> tuple[str, ...]:
+    if text_outline.deepest <= _DEEPEST_TEMPLATES:
+        return ()
+    return (f"templates nest {text_outline.deepest:,} deep, {_DEEPEST_TEMPLATES} is MediaWiki's limit",)
 
 
 def _templates(head: str, head_outline: Outline) -> tuple[str, ...]:
