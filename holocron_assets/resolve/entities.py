@@ -31,6 +31,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
     policy: PromotionPolicy,
     now: datetime,
     run_id: str,
+    elsewhere: Sequence[Row] = (),
 ) -> list[Row]:
     """All rows, history included, of an entity type's new file.
 
@@ -39,9 +40,9 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
     entity that no candidate stands for any more is suppressed, and comes back under its id with its page.
 
     A retyped page is not seen as one, for identity is decided inside one type. Its old type's file suppresses
-    it, and the new type's file makes it anew. New ids are made from source, name and continuity, so that it
-    keeps its id, and only one of the two files holds it unsuppressed. A page that was renamed, that changed
-    its continuity, or that shares name and continuity with another page may get another id.
+    it, and the new type's file makes it anew. New ids are made from source and title, so that it keeps its
+    id, and only one of the two files holds it unsuppressed. A page that is renamed and retyped at once, or
+    whose title another page had before it, may get another id.
 
     Args:
         entity_type: the type that the file is about.
@@ -51,6 +52,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
         policy: decides each entity's state.
         now: with time zone. The clock may have moved back: an entity's rows still follow each other.
         run_id: the run that makes new rows.
+        elsewhere: current rows of other types' entities, so that no two pages get one id.
 
     Returns:
         Rows of `entities`, by id and then time. The same input again gives the same rows.
@@ -63,8 +65,9 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
         raise ValueError(f"entities of type {entity_type}: {now} has no time zone; pass the time in UTC")
     _refuse_wrong_rows(entity_type, candidates, standing)
     current = current_rows(standing)
-    matched = match_entities(candidates, current.values())
-    minted = new_ids((row for row in candidates if row["title_key"] not in matched), current.keys())
+    matched = match_entities(candidates, current.values(), elsewhere)
+    unmatched = [row for row in candidates if row["title_key"] not in matched]
+    minted = new_ids(unmatched, current.keys(), elsewhere)
 
     revision = _Revision(policy, now, run_id)
     rows = [row for row in standing if row["valid_to"] is not None]

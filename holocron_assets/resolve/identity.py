@@ -4,7 +4,7 @@ import json
 import unicodedata
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import count
 
@@ -13,19 +13,21 @@ from holocron_assets.lake.schema import Row
 _NAMESPACE = uuid.UUID("478d6fd5-c66a-4f8b-a2e8-2b4633156077")
 
 
-def entity_id(source: str, name: str, continuity: str, *qualifiers: str) -> str:
-    """The id of what a source calls by a name in a continuity: the same wherever and whenever it is made.
+def entity_id(source: str, title: str, *qualifiers: str) -> str:
+    """The id of what a source has a page about: the same wherever and whenever it is made.
+
+    It is made from the full title and nothing that is read off the page, so that it stays the same in a
+    rebuilt lake although name, type or continuity are then told better.
 
     Args:
         source: the source's name.
-        name: the title without namespace prefix and continuity suffix.
-        continuity: as in `page_signals`; canon and Legends are two entities.
-        qualifiers: what tells two pages of the same name and continuity apart.
+        title: the page's title when it was first seen, with namespace prefix and continuity suffix.
+        qualifiers: what tells pages apart that had this title one after the other.
 
     Returns:
         A version 5 UUID.
     """
-    parts = [unicodedata.normalize("NFC", part) for part in (source, name, continuity, *qualifiers)]
+    parts = [unicodedata.normalize("NFC", part) for part in (source, title, *qualifiers)]
     return str(uuid.uuid5(_NAMESPACE, json.dumps(parts)))
 
 
@@ -54,7 +56,9 @@ _STAGES: tuple[Callable[[Row], Hashable | None], ...] = (
 )
 
 
-def match_entities(candidates: Iterable[Row], current: Iterable[Row]) -> dict[int, Row]:
+def match_entities(
+    candidates: Iterable[Row], current: Iterable[Row], elsewhere: Iterable[Row] = ()
+) -> dict[int, Row]:
     """Find the standing entity that each page stands for.
 
     Surest first: the same title and page id; the same page id under another title (MediaWiki keeps the id
@@ -65,11 +69,13 @@ def match_entities(candidates: Iterable[Row], current: Iterable[Row]) -> dict[in
     Args:
         candidates: rows of `entity_candidates`.
         current: the current row of every standing entity, suppressed ones included.
+        elsewhere: current rows of other types' entities. A page that was retyped took its id with it: who
+            comes to its old title does not get it back.
 
     Returns:
         The standing row by the candidate's title key. Nothing is matched twice.
     """
-    waiting = sorted(candidates, key=lambda row: (row["source"], row["title"]))
+    waiting = by_title = sorted(candidates, key=lambda row: (row["source"], row["title"]))
     free = sorted(current, key=lambda row: (row["state"] == "suppressed", row["entity_id"]))
     matched: dict[int, Row] = {}
     for stage in _STAGES:
@@ -78,6 +84,11 @@ def match_entities(candidates: Iterable[Row], current: Iterable[Row]) -> dict[in
         claimed = {row["entity_id"] for row in found.values()}
         waiting = [row for row in waiting if row["title_key"] not in found]
         free = [row for row in free if row["entity_id"] not in claimed]
+    holders = _holders(row for row in elsewhere if row["state"] != "suppressed")
+    for row in by_title:
+        standing = matched.get(row["title_key"])
+        if standing and not _may_hold(row, standing["entity_id"], holders):
+            del matched[row["title_key"]]
     return matched
 
 
@@ -91,29 +102,49 @@ def _match_by(
     return {row["title_key"]: rows.pop() for row in waiting if (rows := best_last.get(key(row)))}
 
 
-def new_ids(candidates: Iterable[Row], taken: AbstractSet[str]) -> dict[int, str]:
+def new_ids(
+    candidates: Iterable[Row], taken: AbstractSet[str], elsewhere: Iterable[Row] = ()
+) -> dict[int, str]:
     """Ids for pages that stand for an entity not seen before.
 
     Args:
         candidates: rows of `entity_candidates` without a standing entity.
         taken: ids that stand already.
+        elsewhere: current rows of other types' entities, suppressed ones included. A page that was retyped
+            keeps its id; no other page gets it.
 
     Returns:
-        The id by title key. Of two pages with one name and continuity ("X (Legends)" and "X/Legends") the
-        first by title gets the plain id and the other one made from its title too: no page is lost.
+        The id by title key. It is made from source and title; where another page that had the title took
+        that with it, a number is added: no page is lost.
     """
-    used = set(taken)
+    used, holders = set(taken), _holders(elsewhere)
     ids: dict[int, str] = {}
     for row in sorted(candidates, key=lambda row: (row["source"], row["title"])):
-        chosen = next(identifier for identifier in _possible_ids(row) if identifier not in used)
+        possible = _possible_ids(row)
+        chosen = next(each for each in possible if each not in used and _may_hold(row, each, holders))
         used.add(chosen)
         ids[row["title_key"]] = chosen
     return ids
 
 
 def _possible_ids(row: Row) -> Iterator[str]:
-    identity = (row["source"], row["name"], row["continuity"])
-    yield entity_id(*identity)
-    yield entity_id(*identity, row["title"])
+    yield entity_id(row["source"], row["title"])
     for number in count(2):
-        yield entity_id(*identity, row["title"], str(number))
+        yield entity_id(row["source"], row["title"], str(number))
+
+
+def _holders(elsewhere: Iterable[Row]) -> Mapping[str, Sequence[Row]]:
+    holders: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in elsewhere:
+        holders[row["entity_id"]].append(row)
+    return holders
+
+
+def _may_hold(page: Row, identifier: str, holders: Mapping[str, Sequence[Row]]) -> bool:
+    """Whether no other page than this holds the id in another type."""
+    return all(_one_page(page, holder) for holder in holders.get(identifier, ()))
+
+
+def _one_page(one: Row, other: Row) -> bool:
+    page_ids = {_moved_page(one), _moved_page(other)}
+    return len(page_ids) == 1 if None not in page_ids else bool(one["title_key"] == other["title_key"])

@@ -1,51 +1,62 @@
 import unicodedata
 import uuid
+from typing import Any
 
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.schema import Row
-from holocron_assets.resolve.identity import entity_id, new_ids
+from holocron_assets.resolve.identity import entity_id, match_entities, new_ids
 
 
-def page(title: str, name: str = "Varn", continuity: str = "legends") -> Row:
+def page(title: str, page_id: int | None = None, **changes: Any) -> Row:
     return {
         "source": "sample",
         "title": title,
         "title_key": title_key("sample", title),
-        "name": name,
-        "continuity": continuity,
+        "page_id": page_id,
+        "name": "Varn",
+        "continuity": "legends",
+        **changes,
     }
 
 
+def entity(row: Row, identifier: str = "id-1", state: str = "promoted") -> Row:
+    return {**row, "entity_id": identifier, "state": state}
+
+
 def test_an_id_is_the_same_for_ever() -> None:
-    assert entity_id("sample", "Varn", "canon") == "0dce5100-5a20-5197-94aa-f70472e5b1ff"
-    assert uuid.UUID(entity_id("sample", "Varn", "canon")).version == 5
+    assert entity_id("sample", "Varn/Legends") == "3b5845e9-7853-54e8-9fc0-cbc3463646cd"
+    assert uuid.UUID(entity_id("sample", "Varn")).version == 5
 
 
-def test_composed_and_decomposed_names_are_one() -> None:
+def test_composed_and_decomposed_titles_are_one() -> None:
     decomposed = unicodedata.normalize("NFD", "Padmé")
     assert decomposed != "Padmé"
-    assert entity_id("sample", decomposed, "canon") == entity_id("sample", "Padmé", "canon")
+    assert entity_id("sample", decomposed) == entity_id("sample", "Padmé")
 
 
-def test_no_separator_in_a_name_can_imitate_another_identity() -> None:
-    assert entity_id("a", 'b", "c', "canon") != entity_id("a", "b", "c", "canon")
-    assert entity_id("a", "b\x1fc", "canon") != entity_id("a", "b", "c\x1fcanon")
+def test_no_separator_in_a_title_can_imitate_another_identity() -> None:
+    assert entity_id("a", 'b", "c') != entity_id("a", "b", "c")
+    assert entity_id("a", "b\x1fc") != entity_id("a\x1fb", "c")
 
 
-def test_names_that_are_no_valid_unicode_have_ids_too() -> None:
-    assert entity_id("sample", "\ud800", "canon") != entity_id("sample", "\ud801", "canon")
+def test_titles_that_are_no_valid_unicode_have_ids_too() -> None:
+    assert entity_id("sample", "\ud800") != entity_id("sample", "\ud801")
 
 
 def test_case_twins_are_two() -> None:
-    assert entity_id("sample", "Varn", "canon") != entity_id("sample", "VARN", "canon")
+    assert entity_id("sample", "Varn") != entity_id("sample", "VARN")
 
 
-def test_the_first_of_two_titles_of_one_identity_gets_the_plain_id() -> None:
+def test_two_titles_of_one_name_and_continuity_have_ids_of_their_own() -> None:
     suffix, subpage = page("Varn (Legends)"), page("Varn/Legends")
     ids = new_ids([subpage, suffix], frozenset())
-    assert ids == new_ids([suffix, subpage], frozenset())
-    assert ids[suffix["title_key"]] == entity_id("sample", "Varn", "legends")
-    assert ids[subpage["title_key"]] == entity_id("sample", "Varn", "legends", "Varn/Legends")
+    assert ids == new_ids([suffix], frozenset()) | new_ids([subpage], frozenset())
+    assert len(set(ids.values())) == 2
+
+
+def test_an_id_does_not_depend_on_what_is_read_off_the_page() -> None:
+    better_read = page("Varn", 4, name="Varns", continuity="canon")
+    assert new_ids([page("Varn")], frozenset()) == new_ids([better_read], frozenset())
 
 
 def test_an_id_that_is_taken_is_never_given_again() -> None:
@@ -55,3 +66,43 @@ def test_an_id_that_is_taken_is_never_given_again() -> None:
         (identifier,) = new_ids([varn], taken).values()
         assert identifier not in taken
         taken.add(identifier)
+    assert len(taken) == 4
+
+
+def test_a_page_that_was_retyped_gets_the_id_that_it_has_in_its_old_type() -> None:
+    held = entity(page("Varn", 4), entity_id("sample", "Varn"))
+    assert new_ids([page("Varn", 4)], frozenset(), [held]) == {page("Varn")["title_key"]: held["entity_id"]}
+
+
+def test_an_id_that_a_page_took_to_another_title_and_type_goes_to_no_other_page() -> None:
+    moved = entity(page("Varnite", 4), entity_id("sample", "Varn"), "suppressed")
+    (identifier,) = new_ids([page("Varn", 5)], frozenset(), [moved]).values()
+    assert identifier == entity_id("sample", "Varn", "2")
+
+
+def test_a_page_whose_id_is_not_known_is_known_by_its_title() -> None:
+    identifier = entity_id("sample", "Varn")
+    for known, title, expected in ((4, "Varn", True), (None, "Varn", True), (None, "Varnite", False)):
+        (found,) = new_ids([page("Varn")], frozenset(), [entity(page(title, known), identifier)]).values()
+        assert (found == identifier) is expected
+
+
+def test_who_comes_to_the_title_of_a_retyped_page_does_not_get_its_entity() -> None:
+    left_behind = entity(page("Varn", 4), state="suppressed")
+    retyped = entity(page("Varnite", 4))
+    newcomer = page("Varn", 5)
+    assert match_entities([newcomer], [left_behind]) == {newcomer["title_key"]: left_behind}
+    assert match_entities([newcomer], [left_behind], [retyped]) == {}
+
+
+def test_a_page_that_is_typed_back_gets_its_entity_back() -> None:
+    left_behind, retyped = entity(page("Varn", 4), state="suppressed"), entity(page("Varn", 4))
+    renamed = page("Varnite", 4)
+    assert match_entities([renamed], [left_behind], [retyped]) == {renamed["title_key"]: left_behind}
+
+
+def test_what_another_type_gave_up_hinders_nobody() -> None:
+    left_behind = entity(page("Varn", 4), state="suppressed")
+    recreated = page("Varn", 5)
+    matched = match_entities([recreated], [left_behind], [left_behind])
+    assert matched == {recreated["title_key"]: left_behind}
