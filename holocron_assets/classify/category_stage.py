@@ -48,7 +48,7 @@ class CategoryStage:
         if words[-1] == _STUB:
             return self._vocabulary.head(words[:-1], "category")
         named = self._before_preposition(words)
-        if words[-1] in self._grammar.upkeep or named[-1] in self._grammar.upkeep:
+        if not self._grammar.upkeep.isdisjoint((words[0], named[-1], words[-1])):
             return None
         return self._plural_head(named) or self._plural_head(words)
 

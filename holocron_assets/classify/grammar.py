@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from holocron_assets.classify.rule_file import RuleError, read_yaml
 
-_TOKEN = re.compile(r"[^\W_]+(?:['\u2019.\-\u2013][^\W_]+)*|[,;:.&]")
+_TOKEN = re.compile(r"[^\W_]+(?:['\u2019.\-\u2013][^\W_]+)*|[,;:.!?&]")
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _LONGEST_SENTENCE = 400  # characters: the verb of a definition stands early
 _MOST_ADVERBS = 4
 _MOST_CHUNKS = 3
-_STOPS = frozenset(".;:")
+_STOPS = frozenset(".;:!?")
 
 
 class Grammar(BaseModel):
@@ -85,7 +85,7 @@ def tokens_of(sentence: str) -> list[str]:
 
 def find_clause(tokens: Sequence[str], lower: Sequence[str], grammar: Grammar) -> Clause | None:
     """The first verb of a sentence that a noun phrase follows; None when the sentence defines nothing."""
-    for position, word in enumerate(lower[:-1]):
+    for position, word in enumerate(lower[1:-1], start=1):
         plural = word in grammar.copulas_plural
         by_role = word in grammar.as_verbs and lower[position + 1] == "as"
         if not (plural or by_role or word in grammar.copulas_singular):

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 
 from holocron_assets.classify.evidence import Evidence, fired
 from holocron_assets.classify.grammar import Grammar
-from holocron_assets.classify.rule_file import Rule, RuleError
+from holocron_assets.classify.rule_file import Rule
 from holocron_assets.classify.vocabulary import Vocabulary
 from holocron_assets.lake.schema import Row
 
 _NOT_WORDS = re.compile(r"[^\w']+|_+")
-_FIELD_PLURAL = re.compile(r"_s$|\d+$")
+_FIELD_PLURAL = re.compile(r"_s$")
 
 
 class InfoboxStage:
@@ -26,19 +26,11 @@ class InfoboxStage:
             vocabulary: head nouns for names that no rule lists.
             grammar: words of names that say only that it is an infobox.
             settled: confidence from which a name needs no support from fields.
-
-        Raises:
-            RuleError: two rules list one template.
         """
         self._vocabulary = vocabulary
         self._grammar = grammar
         self._settled = settled
-        self._templates: dict[str, Rule] = {}
-        for rule in rules:
-            for template in rule.templates or ():
-                other = self._templates.setdefault(_plain(template), rule)
-                if other.id != rule.id:
-                    raise RuleError(f"rules {other.id!r} and {rule.id!r} both list template {template!r}")
+        self._templates = {_plain(template): rule for rule in rules for template in rule.templates or ()}
         self._fields = [(rule, rule.fields) for rule in rules if rule.fields]
 
     def evidence(self, signals: Row) -> list[Evidence]:

@@ -72,6 +72,8 @@ class LeadStage:
         if not sentence:
             return []
         tokens = tokens_of(sentence)
+        if len(tokens) <= len(tokens_of(signals["name"])):
+            return []  # A stub that only repeats its title says nothing that the title does not.
         lower = [token.lower() for token in tokens]
         definition = self._define(tokens, lower, signals["name"])
         cues = list(self._matching_patterns(sentence))

@@ -1,7 +1,7 @@
 """One rule as a YAML file declares it, and the reading of such files."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -161,3 +161,39 @@ def read_rules(path: Path) -> Iterator[Rule]:
             name = repr(fields.get("id", f"number {number}"))
             problem = first["msg"].removeprefix("Value error, ")
             raise RuleError(f"{path}: rule {name}: {where + ': ' if where else ''}{problem}") from error
+
+
+def read_rule_folder(folder: Path, not_rules: Collection[str]) -> list[Rule]:
+    """The rules of all files of a folder, in the order of file names.
+
+    Args:
+        folder: the folder.
+        not_rules: names of files in it that hold something else.
+
+    Raises:
+        RuleError: a file or rule is not valid (see `read_rules`), two rules share an id, noun or template,
+            or a rule's `unless` names no rule.
+    """
+    rules: list[Rule] = []
+    claims: dict[tuple[str, str], str] = {}
+    for path in sorted(folder.glob("*.yaml")):
+        if path.name not in not_rules:
+            for rule in read_rules(path):
+                _claim(rule, path, claims)
+                rules.append(rule)
+    ids = {rule.id for rule in rules}
+    for rule in rules:
+        if unknown := rule.unless - ids:
+            raise RuleError(f"{folder}: rule {rule.id!r}: unless names no rule: {sorted(unknown)}")
+    return rules
+
+
+def _claim(rule: Rule, path: Path, claims: dict[tuple[str, str], str]) -> None:
+    """Note what only one rule may have, where two would contradict each other."""
+    wanted = [("id", rule.id)]
+    wanted += [("noun", " ".join(noun.casefold().split())) for noun in sorted(rule.nouns or ())]
+    wanted += [("template", template.casefold()) for template in sorted(rule.templates or ())]
+    for kind, text in wanted:
+        if (kind, text) in claims:
+            raise RuleError(f"{path}: rule {rule.id!r}: {kind} {text!r} is taken by {claims[kind, text]}")
+        claims[kind, text] = f"rule {rule.id!r} in {path.name}"

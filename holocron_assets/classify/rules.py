@@ -10,7 +10,7 @@ from holocron_assets.classify.evidence import Evidence
 from holocron_assets.classify.grammar import read_grammar
 from holocron_assets.classify.infobox_stage import InfoboxStage
 from holocron_assets.classify.lead_stage import LeadStage
-from holocron_assets.classify.rule_file import Rule, RuleError, read_rules
+from holocron_assets.classify.rule_file import read_rule_folder
 from holocron_assets.classify.taxonomy import TAXONOMY_FILE, WORK, Taxonomy, load_taxonomy
 from holocron_assets.classify.title_stage import TitleStage
 from holocron_assets.classify.vocabulary import Vocabulary
@@ -47,10 +47,10 @@ class RuleBook:
         """Read, validate and index the rules.
 
         Raises:
-            RuleError: a file cannot be read, a rule is not valid, or two rules claim one noun, template or
-                id; it names the file or the rules.
+            RuleError: a file cannot be read, a rule is not valid, or two rules claim one id, noun or
+                template; it names the file and the rule.
         """
-        rules = _all_rules(folder)
+        rules = read_rule_folder(folder, {_GRAMMAR_FILE, _WEIGHING_FILE})
         grammar = read_grammar(folder / _GRAMMAR_FILE)
         vocabulary = Vocabulary(rules)
         self.rules = {rule.id: rule for rule in rules}
@@ -70,23 +70,6 @@ class RuleBook:
         found += self._category.evidence(signals)
         found += self._lead.evidence(signals)
         return found
-
-
-def _all_rules(folder: Path) -> list[Rule]:
-    rules: list[Rule] = []
-    files: dict[str, Path] = {}
-    for path in sorted(folder.glob("*.yaml")):
-        if path.name in {_GRAMMAR_FILE, _WEIGHING_FILE}:
-            continue
-        for rule in read_rules(path):
-            if rule.id in files:
-                raise RuleError(f"{path}: rule {rule.id!r}: the id is taken in {files[rule.id]}")
-            files[rule.id] = path
-            rules.append(rule)
-    for rule in rules:
-        if unknown := rule.unless - files.keys():
-            raise RuleError(f"{files[rule.id]}: rule {rule.id!r}: unless names no rule: {sorted(unknown)}")
-    return rules
 
 
 @cache

@@ -33,8 +33,7 @@ class TitleStage:
                 fired_ids.add(rule.id)
                 if rule.final:
                     return found
-        found.extend(self._noun_evidence(signals["name"]))
-        return found
+        return found or list(self._noun_evidence(signals["name"]))
 
     def ends_reading(self, found: Sequence[Evidence]) -> bool:
         """Whether a final rule fired, so that the page's text is not about its type."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from holocron_assets.classify.rule_file import Context, Rule, RuleError
+from holocron_assets.classify.rule_file import Context, Rule
 
 _LONGEST_PHRASE = 4
 _SHORTEST_STEM = 3
@@ -33,26 +33,13 @@ class Vocabulary:
     """The nouns and endings of all rules."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        """Index the rules' nouns.
-
-        Raises:
-            RuleError: two rules claim one noun.
-        """
+        """Index the rules' nouns, which no two rules share."""
         self._nouns: dict[tuple[str, ...], Rule] = {}
         self._suffixes: list[tuple[str, Rule]] = []
         for rule in rules:
-            for noun in rule.nouns or ():
-                self._claim(tuple(noun.casefold().split()), rule)
+            self._nouns |= {tuple(noun.casefold().split()): rule for noun in rule.nouns or ()}
             self._suffixes += [(suffix, rule) for suffix in rule.suffixes or ()]
         self._suffixes.sort(key=lambda entry: (-len(entry[0]), entry[0]))
-
-    def _claim(self, words: tuple[str, ...], rule: Rule) -> None:
-        other = self._nouns.setdefault(words, rule)
-        if other.id != rule.id:
-            noun = " ".join(words)
-            raise RuleError(
-                f"rules {other.id!r} and {rule.id!r} both claim the noun {noun!r}; leave it to one"
-            )
 
     def head(self, words: Sequence[str], context: Context, *, split: bool = True) -> Head | None:
         """The rule that knows a phrase's last noun, as singular or plural, in a context.

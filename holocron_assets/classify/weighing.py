@@ -81,8 +81,8 @@ def weigh(evidence: Sequence[Evidence], weighing: Weighing, wider_types: Mapping
     Args:
         evidence: the rules that fired.
         weighing: the thresholds.
-        wider_types: the wider type of each type that is a kind of another; once one rule settles the narrower,
-            what speaks for the wider speaks for it.
+        wider_types: the wider type of each type that is a kind of another; once one rule settles the
+            narrower, what speaks for the wider speaks for it.
     """
     evidence = _narrowed(evidence, weighing, wider_types)
     standing: _Standing | None = None

@@ -1,0 +1,122 @@
+import pytest
+from pages_read import by_lead, rules_of, typed
+
+
+@pytest.mark.parametrize(
+    ("lead", "type_name"),
+    [
+        ("Vessa was a human male Jedi Knight who flew.", "PersonCharacter"),
+        ("Vessa was a star destroyer commander in the navy.", "PersonCharacter"),
+        ("Vessa was originally a wealthy and cunning smuggler.", "PersonCharacter"),
+        ("Vessa is an American actress.", "PersonCharacter"),
+        ("Vessa served as the captain of a freighter.", "PersonCharacter"),
+        ("Vessa was the planet's capital city.", "LocationPlace"),
+        ("Vessa is one of the nine moons of Thuum.", "LocationPlace"),
+        ("Vessa was the name of a planet in the Outer Reach.", "LocationPlace"),
+        ("Vessa was a drinking and dining establishment on Thuum.", "LocationPlace"),
+        ("Vessa were a species of winged reptiles.", "Species"),
+        ("Vessa was a sentient species from Thuum.", "Species"),
+        ("Vessa is the third episode of the second season of the show.", "WorkMedia"),
+        ("Vessa is a 2015 novel by Someone.", "WorkMedia"),
+        ("Vessa is a first-person shooter video game developed by Someone.", "WorkMedia"),
+        ("Vessa was a type of T-47 airspeeder.", "VehicleCraft"),
+        ("Vessa was a droid model made by Someone.", "Droid"),
+        ("Vessa were small, round droids that rolled.", "Droid"),
+        ("Vessa was a masculine-programmed protocol droid.", "Droid"),
+        ("Vessa was a noble family from Thuum.", "Organization"),
+        ("Vessa was the battle that ended the war.", "EventConflict"),
+        ("Vessa was a lightsaber form that relied on the wrist.", "Concept"),
+        ("Vessa was a rare crystal found in caves.", "ObjectItem"),
+        ("Vessa was an era of peace.", "TimePeriod"),
+    ],
+)
+def test_the_last_noun_after_the_verb_says_what_the_subject_is(lead: str, type_name: str) -> None:
+    assert by_lead(lead) == (type_name, True)
+
+
+@pytest.mark.parametrize(
+    ("lead", "type_name"),
+    [
+        ("Vessa was a warship built in secret.", "VehicleCraft"),
+        ("Vessa was a warden of the north.", "Unknown"),
+        ("Vessa was a starship captain.", "PersonCharacter"),
+        ("Vessa was a planetary shield.", "ObjectItem"),
+        ("Vessa was a manhunt.", "Unknown"),
+        ("Vessa was a friendship.", "Unknown"),
+        ("Vessa is a third-person, open-world nightmare.", "Unknown"),
+        ("Vessa was a human settlement on Thuum.", "LocationPlace"),
+        ("Vessa was a pilot droid.", "Droid"),
+        ("Vessa was a droid pilot.", "PersonCharacter"),
+        ("Vessa was a bounty hunters' guild.", "Organization"),
+    ],
+)
+def test_words_inside_words_and_words_before_the_head_do_not_decide(lead: str, type_name: str) -> None:
+    assert by_lead(lead)[0] == type_name
+
+
+def test_a_sentence_that_defines_nothing_still_names_its_subject() -> None:
+    assert by_lead("A cantina was located on the planet Thuum.", "Thuum cantina")[0] == "LocationPlace"
+    assert by_lead("A male Rulian guard attacked a settlement.", "Unidentified guard")[0] == "PersonCharacter"
+    assert (
+        by_lead("During the long war, a smuggler sold spice.", "Unidentified smuggler")[0]
+        == "PersonCharacter"
+    )
+    assert by_lead("Vessa, a dealer in arms, was active on Thuum.") == ("PersonCharacter", False)
+
+
+def test_a_stub_that_only_repeats_its_title_says_nothing() -> None:
+    assert by_lead("The Last Battle", "The Last Battle") == ("Unknown", False)
+    assert by_lead("The Battle of Thuum.", "Tides: The Battle of Thuum")[0] == "Unknown"
+
+
+def test_a_role_told_of_anyone_is_a_concept_and_told_of_somebody_is_a_person() -> None:
+    assert by_lead("A captain was an officer who led a company.", "Captain")[0] == "Concept"
+    assert by_lead("Tailors were artisans who made clothes.", "Tailor")[0] == "Concept"
+    assert by_lead("Captain Vessa was an officer who led a company.", "Captain Vessa") == (
+        "PersonCharacter",
+        True,
+    )
+    assert by_lead("A tall captain was the hero of Thuum.", "Unidentified captain")[0] == "PersonCharacter"
+
+
+def test_one_animal_with_a_name_is_somebody_and_its_kind_is_a_species() -> None:
+    assert by_lead("Vessa was a female marsh-cat.") == ("PersonCharacter", True)
+    assert by_lead("Vessa was a marsh-cat.") == ("PersonCharacter", False)
+    assert by_lead("The marsh-cat was a small mammal.", "Marsh-cat") == ("Species", True)
+
+
+def test_who_and_she_and_a_kind_with_a_name_of_its_own_together_speak_for_a_person() -> None:
+    kind = typed("Vessa", "Vessa was a Rulian from Thuum.")
+    assert (kind["primary_type"], kind["needs_review"]) == ("PersonCharacter", True)
+    lead = "Vessa was a Rulian from Thuum."
+    told = typed("Vessa", lead, lead_excerpt=f"{lead} She sold maps.")
+    assert told["confidence"] >= 0.8
+    assert rules_of(told) == ["lead.he_or_she", "lead.proper_kind"]
+
+
+def test_a_cue_never_argues_with_a_head_noun() -> None:
+    lead = "Vessa was a starship."
+    answer = typed("Vessa", lead, lead_excerpt=f"{lead} She was fast.")
+    assert rules_of(answer) == ["vehicle"]
+    assert not answer["needs_review"]
+
+
+@pytest.mark.parametrize(
+    "lead",
+    ["Vessa may refer to several things:", "Vessa could mean one of the following:", "Vessa can refer to:",
+     "This is a list of moons.", "The following is a chronology of the war."],
+)  # fmt: skip
+def test_a_lead_that_offers_meanings_or_announces_a_list_is_reference(lead: str) -> None:
+    assert by_lead(lead) == ("ReferenceMeta", True)
+
+
+def test_dates_of_life_speak_for_a_person_but_dates_of_a_magazine_do_not() -> None:
+    assert by_lead("Ann Vessa (born 4 May 1970) sells maps.") == ("PersonCharacter", True)
+    assert by_lead("Vessa (1950 - 1990) was a magazine.") == ("WorkMedia", True)
+
+
+@pytest.mark.parametrize(
+    "lead", ["", "Osk.", ".", "was a", "is is is", "A", "the", ",,,", "X was", "“", "was the of"]
+)
+def test_scraps_say_nothing_and_break_nothing(lead: str) -> None:
+    assert by_lead(lead) == ("Unknown", False)

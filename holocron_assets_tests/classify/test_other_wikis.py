@@ -1,0 +1,65 @@
+"""Pages of other wikis and languages: rules may know them or not, but are never sure of what is wrong."""
+
+import pytest
+from pages_read import typed
+
+FOREIGN = [
+    ("Toulouse", "Toulouse ist eine Stadt in Frankreich.", ["Ort in Okzitanien"], "Infobox Gemeinde"),
+    ("Kolibris", "Die Kolibris sind eine Familie der Vögel.", ["Vögel", "Kolibris"], None),
+    ("Bachforelle", "Die Bachforelle war ein Fisch, der im Bach lebte.", ["Fische"], None),
+    ("Was ist das", "Was a Mann! Er war the der Stadt.", ["Männer"], "Infobox Person des Tages"),
+    ("Napoléon", "Napoléon était un militaire français.", ["Naissance en 1769"], "Infobox Biographie2"),
+    ("Le Horla", "Le Horla est une nouvelle de Guy de Maupassant.", ["Nouvelles", "Films"], "Infobox Livre"),
+    ("東京", "東京は日本の首都である。", ["日本の都市"], "基礎情報 都市"),
+    ("Sushi", "寿司は、酢飯と魚を組み合わせた料理。", ["日本の食文化"], None),
+    ("Bram", "Bram is een man die in de stad woont.", ["Mannen"], None),
+    ("Miguel", "Miguel es un pueblo de la provincia.", ["Pueblos"], "Ficha de localidad"),
+    ("Москва", "Москва - столица России.", ["Города России"], "Государство"),
+    ("Kebab", "Kebap bir et yemeğidir.", ["Yemekler"], None),
+]
+
+ENGLISH = [
+    ("Pancake", "A pancake is a flat cake.", ["Breakfast dishes"], "Recipe", {"ObjectItem"}),
+    ("Carbonara", "Carbonara is a pasta dish made with egg.", ["Pasta dishes"], None, {"ObjectItem"}),
+    ("Sauté", "Sautéing is a method of cooking.", ["Techniques"], None, {"Concept"}),
+    ("Whisk", "Whisk the eggs until they are a foam.", [], None, set()),
+    ("Vale F.C.", "Vale F.C. is a football club.", ["Clubs"], "Infobox football club", {"Organization"}),
+    ("2005 Cup final", "The 2005 Cup final was a football match.", [], None, {"EventConflict"}),
+    ("Offside", "Offside is one of the laws in football.", ["Laws of football"], None, {"Concept"}),
+    ("Quicksort", "Quicksort is an efficient sorting algorithm.", ["Algorithms"], None, {"Concept"}),
+    ("System.out", "System.out is a static field.", ["Java"], "System", set()),
+    ("Event", "An event is an object that is sent to listeners.", ["DOM"], "Event", set()),
+    ("Class", "A class is a template for objects.", ["Classes"], "Class", set()),
+    ("Master", "A master is the default branch of a repository.", ["Git"], None, set()),
+    ("Kernel", "The kernel is the core of an operating system.", ["Kernels"], None, set()),
+    ("Doctor", "A doctor is a person who heals.", ["Occupations"], None, {"Concept"}),
+    ("Publisher", "Vessa House is a publisher.", ["Publishers"], None, {"Organization"}),
+    ("Heart", "The heart is a muscular organ.", ["Organs"], "Infobox anatomy", set()),
+    ("Pikachu", "Pikachu is an Electric-type Pokémon.", ["Electric-type Pokémon"], "Pokémon Infobox", set()),
+    ("Fireball", "Fireball is a spell that burns.", ["Spells"], "Spell", {"Concept"}),
+    ("Iron Sword", "The Iron Sword is a weapon.", ["Weapons"], "Infobox item", {"ObjectItem"}),
+    ("Everest", "Everest is the highest mountain.", ["Mountains"], "Infobox mountain", {"LocationPlace"}),
+    ("Titanic", "Titanic was an ocean liner.", ["Ocean liners"], "Infobox ship begin", {"VehicleCraft"}),
+    ("Influenza", "Influenza is an infectious disease.", [], "Infobox medical condition", {"Concept"}),
+    ("Cat", "The cat is a small mammal.", ["Cats"], "Speciesbox", {"Species"}),
+    ("Mouse", "A computer mouse is a pointing device.", ["Mice"], None, {"ObjectItem"}),
+    ("Reeds", "The Reeds were an English rock band.", ["Rock groups"], None, {"Organization"}),
+    ("Main Street Wiki", "Welcome to a wiki that anyone can edit.", [], None, set()),
+]
+
+
+@pytest.mark.parametrize(("title", "lead", "categories", "template"), FOREIGN)
+def test_a_page_in_another_language_is_left_to_review(
+    title: str, lead: str, categories: list[str], template: str | None
+) -> None:
+    answer = typed(title, lead, categories=categories, infobox_template=template)
+    assert answer["confidence"] < 0.8
+    assert answer["needs_review"]
+
+
+@pytest.mark.parametrize(("title", "lead", "categories", "template", "settled"), ENGLISH)
+def test_a_page_of_another_wiki_is_settled_rightly_or_not_at_all(
+    title: str, lead: str, categories: list[str], template: str | None, settled: set[str]
+) -> None:
+    answer = typed(title, lead, categories=categories, infobox_template=template)
+    assert answer["needs_review"] or answer["primary_type"] in settled
