@@ -89,12 +89,15 @@ _NOT_PROSE = _Tags((*_LITERAL_TAGS, *_CODE_TAGS, *_APART_TAGS))
 def without_hidden(text: str) -> str:
     """The text without comments, nowiki, code and formulas, for reading links, categories and headings.
 
-    References and galleries stay, because links in them count.
+    References and galleries stay, because links in them count. Where a tag was, a `FILLER` is left: no title
+    can hold one. Comments leave nothing.
     """
     pieces = []
     position = 0
     for hidden in _NOT_WIKITEXT.spans(text):
         pieces.append(text[position : hidden.start])
+        if hidden.tag:
+            pieces.append(FILLER)
         position = hidden.end
     return "".join(pieces) + text[position:] if pieces else text
 

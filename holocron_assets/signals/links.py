@@ -12,11 +12,14 @@ from urllib.parse import unquote
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, InvalidTitle, PageTitle, Site
-from holocron_assets.signals.hidden import without_hidden
+from holocron_assets.signals.hidden import FILLER, without_hidden
 
+# MediaWiki takes brackets in pairs from the left, so that "[[[Foo]]]" is no link.
 # The lookahead takes nothing, so that links inside a file's caption are found as well; what it finds tells
 # whether the link is closed before the next one opens.
-_LINK = re.compile(r"\[\[([^\[\]{}<>|\n]+)(?:\]\]|\|(?=(?:[^\[\]]|\](?!\])|\[(?!\[))*+(\]\]|\[\[)))")
+_LINK = re.compile(
+    r"\[\[(?<!\[\[\[)(?:\[\[)*+([^\[\]{}<>|\n]+)(?:\]\]|\|(?=(?:[^\[\]]++|\](?!\])|\[(?!\[))*+(\]\]|\[\[)))"
+)
 _REDIRECT = re.compile(r"\s*+#([^\s\[:]++)\s*+:?\s*+\[\[([^\[\]{}<>|\n]+)(?:\|[^\[\]]*+)?\]\]")
 _ENGLISH_REDIRECT = "redirect"
 _PIPE_TEMPLATE = re.compile(r"\{\{\s*!\s*\}\}")
@@ -77,7 +80,7 @@ def _redirect(text: str, site: Site, *, is_redirect: bool) -> tuple[PageTitle | 
 
 def _target(written: str, site: Site) -> PageTitle | None:
     written = written.strip()
-    if written.startswith("#"):
+    if written.startswith("#") or FILLER in written:
         return None
     if "%" in written:
         written = unquote(written)
