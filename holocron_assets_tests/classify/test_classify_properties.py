@@ -12,8 +12,8 @@ from holocron_assets.lake.tables import PAGE_TYPES, RULE_CLASSIFICATIONS
 
 # Words that the grammar and the rules look for, in any order.
 GLOSSARY = (
-    "was were is a an the of in and , . : ( ) ! type one who planet human male droid she He Vessa 1138 war Moons "
-    "models novel used it's X-wing \u2013 \u2019 served as / (novel) List \u6f22\u5b57 \0"
+    "was were is a an the of in and , . : ( ) ! type one who planet human male droid she He Vessa 1138 war "
+    "Moons models novel used it's X-wing \u2013 \u2019 served as / (novel) List \u6f22\u5b57 \0"
 )
 WORDS = st.sampled_from(GLOSSARY.split())
 PROSE = st.one_of(st.text(max_size=80), st.lists(WORDS, max_size=30).map(" ".join))

@@ -65,8 +65,8 @@ def test_a_sentence_that_defines_nothing_still_names_its_subject() -> None:
 
 
 def test_a_stub_that_only_repeats_its_title_says_nothing() -> None:
-    assert by_lead("The Last Battle", "The Last Battle") == ("Unknown", False)
-    assert by_lead("The Battle of Thuum.", "Tides: The Battle of Thuum")[0] == "Unknown"
+    assert rules_of(typed("Tides: The Last Battle", "The Last Battle.")) == []
+    assert rules_of(typed("Tides: The Last Battle", "The Last Battle was a tide war song.")) == ["work.music"]
 
 
 def test_a_role_told_of_anyone_is_a_concept_and_told_of_somebody_is_a_person() -> None:
