@@ -94,6 +94,13 @@ def test_an_oversized_body_is_refused(client: HttpClient, wiki: FakeWiki) -> Non
     assert "larger than 100000 bytes" in str(ask(client, wiki).error)
 
 
+def test_refused_bodies_leave_no_connection_open(client: HttpClient, wiki: FakeWiki) -> None:
+    # httpx opens a hundred connections at most
+    wiki.will(*[page(200, "unread", Content_Encoding="unknown")] * 101)
+    assert {ask(client, wiki).status for _ in range(101)} == {200}
+    assert ask(client, wiki).error is None
+
+
 def test_a_body_of_exactly_the_limit_is_taken(client: HttpClient, wiki: FakeWiki) -> None:
     wiki.will(page(200, "x" * 100_000))
     assert len(ask(client, wiki).body) == 100_000

@@ -181,6 +181,16 @@ def test_a_long_hold_raises_with_its_due_time_and_takes_nothing(tmp_path: Path) 
         assert isinstance(caught.value, TransientError)
 
 
+def test_a_hold_that_grows_while_it_is_slept_through_is_counted_whole(tmp_path: Path) -> None:
+    with limits_of(tmp_path) as limits:
+        fail(limits, "0")
+        another = threading.Timer(0.5, fail, (limits, "2"))
+        another.start()
+        with pytest.raises(HostBusy), limits.turn(max_hold_seconds=2):
+            pass
+        another.join()
+
+
 def test_a_rate_too_slow_to_wait_for_raises_with_its_due_time(tmp_path: Path) -> None:
     with limits_of(tmp_path, rate=0.001) as limits:
         with limits.turn():

@@ -107,6 +107,11 @@ def test_a_title_that_the_answer_leaves_out_is_told_by_name(crawl: Crawl) -> Non
     assert crawl.fetch("A", "B") == {"A": page_object("A"), "B": None}
 
 
+def test_a_title_given_twice_is_asked_for_once(crawl: Crawl) -> None:
+    crawl.fetch("A", "B", "A")
+    assert crawl.wiki.requests[0].parameters["titles"] == "A|B"
+
+
 def test_a_title_of_which_the_wiki_leaves_nothing_is_invalid(crawl: Crawl) -> None:
     crawl.wiki.will(says(batchcomplete=True, query={"normalized": [{"from": "#top", "to": ""}]}))
     assert crawl.fetch("#top")["#top"]["invalid"] is True

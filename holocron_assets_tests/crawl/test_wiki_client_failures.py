@@ -66,6 +66,13 @@ def test_after_three_failures_the_wiki_is_unavailable_until_a_stated_time(crawl:
     assert 3 < wait < 7
 
 
+def test_the_waits_of_one_request_stay_within_ten_seconds_in_all(crawl: Crawl) -> None:
+    crawl.wiki.will(page(503, "", Retry_After="2"), page(503, "", Retry_After="9"))
+    with pytest.raises(WikiUnavailable):
+        crawl.fetch("A")
+    assert [attempt["retry_wait_s"] for attempt in crawl.attempts] == [2, 9]
+
+
 @pytest.mark.parametrize(
     ("retry_after", "seconds"), [("300", 300), ("1000000000", 900), ("Sun, 21 Nov 2099 12:00:00 GMT", 900)]
 )
