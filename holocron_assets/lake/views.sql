@@ -2,34 +2,37 @@
 
 create view pages as from lake.pages;
 
--- The newest answer about each title: a dump is as true as its revision's date, a wiki's answer as its own.
-create view newest_answers as
-select source, title_key, unnest(newest)
-from (
-    select
-        source,
-        title_key,
-        arg_max(
-            struct_pack(batch := batch, position := position),
-            struct_pack(
-                as_of := case
-                    when http_status is null then coalesce(revision_at, fetched_at) else fetched_at
-                end,
-                fetched_at := fetched_at,
-                earlier := -position
-            )
-        ) as newest
-    from lake.pages
-    where status in ('ok', 'missing', 'invalid')
-    group by all
-);
+-- Answers in order of time: a dump is as true as its revision's date, a wiki's answer as its own. No two tie.
+create view answers as
+select
+    source, title_key, page_id, batch, position, status,
+    struct_pack(
+        as_of := case when http_status is null then coalesce(revision_at, fetched_at) else fetched_at end,
+        fetched_at := fetched_at,
+        revision_id := coalesce(revision_id, 0),
+        batch := batch,
+        earlier := -position
+    ) as moment
+from lake.pages
+where status in ('ok', 'missing', 'invalid');
+
+-- The answer that counts for each title: the newest. A page keeps its id when it moves, so it is no more at
+-- titles where it was seen before; what a move leaves behind there is another page.
+create view current_answers as
+select source, title_key, batch, position
+from answers
+qualify
+    status = 'ok'
+    and row_number() over (partition by source, title_key order by moment desc) = 1
+    and (
+        page_id is null
+        or row_number() over (partition by source, page_id, status = 'ok' order by moment desc) = 1
+    );
 
 create view current_pages as
 select pages.*
 from lake.pages as pages
-semi join newest_answers as newest
-    on pages.batch = newest.batch and pages.position = newest.position
-where pages.status = 'ok';
+semi join current_answers as current on pages.batch = current.batch and pages.position = current.position;
 
 create view page_links as from lake.page_links;
 

@@ -20,17 +20,12 @@ ENTITIES_VERSION = "1"
 ALIASES_VERSION = "1"
 
 _CANDIDATE_COLUMNS = ", ".join(f'"{name}"' for name in ENTITY_CANDIDATES.arrow_schema.names)
-# A page that was moved is one page: of several titles with one page id, the newest revision counts.
 _CANDIDATES = f"""
-    select {_CANDIDATE_COLUMNS}
-    from entity_candidates
-    where entity_type = $type
-    qualify row_number() over (
-        partition by source, coalesce('id ' || page_id, 'title ' || title_key)
-        order by revision_id desc nulls last, title
-    ) = 1
-    order by source, title
+    select {_CANDIDATE_COLUMNS} from entity_candidates where entity_type = $type order by source, title
 """  # noqa: S608 - column names of our own
+_ELSEWHERE = """
+    select entity_id, entity_type, source, title_key, page_id, state from entities where entity_type <> $type
+"""
 _CANDIDATE_MARKS = """
     select
         entity_type,
@@ -41,6 +36,8 @@ _CANDIDATE_MARKS = """
     from entity_candidates
     group by entity_type
 """
+# A redirect whose title is an entity's, in any type, is no alias. It is left out here so that it is left out of
+# the mark too: aliases are stale when it becomes one.
 _REDIRECTS = """
     select
         signals.source, signals.title as from_title, signals.redirect_target as target_title,
@@ -48,10 +45,13 @@ _REDIRECTS = """
     from page_signals as signals
     semi join current_pages as current
         on signals.batch = current.batch and signals.title_key = current.title_key
-    where signals.is_redirect and signals.redirect_target is not null
+    where signals.is_redirect
+        and signals.redirect_target is not null
+        and signals.title_key not in (select title_key from entities where state <> 'suppressed')
 """
 _REDIRECTS_MARK = f"""
-    select count(*) || '-' || coalesce(bit_xor(hash(source, from_title, target_title)), 0) as mark
+    select
+        count(*) || '-' || coalesce(bit_xor(hash(source, from_title, target_title, revision_id)), 0) as mark
     from ({_REDIRECTS})
 """  # noqa: S608 - our own query
 
@@ -113,8 +113,11 @@ def store_entities(
     standing = read_partition(lake, ENTITIES, entity_type) if lake.has(ENTITIES, entity_type) else []
     with connect(lake) as connection:
         candidates = query(connection, _CANDIDATES, {"type": entity_type})
+        elsewhere = query(connection, _ELSEWHERE, {"type": entity_type})
     policy = load_policy(DEFAULT_POLICY_FILE, entity_types)
-    rows = resolve_entities(entity_type, candidates, standing, policy=policy, now=now, run_id=run_id)
+    rows = resolve_entities(
+        entity_type, candidates, standing, policy=policy, now=now, run_id=run_id, elsewhere=elsewhere
+    )
     footer = write_partition(
         lake,
         ENTITIES,
@@ -137,8 +140,8 @@ def store_aliases(lake: Lake, entity_type: str) -> tuple[Footer, list[Row]]:
         MissingPartitionError: the type's entities were not resolved yet.
     """
     marks = _marks(lake)
-    standing = read_partition(lake, ENTITIES, entity_type)
     entities = read_footer(lake, ENTITIES, entity_type)
+    standing = read_partition(lake, ENTITIES, entity_type)
     with connect(lake) as connection:
         redirects = query(connection, _REDIRECTS)
     rows = alias_rows(list(current_rows(standing).values()), redirects)
