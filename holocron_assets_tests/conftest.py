@@ -14,6 +14,9 @@ from filelock import FileLock
 
 # Fakes that several test files use lie beside them; pytest's importlib mode puts no folder on the path.
 sys.path.append(str(Path(__file__).parent / "crawl"))
+sys.path.append(str(Path(__file__).parent / "orchestration"))
+
+from sample_holocron import SAMPLE_BATCH, Holocron, derive, fetch, list_seeds_and_cut, sample_holocron
 
 SHARED = Path(__file__).parents[2] / "shared"
 
@@ -38,6 +41,22 @@ class RealWiki:
     def admin(self, verb: str, *arguments: str, text: str | None = None) -> None:
         """Change the wiki: `edit TITLE` with text, `delete TITLE`, `undelete TITLE`, `move FROM TO`."""
         _realwiki(verb, str(self.state), *arguments, text=text)
+
+
+@pytest.fixture(scope="session")
+def fetched_sample(tmp_path_factory: pytest.TempPathFactory) -> Holocron:
+    """The sample wiki, fetched and no more. Shared by all tests: copy it to change it."""
+    holocron = sample_holocron(tmp_path_factory.mktemp("fetched"))
+    fetch(holocron, list_seeds_and_cut(holocron))
+    return holocron
+
+
+@pytest.fixture(scope="session")
+def finished_sample(tmp_path_factory: pytest.TempPathFactory, fetched_sample: Holocron) -> Holocron:
+    """The sample wiki, up to its entities. Shared by all tests: copy it to change it."""
+    holocron = fetched_sample.copy_to(tmp_path_factory.mktemp("finished"))
+    derive(holocron, [SAMPLE_BATCH])
+    return holocron
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import dagster as dg
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.tables import ENTITIES, PAGE_TYPES, PAGES
 from holocron_assets.lake.views import connect, query
+from holocron_assets.orchestration.failures import RETRIES
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 
 UNKNOWN_RATE_LIMIT = 0.25
@@ -34,7 +35,11 @@ _SHRINKING = """
 """
 
 
-@dg.asset_check(asset=PAGE_TYPES.name, description="Few enough pages are of type Unknown, by source.")
+@dg.asset_check(
+    asset=PAGE_TYPES.name,
+    description="Few enough pages are of type Unknown, by source.",
+    retry_policy=RETRIES,
+)
 def unknown_rate(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckResult:
     """Compare each source's share of Unknown pages with its limit."""
     with connect(lake.open()) as connection:
@@ -55,7 +60,11 @@ def unknown_rate(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckR
     return _result(problems, {f"unknown rate of {name}": rate for name, rate in rates.items()})
 
 
-@dg.asset_check(asset=PAGES.name, description="Each source yielded what its file expects.")
+@dg.asset_check(
+    asset=PAGES.name,
+    description="Each source yielded what its file expects.",
+    retry_policy=RETRIES,
+)
 def source_expectations(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckResult:
     """Compare each crawled source's pages and types with its `expected` counts."""
     with connect(lake.open()) as connection:
@@ -70,7 +79,11 @@ def source_expectations(lake: LakeResource, sources: SourcesResource) -> dg.Asse
     return _result(problems, {f"pages of {name}": count for name, count in pages.items()})
 
 
-@dg.asset_check(asset=ENTITIES.name, description="No type lost many of its promoted entities in a day.")
+@dg.asset_check(
+    asset=ENTITIES.name,
+    description="No type lost many of its promoted entities in a day.",
+    retry_policy=RETRIES,
+)
 def growth(lake: LakeResource) -> dg.AssetCheckResult:
     """Compare each type's promoted entities with those of a day ago."""
     with connect(lake.open()) as connection:

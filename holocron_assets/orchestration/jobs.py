@@ -5,7 +5,6 @@ import dagster as dg
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, PAGES, SEED_TITLES, SITES
 from holocron_assets.orchestration.batch_assets import BATCH_STEP_NAMES
 from holocron_assets.orchestration.names import BATCH_JOB, ENTITIES_JOB, QUALITY_JOB, SEEDS_JOB, SETTLE_JOB
-from holocron_assets.orchestration.partitions import BATCHES, ENTITY_TYPES, SOURCES
 
 _CHECKS = dg.AssetSelection.all_asset_checks()
 
@@ -13,25 +12,21 @@ _JOBS = [
     dg.define_asset_job(
         SEEDS_JOB,
         selection=dg.AssetSelection.assets(SITES.name, SEED_TITLES.name) - _CHECKS,
-        partitions_def=SOURCES,
         description="Ask what a source's wiki says of itself, and list what its crawl starts from.",
     ),
     dg.define_asset_job(
         BATCH_JOB,
         selection=dg.AssetSelection.assets(PAGES.name, *BATCH_STEP_NAMES) - _CHECKS,
-        partitions_def=BATCHES,
         description="Fetch the pages of a batch, read their signals and classify them.",
     ),
     dg.define_asset_job(
         SETTLE_JOB,
         selection=dg.AssetSelection.assets(*BATCH_STEP_NAMES) - _CHECKS,
-        partitions_def=BATCHES,
         description="Redo what follows from a batch's pages, after code or rules changed. Fetches nothing.",
     ),
     dg.define_asset_job(
         ENTITIES_JOB,
         selection=dg.AssetSelection.assets(ENTITIES.name, ENTITY_ALIASES.name) - _CHECKS,
-        partitions_def=ENTITY_TYPES,
         description="Resolve and promote the entities of one type, from the candidates of every batch.",
     ),
     dg.define_asset_job(

@@ -12,3 +12,11 @@ HOST_TAG = "holocron/host"
 WORK_TAG = "holocron/work"
 SOURCE_TAG = "holocron/source"
 PARTITION_TAG = "dagster/partition"
+
+TAGS = {
+    HOST_TAG: "Host and port of the wiki that the run asks. One run per value at a time.",
+    SOURCE_TAG: "Source that the run's partition belongs to.",
+    WORK_TAG: "The work that the run is for: job, partition and version. Failures are counted by it.",
+    PARTITION_TAG: "Partition of the run, by Dagster. One run per value at a time.",
+}
+"""What the tags of a run hold."""

@@ -1,0 +1,179 @@
+"""`docs/names.md`: every name that other tools may rely on, written from the definitions themselves.
+
+python -m holocron_assets.orchestration.reference > docs/names.md
+"""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import dagster as dg
+
+from holocron_assets.crawl.frontier import frontier_views
+from holocron_assets.definitions import defs
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.views import connect, query
+from holocron_assets.orchestration import names
+from holocron_assets.orchestration.partitions import BATCHES, ENTITY_TYPES, SOURCES
+from holocron_assets.orchestration.refresh import AddPagesConfig, RefreshConfig
+
+_HEAD = """\
+# Names
+
+The names that other tools may rely on. A test compares this page with the definitions. After a change:
+
+    python -m holocron_assets.orchestration.reference > docs/names.md
+"""
+_BUILT_IN_JOB = "__ASSET_JOB"
+_PARTITION_NAMES = ((BATCHES, "batch"), (SOURCES, "source"), (ENTITY_TYPES, "entity type"))
+_CONFIGS: Mapping[str, type[dg.Config]] = {
+    "refresh_sources": RefreshConfig,
+    "add_given_pages": AddPagesConfig,
+}
+_PROMISED_VIEWS = (
+    "current_pages",
+    "dead_letters",
+    "entities",
+    "entity_aliases",
+    "entity_candidates",
+    "entity_history",
+    "http_attempts",
+    "page_classifications",
+    "page_links",
+    "page_signals",
+    "page_types",
+    "pages",
+    "processing_status",
+)
+_COLUMNS = """
+    select table_name as view_name, list(column_name order by column_index) as columns
+    from duckdb_columns()
+    where schema_name = 'main' and table_name = any($views)
+    group by table_name
+    order by table_name
+"""
+
+
+def names_markdown() -> str:
+    """Assets, jobs, sensors, schedules, checks, tags and SQL views with their columns, as Markdown."""
+    sections = [
+        _section("Assets", ("asset", "group", "partitions", "made from"), _assets()),
+        _section("Partitions", ("of one", "definition", "keys"), _partition_sets()),
+        _section("Jobs", ("job", "partitions", "assets, checks or config", "what it does"), _jobs()),
+        _section("Sensors", ("sensor", "at first", "every", "jobs", "what it does"), _sensors()),
+        _section("Schedules", ("schedule", "at first", "cron", "job", "what it does"), _schedules()),
+        _section("Asset checks", ("check", "asset", "what it says"), _checks()),
+        _section("Run tags", ("tag", "what it holds"), _tags()),
+        _section("Views in SQL", ("view", "columns"), _views()),
+    ]
+    return "\n".join([_HEAD, *sections])
+
+
+def _section(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return f"## {title}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _assets() -> list[Sequence[str]]:
+    nodes = sorted(defs.resolve_asset_graph().asset_nodes, key=lambda node: node.key)
+    return [
+        (
+            _code([node.key.to_user_string()]),
+            node.group_name,
+            _partitions(node.partitions_def),
+            _code(sorted(key.to_user_string() for key in node.parent_keys)),
+        )
+        for node in nodes
+    ]
+
+
+def _jobs() -> list[Sequence[str]]:
+    jobs = [job for job in defs.resolve_all_job_defs() if job.name != _BUILT_IN_JOB]
+    return [
+        (_code([job.name]), _partitions(job.partitions_def), _selection(job), job.description or "")
+        for job in sorted(jobs, key=lambda job: job.name)
+    ]
+
+
+def _selection(job: dg.JobDefinition) -> str:
+    """The assets that a job makes, else the checks that it runs, else the config that it takes."""
+    made = sorted(key.to_user_string() for key in job.asset_layer.selected_asset_keys)
+    checked = sorted(key.name for key in job.asset_layer.asset_graph.asset_check_keys)
+    if made or not _config(job):
+        return _code(made or checked)
+    return _code(_config(job))
+
+
+def _config(job: dg.JobDefinition) -> list[str]:
+    return [
+        f"ops.{node.name}.config.{name}"
+        for node in job.nodes
+        if node.name in _CONFIGS
+        for name in _CONFIGS[node.name].model_fields
+    ]
+
+
+def _sensors() -> list[Sequence[str]]:
+    return [
+        (
+            _code([sensor.name]),
+            sensor.default_status.value.lower(),
+            f"{sensor.minimum_interval_seconds} s",
+            _code(sorted(job.name for job in sensor.jobs)),
+            sensor.description or "",
+        )
+        for sensor in sorted(defs.sensors or (), key=lambda sensor: sensor.name)
+        if isinstance(sensor, dg.SensorDefinition)
+    ]
+
+
+def _schedules() -> list[Sequence[str]]:
+    return [
+        (
+            _code([schedule.name]),
+            schedule.default_status.value.lower(),
+            _code([str(schedule.cron_schedule)]),
+            _code([schedule.job_name]),
+            schedule.description or "",
+        )
+        for schedule in defs.schedules or ()
+        if isinstance(schedule, dg.ScheduleDefinition)
+    ]
+
+
+def _checks() -> list[Sequence[str]]:
+    specs = [spec for checks in defs.asset_checks or () for spec in getattr(checks, "check_specs", ())]
+    return [
+        (_code([spec.name]), _code([spec.asset_key.to_user_string()]), spec.description or "")
+        for spec in sorted(specs, key=lambda spec: spec.name)
+    ]
+
+
+def _tags() -> list[Sequence[str]]:
+    return [(_code([tag]), meaning) for tag, meaning in names.TAGS.items()]
+
+
+def _views() -> list[Sequence[str]]:
+    with connect(Lake(Path("no lake")), more_views=frontier_views([])) as connection:
+        rows = query(connection, _COLUMNS, {"views": list(_PROMISED_VIEWS)})
+    return [(_code([row["view_name"]]), _code(row["columns"])) for row in rows]
+
+
+def _partition_sets() -> list[Sequence[str]]:
+    return [
+        ("batch", f"dynamic: `{BATCHES.name}`", "Pages of one source that were cut to be fetched together"),
+        ("source", f"dynamic: `{SOURCES.name}`", "Names of source files"),
+        ("entity type", "static", _code(ENTITY_TYPES.get_partition_keys())),
+    ]
+
+
+def _partitions(definition: dg.PartitionsDefinition[str] | None) -> str:
+    return next((name for known, name in _PARTITION_NAMES if known == definition), "")
+
+
+def _code(texts: Iterable[str]) -> str:
+    return ", ".join(f"`{text}`" for text in texts)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(names_markdown())

@@ -1,0 +1,102 @@
+"""What Dagster is told: it loads without a warning, says what everything is, and is what the docs list."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from holocron_assets.definitions import defs
+from holocron_assets.orchestration.reference import names_markdown
+from holocron_assets.settings import PROJECT_FOLDER
+
+JOBS = [job for job in defs.resolve_all_job_defs() if job.name != "__ASSET_JOB"]
+ASSETS = list(defs.resolve_all_asset_specs())
+
+
+def loaded_elsewhere(data: Path, program: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a process of its own, in which every warning is an error."""
+    environment = {**os.environ, "HOLOCRON_DATA": str(data)}
+    return subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-W", "error", "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_definitions_load_without_a_warning_where_there_is_no_data_yet(tmp_path: Path) -> None:
+    data = tmp_path / "new"
+    done = loaded_elsewhere(
+        data,
+        "import dagster as dg; from holocron_assets.definitions import defs; "
+        "dg.Definitions.validate_loadable(defs); print(len(defs.resolve_all_job_defs()))",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) == len(JOBS) + 1
+    assert not data.exists()
+
+
+def test_the_names_that_others_rely_on_are_those_in_the_docs() -> None:
+    written = (PROJECT_FOLDER / "docs" / "names.md").read_text(encoding="utf-8")
+    assert names_markdown() == written, (
+        "definitions and docs/names.md differ. If the change is meant, others must know: "
+        "`python -m holocron_assets.orchestration.reference > docs/names.md`"
+    )
+
+
+@pytest.mark.parametrize("spec", ASSETS, ids=lambda spec: spec.key.to_user_string())
+def test_every_asset_says_what_it_is_and_whose(spec: dg.AssetSpec) -> None:
+    schema = spec.metadata["dagster/column_schema"]
+    assert spec.owners == ["team:holocron"]
+    assert "parquet" in spec.kinds
+    assert spec.group_name in {"crawl", "signals", "classification", "entities"}
+    assert spec.partitions_def is not None
+    assert all(column.description for column in schema.columns)
+    assert spec.description is not None
+    for column in schema.columns:
+        assert f"`{column.name}`" in spec.description
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+def test_every_op_is_tried_again_when_it_fails(job: dg.JobDefinition, request: pytest.FixtureRequest) -> None:
+    if job.name in {"refresh", "add_pages"}:
+        reason = "refresh.py: ops refresh_sources and add_given_pages have no retry policy"
+        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+    policies = {
+        node.name: node.definition.retry_policy
+        for node in job.nodes
+        if isinstance(node.definition, dg.OpDefinition)
+    }
+    assert policies
+    for name, policy in policies.items():
+        assert policy is not None, name
+        assert policy.max_retries >= 1, name
+
+
+def test_every_job_sensor_and_schedule_says_what_it_does() -> None:
+    named = [*JOBS, *(defs.sensors or ()), *(defs.schedules or ())]
+    assert [thing.name for thing in named if not getattr(thing, "description", None)] == []
+
+
+def test_sensors_and_schedules_run_without_being_switched_on() -> None:
+    statuses = {
+        thing.name: thing.default_status.value
+        for thing in [*(defs.sensors or ()), *(defs.schedules or ())]
+        if isinstance(thing, dg.SensorDefinition | dg.ScheduleDefinition)
+    }
+    assert statuses == dict.fromkeys(["new_pages", "settle", "promotion", "check_quality_hourly"], "RUNNING")
+
+
+def test_only_the_quality_job_runs_checks() -> None:
+    checks = {
+        f"{spec.asset_key.to_user_string()}_{spec.name}"
+        for checks in defs.asset_checks or ()
+        for spec in checks.check_specs
+    }
+    running = {job.name for job in JOBS if checks & {node.name for node in job.nodes}}
+    assert len(checks) == 3
+    assert running == {"check_quality"}
