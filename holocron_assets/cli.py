@@ -273,11 +273,12 @@ def launch(  # noqa: PLR0913 - one for each option
 
 @main.command()
 @click.option("--port", default=3000, show_default=True, help="Of the web UI, on loopback.")
+@_clear_errors
 def ui(port: int) -> None:
     """Start Dagster's web UI and daemon, with the sensors on."""
     from holocron_assets.orchestration.launching import serve
 
-    serve(port)
+    sys.exit(serve(_lake(), port))
 
 
 @main.command()

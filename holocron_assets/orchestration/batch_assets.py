@@ -4,7 +4,7 @@ from time import perf_counter
 
 import dagster as dg
 
-from holocron_assets.orchestration.failures import RETRIES, final_if_permanent
+from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.metadata import (
     OWNER,
     table_description,
@@ -33,7 +33,7 @@ def batch_asset(step: Step) -> dg.AssetsDefinition:
     )
     def made(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
         started = perf_counter()
-        with final_if_permanent():
+        with clear_failures():
             footer, rows = run_step(lake.open(), step, context.partition_key, context.run_id)
         return dg.MaterializeResult(
             metadata=written_metadata(

@@ -18,7 +18,7 @@ from holocron_assets.lake.parquet import read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES, SITES
 from holocron_assets.lake.titles import Site
-from holocron_assets.orchestration.failures import RETRIES, final_if_permanent
+from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.metadata import (
     OWNER,
     table_description,
@@ -43,6 +43,11 @@ batch_pages = dg.AssetSpec(
 )
 
 
+def batch_cut(batch: str) -> dg.AssetMaterialization:
+    """The event that tells Dagster of a manifest, once its partition is made."""
+    return dg.AssetMaterialization(BATCH_PAGES.name, partition=batch, description="Cut from the frontier")
+
+
 @dg.asset(
     partitions_def=SOURCES,
     group_name="crawl",
@@ -58,7 +63,7 @@ def sites(
 ) -> dg.MaterializeResult[None]:
     """Ask what the wiki says of itself."""
     started = perf_counter()
-    with final_if_permanent():
+    with clear_failures():
         source = sources.get(context.partition_key)
         with _client(lake.open(), source, sources) as client:
             footer, row = store_site(lake.open(), source, client)
@@ -86,7 +91,7 @@ def seed_titles(
 ) -> dg.MaterializeResult[None]:
     """List what the source starts from. A list that breaks off is kept, and fails the run to say so."""
     started = perf_counter()
-    with final_if_permanent():
+    with clear_failures():
         source = sources.get(context.partition_key)
         with _client(lake.open(), source, sources) as client:
             listing = store_seeds(lake.open(), source, client)
@@ -119,7 +124,7 @@ def pages(
     """Read what the batch lacks; pages that have an outcome are not asked for again."""
     started = perf_counter()
     batch, opened = context.partition_key, lake.open()
-    with final_if_permanent():
+    with clear_failures():
         manifest(opened, batch)
         source = sources.get(source_of(batch))
         extract = _extract(load_site(opened, source.name))

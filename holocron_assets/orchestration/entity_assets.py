@@ -7,7 +7,7 @@ import dagster as dg
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_CANDIDATES, PAGE_SIGNALS
-from holocron_assets.orchestration.failures import RETRIES, final_if_permanent
+from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.metadata import (
     OWNER,
     table_description,
@@ -35,7 +35,7 @@ _EVERY_BATCH = dg.AllPartitionMapping()
 def entities(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Resolve the type's candidates of every batch against its standing entities."""
     started = perf_counter()
-    with final_if_permanent():
+    with clear_failures():
         footer, rows, changes = store_entities(
             lake.open(),
             context.partition_key,
@@ -74,7 +74,7 @@ def entities(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Materi
 def entity_aliases(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Collect the names that the type's entities go by."""
     started = perf_counter()
-    with final_if_permanent():
+    with clear_failures():
         footer, rows = store_aliases(lake.open(), context.partition_key)
     seconds = perf_counter() - started
     return dg.MaterializeResult(

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import dagster as dg
 
+from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.crawl_assets import CRAWL_POOL
-from holocron_assets.settings import PROJECT_FOLDER, dagster_home
+from holocron_assets.orchestration.reaper import reap_dead_runs
+from holocron_assets.settings import PROJECT_FOLDER, dagster_home, data_folder
 
 POOL_LIMITS: Mapping[str, int] = {CRAWL_POOL: 2}
 """Ops of each pool that run at once, whoever started them."""
@@ -36,9 +38,10 @@ def prepare_home() -> Path:
 
 
 def open_instance() -> dg.DagsterInstance:
-    """The instance at the prepared home, with the named pools limited."""
+    """The instance at the prepared home, with the named pools limited and dead runs reaped."""
     prepare_home()
     instance = dg.DagsterInstance.get()
     for pool, limit in POOL_LIMITS.items():
         instance.event_log_storage.set_concurrency_slots(pool, limit)
+    reap_dead_runs(instance, Lake(data_folder()))
     return instance

@@ -1,20 +1,24 @@
 """Launching jobs as `dagster job launch` does, with the exit code that it lacks; and starting the UI."""
 
 import json
-import os
+import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from time import sleep
 from typing import Any
 
 from dagster import DagsterRunStatus
+from filelock import FileLock, Timeout
 
+from holocron_assets.crawl.errors import PermanentError
 from holocron_assets.definitions import defs
+from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.instance import open_instance
 from holocron_assets.orchestration.names import ADD_PAGES_JOB, PARTITION_TAG, REFRESH_JOB
+from holocron_assets.orchestration.reaper import reap_dead_runs
 from holocron_assets.orchestration.runs import failure_of
 from holocron_assets.settings import PROJECT_FOLDER
 
@@ -61,16 +65,50 @@ def launch_job(
         if run.status == DagsterRunStatus.SUCCESS:
             tell(f"run {run_id} succeeded")
             return None
-        return f"run {run_id} of {job} ended as {run.status.value}: {failure_of(instance, run_id)}"
+        return f"run {run_id} of {job} ended as {run.status.value}: {failure_of(instance, run_id)[0]}"
 
 
-def serve(port: int) -> None:
-    """Become `dagster dev`: the web UI on loopback, and the daemon with its sensors."""
-    with open_instance():
-        pass  # only to write the pool limits
-    command = [str(Path(sys.executable).with_name("dagster")), "dev", "-w", str(_WORKSPACE), "-p", str(port)]
-    os.chdir(PROJECT_FOLDER)
-    os.execv(command[0], [*command, "-h", "127.0.0.1"])  # noqa: S606 - our own command
+def serve(lake: Lake, port: int) -> int:
+    """Run `dagster dev` until it ends: the web UI on loopback, and the daemon with its sensors.
+
+    Args:
+        lake: of which there is one daemon at a time.
+        port: of the web UI.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        PermanentError: another daemon works on this lake.
+    """
+    try:
+        with FileLock(lake.locks / "daemon.lock", blocking=False):
+            with open_instance() as instance:
+                # No daemon is alive, so a run that was starting has nothing left to start it.
+                reap_dead_runs(instance, lake, time_to_start=timedelta(0))
+            return _until_it_ends(
+                [
+                    sys.executable,
+                    "-m",
+                    "dagster",
+                    "dev",
+                    "-w",
+                    str(_WORKSPACE),
+                    "-h",
+                    "127.0.0.1",
+                    "-p",
+                    str(port),
+                ]
+            )
+    except Timeout as error:
+        raise PermanentError(f"another `holocron ui` works on {lake.root}; end it first") from error
+
+
+def _until_it_ends(command: Sequence[str]) -> int:
+    process = subprocess.Popen(command, cwd=PROJECT_FOLDER)  # noqa: S603 - our own command
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signal_number, lambda number, _: process.send_signal(number))
+    return process.wait()
 
 
 def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | None) -> None:

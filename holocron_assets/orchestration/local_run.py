@@ -8,6 +8,7 @@ from time import sleep
 
 import dagster as dg
 
+from holocron_assets.crawl.attempts import MAX_ATTEMPTS
 from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.frontier import frontier_views
 from holocron_assets.crawl.sources import Source
@@ -43,8 +44,9 @@ class RunReport:
 
     @property
     def errors(self) -> list[str]:
-        """Everything that failed, a line each."""
-        runs = [f"{run.work.job} of {run.work.partition}: {run.error}" for run in self.finished if run.error]
+        """Everything that failed and was not made good by a later run, a line each."""
+        last = {run.work.key: run for run in self.finished}
+        runs = [f"{run.work.job} of {run.work.partition}: {run.error}" for run in last.values() if run.error]
         return runs + [f"check {name}: {problem}" for name, problem in self.failed_checks]
 
 
@@ -76,7 +78,8 @@ class LocalRun:
     def finish(self) -> RunReport:
         """Work until nothing is pending: pages that failed for now are waited for.
 
-        What failed as a whole is not tried again in this run; the report names it.
+        A batch that failed as a whole is not tried again in this run, and the report names it; unless its
+        wiki, which answered before, only wants to be left alone for a while.
         """
         self.list_seeds()
         while self._fetch() or self._wait():
@@ -100,26 +103,37 @@ class LocalRun:
         return self._run(batches_to_fetch(self.lake, self.sources))
 
     def _wait(self) -> bool:
-        """Sleep until the first page that failed for now is due; say whether there was one."""
+        """Sleep until the first page or batch that failed for now is due; say whether there was one."""
         with connect(self.lake, more_views=frontier_views(self.sources)) as connection:
             due = query(connection, _NEXT_DUE, {"sources": [source.name for source in self.sources]})[0][
                 "due_at"
             ]
-        if due is None:
+        last = {run.work.key: run for run in self.report.finished}
+        batches = [run.due_at for run in last.values() if run.due_at and not self._given_up(run.work)]
+        moments = [moment for moment in (due, *batches) if moment]
+        if not moments:
             return False
-        self.resting(due)
-        sleep(max((due - utc_now()).total_seconds(), 0))
+        self.resting(min(moments))
+        sleep(max((min(moments) - utc_now()).total_seconds(), 0))
         return True
 
     def _run(self, work: Sequence[Work]) -> bool:
-        """Run what did not fail before; say whether there was anything."""
-        failed = {run.work.key for run in self.report.finished if run.error}
-        work = [item for item in work if item.key not in failed]
+        """Run what was not given up and is due; say whether there was anything."""
+        due = {run.work.key: run.due_at for run in self.report.finished if run.due_at}
+        now = utc_now()
+        work = [item for item in work if not self._given_up(item) and due.get(item.key, now) <= now]
         self.planned(work)
         for run in LocalRuns(self.instance, self.job, self.starting, self.ended).finish(work):
             self.report.finished.append(run)
             self.report.seconds.update(run.seconds)
         return bool(work)
+
+    def _given_up(self, item: Work) -> bool:
+        failures = [run for run in self.report.finished if run.error and run.work.key == item.key]
+        if not failures:
+            return False
+        answered = any(run.work.host == item.host for run in self.report.finished if not run.error)
+        return failures[-1].due_at is None or not answered or len(failures) >= MAX_ATTEMPTS
 
     def _check(self) -> None:
         result = self.job(QUALITY_JOB).execute_in_process(

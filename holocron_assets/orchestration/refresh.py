@@ -9,7 +9,7 @@ from holocron_assets.crawl.seeds import load_site, seeds_are_stale
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.failures import final_if_permanent
+from holocron_assets.orchestration.failures import clear_failures
 from holocron_assets.orchestration.names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs import LocalRuns, QueuedRuns, Runs
@@ -35,7 +35,7 @@ def refresh_sources(
     context: dg.OpExecutionContext, config: RefreshConfig, lake: LakeResource, sources: SourcesResource
 ) -> None:
     """Bring sources up to date with runs of their own, and wait for them."""
-    with final_if_permanent():
+    with clear_failures():
         chosen = [sources.get(config.source)] if config.source else sources.enabled()
     opened, runs = lake.open(), _runs(context)
     for source in chosen:
@@ -54,7 +54,7 @@ def add_given_pages(
 ) -> None:
     """Fetch pages that a person names, whatever was fetched before."""
     opened, runs = lake.open(), _runs(context)
-    with final_if_permanent():
+    with clear_failures():
         source = sources.get(config.source)
         if seeds_are_stale(opened, source):
             _finish(runs, [Work(SEEDS_JOB, source.name, context.run_id, source.host)])

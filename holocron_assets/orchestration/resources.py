@@ -1,5 +1,7 @@
 """Resources: what assets are handed, as plain objects of the rooms."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
@@ -7,6 +9,7 @@ import dagster as dg
 from holocron_assets.crawl.source_files import SourceError, load_source, read_sources
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.reaper import held_by_run
 
 
 class LakeResource(dg.ConfigurableResource["LakeResource"]):
@@ -17,6 +20,15 @@ class LakeResource(dg.ConfigurableResource["LakeResource"]):
     """
 
     folder: str
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["LakeResource"]:
+        """Show, for as long as a run has the lake, that its process is alive."""
+        if context.run_id is None:
+            yield self
+            return
+        with held_by_run(self.open(), context.run_id):
+            yield self
 
     def open(self) -> Lake:
         """The lake itself."""

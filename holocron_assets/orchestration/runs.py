@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from time import sleep
 from typing import Protocol
 
@@ -10,6 +11,8 @@ from dagster import DagsterRunStatus
 from dagster._core.origin import JobPythonOrigin
 from dagster._core.remote_origin import RemoteJobOrigin
 
+from holocron_assets.orchestration.crawl_assets import batch_cut
+from holocron_assets.orchestration.failures import DUE_AT
 from holocron_assets.orchestration.names import BATCH_JOB, PARTITION_TAG, SEEDS_JOB, SETTLE_JOB
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.run_requests import work_tags
@@ -27,12 +30,14 @@ class FinishedRun:
         work: what it was for.
         run_id: its id.
         error: why it failed; None if it did not.
+        due_at: when the same may work, if it failed only for now.
         seconds: how long each step took, by name.
     """
 
     work: Work
     run_id: str
     error: str | None
+    due_at: datetime | None
     seconds: Mapping[str, float]
 
 
@@ -73,8 +78,7 @@ class LocalRuns:
             run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
             raise_on_error=False,
         )
-        error = None if result.success else failure_of(self._instance, result.run_id)
-        finished = FinishedRun(item, result.run_id, error, step_seconds(self._instance, result.run_id))
+        finished = _finished(self._instance, item, result.run_id, succeeded=result.success)
         self._ended(finished)
         return finished
 
@@ -93,8 +97,8 @@ class QueuedRuns:
         finished = []
         for item, run_id in submitted:
             status = self._wait(run_id)
-            error = None if status == DagsterRunStatus.SUCCESS else failure_of(self._instance, run_id)
-            finished.append(FinishedRun(item, run_id, error, step_seconds(self._instance, run_id)))
+            succeeded = status == DagsterRunStatus.SUCCESS
+            finished.append(_finished(self._instance, item, run_id, succeeded=succeeded))
         return finished
 
     def _submit(self, item: Work) -> str:
@@ -126,11 +130,18 @@ class QueuedRuns:
             sleep(_POLL_SECONDS)
 
 
+def _finished(instance: dg.DagsterInstance, item: Work, run_id: str, *, succeeded: bool) -> FinishedRun:
+    error, due_at = (None, None) if succeeded else failure_of(instance, run_id)
+    return FinishedRun(item, run_id, error, due_at, step_seconds(instance, run_id))
+
+
 def make_partition(instance: dg.DagsterInstance, item: Work) -> None:
     """Tell the instance of a partition that it does not know yet."""
     definition = _PARTITIONED_BY.get(item.job)
     if definition and not instance.has_dynamic_partition(definition.name or "", item.partition):
         instance.add_dynamic_partitions(definition.name or "", [item.partition])
+        if definition is BATCHES:
+            instance.report_runless_asset_event(batch_cut(item.partition))
 
 
 def step_seconds(instance: dg.DagsterInstance, run_id: str) -> dict[str, float]:
@@ -141,17 +152,18 @@ def step_seconds(instance: dg.DagsterInstance, run_id: str) -> dict[str, float]:
     }
 
 
-def failure_of(instance: dg.DagsterInstance, run_id: str) -> str:
-    """The error that ended a run, in one line."""
+def failure_of(instance: dg.DagsterInstance, run_id: str) -> tuple[str, datetime | None]:
+    """The error that ended a run, and when the same may work if it is only for now."""
     records = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.STEP_FAILURE, limit=1).records
-    for record in records:
-        event = record.event_log_entry.dagster_event
-        data = event.step_failure_data if event else None
-        if data and data.user_failure_data and data.user_failure_data.description:
-            return data.user_failure_data.description
-        if data and data.error:
-            cause = data.error
-            while cause.cause:
-                cause = cause.cause
-            return cause.message.strip()
-    return f"it ended without success; see run {run_id}"
+    event = records[0].event_log_entry.dagster_event if records else None
+    data = event.step_failure_data if event else None
+    if data and data.user_failure_data and data.user_failure_data.description:
+        due = data.user_failure_data.metadata.get(DUE_AT)
+        due_at = due.value if isinstance(due, dg.TimestampMetadataValue) else None
+        return data.user_failure_data.description, datetime.fromtimestamp(due_at, UTC) if due_at else None
+    if data and data.error:
+        cause = data.error
+        while cause.cause:
+            cause = cause.cause
+        return cause.message.strip(), None
+    return f"it ended without success; see run {run_id}", None

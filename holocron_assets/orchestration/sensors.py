@@ -9,6 +9,7 @@ from holocron_assets.crawl.batches import cut_batches, unfinished_batches
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.crawl_assets import batch_cut
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.names import BATCH_JOB, ENTITIES_JOB, QUALITY_JOB, SEEDS_JOB, SETTLE_JOB
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
@@ -120,6 +121,7 @@ def _answer(
         dynamic_partitions_requests=[
             definition.build_add_request(list(keys)) for definition, keys in adopted.items() if keys
         ],
+        asset_events=[batch_cut(batch) for batch in adopted.get(BATCHES, ())],
         skip_reason=None if requested.requests else "; ".join(requested.waiting) or lacking,
     )
 
