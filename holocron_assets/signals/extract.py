@@ -10,7 +10,7 @@ from holocron_assets.lake.schema import Row
 from holocron_assets.lake.titles import InvalidTitle, Site
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.continuity import find_continuity, split_continuity
-from holocron_assets.signals.hidden import without_hidden
+from holocron_assets.signals.hidden import masked, without_hidden
 from holocron_assets.signals.lead import Lead
 from holocron_assets.signals.links import page_links
 from holocron_assets.signals.markers import is_disambiguation, is_list, template_names, timeline_markers
@@ -131,7 +131,7 @@ def _form(full_name: str, name: str, top: Top, visible: str, categories: Sequenc
 
 def _sections(visible: str, cleaner: Cleaner) -> list[dict[str, Any]]:
     return [
-        {"level": len(heading[1]), "title": cleaner.prose(heading[2])[:_LONGEST_SECTION_TITLE]}
+        {"level": len(heading[1]), "title": cleaner.prose(masked(heading[2]))[:_LONGEST_SECTION_TITLE]}
         for heading in islice(HEADING.finditer(visible), _MOST_SECTIONS)
     ]
 

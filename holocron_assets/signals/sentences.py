@@ -93,5 +93,6 @@ def cut_between_words(text: str, longest: int) -> str:
     """A text, or as many of its first words as fit."""
     if len(text) <= longest:
         return text
-    cut = text[:longest]
-    return cut.rsplit(None, 1)[0] if " " in cut else cut
+    # one character more shows whether a word ends just there
+    words = text[: longest + 1].rsplit(None, 1)[0].rstrip()
+    return words if len(words) <= longest else text[:longest]

@@ -1,0 +1,169 @@
+"""Rows of signals: of any page, however odd, large or hostile."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from signal_pages import page, signals
+
+from holocron_assets.lake.tables import PAGE_SIGNALS
+from holocron_assets.lake.titles import DEFAULT_SITE
+from holocron_assets.signals import extract
+from holocron_assets.signals.extract import SIGNALS_VERSION, signal_row
+
+PIECES = (
+    "{{",
+    "}}",
+    "[[",
+    "]]",
+    "{|\n",
+    "\n|}",
+    "|",
+    "=",
+    "\n",
+    "'''",
+    "''",
+    "<!--",
+    "-->",
+    "<ref>",
+    "</ref>",
+    "<nowiki>",
+    "</nowiki>",
+    "<b>",
+    "==",
+    "\n== A ==\n",
+    "* ",
+    ":",
+    "#REDIRECT ",
+    "File:",
+    "Category:",
+    "Infobox",
+    "Top",
+    "leg",
+    "Issa Dorrane",
+    " was a captain. ",
+    "She sailed (far). ",
+    "&amp;",
+    "&#0;",
+    "%41",
+    "\u202eabc",
+    "é",
+    "\x00",
+    "\ufddf",
+    "{{PAGENAME}}",
+    "[http://x y]",
+    "\ud800",
+)
+HOSTILE = {
+    "nested templates": "{{a|" * 3_000 + "x" + "}}" * 3_000 + "\n'''Issa''' was a captain.",
+    "nested named templates": "{{a|b=" * 3_000 + "x" + "}}" * 3_000 + "\n'''Issa''' was a captain.",
+    "unclosed templates": "{{a|" * 1_250_000,
+    "unclosed infoboxes": "{{Infobox\n|a={{b|c=" * 250_000,
+    "unclosed links": "[[a|" * 1_250_000,
+    "unclosed files": "[[File:a|" * 500_000,
+    "unclosed tags": "<b>" * 1_600_000,
+    "unclosed references": "<ref>" * 1_000_000,
+    "unclosed comments": "<!--" * 1_250_000,
+    "unclosed tables": "{|\n|a\n" * 700_000,
+    "false tags in an infobox": "{{Infobox\n|name=" + "<a " * 12_000 + "}}",
+    "lists in an infobox": "{{Infobox\n|name=" + ("\n" + "*" * 30) * 1_200 + "}}",
+    "links in an infobox": "{{Infobox\n|name=" + "[[a|{{b|" * 14 + "x " * 19_000 + "}}",
+    "external links in an infobox": "{{Infobox\n|name=" + "[http://a " * 29 + "x " * 19_000 + "}}",
+    "quotes": "'''a ''b " * 600_000,
+    "many templates": "{{a}}" * 1_000_000,
+    "many headings": "== a ==\n" * 600_000,
+    "spaces in headings": "== a" + " " * 5_000_000 + "x",
+    "one long line": "Issa sailed. " * 400_000,
+    "one long word": "x" * 5_000_000,
+    "brackets": "(" * 5_000_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_page_costs_about_a_second_at_most(name: str) -> None:
+    started = time.process_time()
+    row = signals(HOSTILE[name])
+    # about a second on an idle machine; the rest is for a busy one
+    assert time.process_time() - started < 4
+    PAGE_SIGNALS.to_arrow([row], "sample-000001")
+    assert row["wikitext_length"] == len(HOSTILE[name])
+
+
+@pytest.mark.parametrize("name", ["nested templates", "nested named templates"])
+def test_3_000_nested_templates_are_bounded_named_and_lose_no_lead(name: str) -> None:
+    row = signals(HOSTILE[name])
+    assert row["method"] == "bounded"
+    assert row["extraction_error"].startswith("page 'Issa Dorrane': templates nest 3,000 deep")
+    assert row["lead_sentence"] == "Issa was a captain."
+
+
+def test_a_page_of_five_megabytes_is_bounded_and_still_read() -> None:
+    top = "{{Top|leg}}\n{{Character\n|name=Issa\n|species=Human}}\n'''Issa''' was a captain.\n== Life ==\n"
+    row = signals(top + "She sailed [[far]]. " * 250_000)
+    assert row["method"] == "bounded"
+    assert "'Issa Dorrane': only the first 2,097,152 of 5,000,0" in row["extraction_error"]
+    assert (row["infobox_template"], row["continuity"]) == ("Character", "legends")
+    assert row["lead_sentence"] == "Issa was a captain."
+
+
+@pytest.mark.parametrize("content_model", ["json", "css", "javascript", "Scribunto"])
+def test_only_wikitext_is_parsed(content_model: str) -> None:
+    row = signals(
+        "{{Top|leg}} '''Issa''' was. [[Category:X]]", content_model=content_model, categories=["Modules"]
+    )
+    assert (row["method"], row["lead_method"], row["continuity"]) == ("none", "none", "unknown")
+    assert row["categories"] == ["Modules"]
+    assert row["extraction_error"] is None
+    PAGE_SIGNALS.to_arrow([row], "sample-000001")
+
+
+def test_a_row_says_of_what_by_which_version_and_how_long() -> None:
+    row = signals("'''Issa''' was a captain.")
+    assert (row["source"], row["batch"], row["page_id"], row["revision_id"]) == (
+        "sample",
+        "sample-000001",
+        7,
+        70,
+    )
+    assert row["signals_version"] == SIGNALS_VERSION
+    assert 0 < row["extraction_ms"] < 1_000
+    assert row["method"] == "mwparserfromhell"
+
+
+def test_the_same_page_yields_the_same_row() -> None:
+    first, second = signals("'''Issa''' was a captain."), signals("'''Issa''' was a captain.")
+    assert {**first, "extraction_ms": 0} == {**second, "extraction_ms": 0}
+
+
+def test_a_failure_of_the_parser_becomes_a_row_that_names_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    def explode(*_: object) -> None:
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr(extract, "read_top", explode)
+    row = signals("'''Issa''' was a captain.", categories=["Captains"])
+    assert row["extraction_error"] == "page 'Issa Dorrane': RecursionError: too deep"
+    assert row["method"] == "bounded"
+    assert row["categories"] == ["Captains"]
+    PAGE_SIGNALS.to_arrow([row], "sample-000001")
+
+
+def test_a_page_with_an_impossible_title_is_read_all_the_same() -> None:
+    row = signals("'''Issa''' was a captain.", "Issa|<x>")
+    assert row["name"] == "Issa|<x>"
+    assert row["lead_sentence"] == "Issa was a captain."
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
+def test_no_page_raises_and_every_row_is_bounded(wikitext: str) -> None:
+    row = signal_row(page(wikitext), DEFAULT_SITE)
+    assert (
+        row["extraction_error"] is None
+        or "never closed" in row["extraction_error"]
+        or ("too deep" in row["extraction_error"])
+    )
+    assert row["lead_length"] == len(row["lead_excerpt"] or "") <= 12_000
+    assert len(row["lead_sentence"] or "") <= 1_000
+    assert row["lead_offset"] is None or 0 <= row["lead_offset"] < len(wikitext)
+    assert (row["lead_method"] == "none") == (row["lead_excerpt"] is None)
+    assert all(len(field["value"]) <= 2_000 for field in row["infobox_fields"])
