@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
@@ -16,7 +17,8 @@ from filelock import FileLock
 sys.path.append(str(Path(__file__).parent / "crawl"))
 sys.path.append(str(Path(__file__).parent / "orchestration"))
 
-from sample_holocron import SAMPLE_BATCH, Holocron, derive, fetch, list_seeds_and_cut, sample_holocron
+if TYPE_CHECKING:
+    from sample_holocron import Holocron
 
 SHARED = Path(__file__).parents[2] / "shared"
 
@@ -44,18 +46,22 @@ class RealWiki:
 
 
 @pytest.fixture(scope="session")
-def fetched_sample(tmp_path_factory: pytest.TempPathFactory) -> Holocron:
+def fetched_sample(tmp_path_factory: pytest.TempPathFactory) -> "Holocron":
     """The sample wiki, fetched and no more. Shared by all tests: copy it to change it."""
-    holocron = sample_holocron(tmp_path_factory.mktemp("fetched"))
-    fetch(holocron, list_seeds_and_cut(holocron))
+    import sample_holocron as sample  # noqa: PLC0415 - it loads every room; most tests need one
+
+    holocron = sample.sample_holocron(tmp_path_factory.mktemp("fetched"))
+    sample.fetch(holocron, sample.list_seeds_and_cut(holocron))
     return holocron
 
 
 @pytest.fixture(scope="session")
-def finished_sample(tmp_path_factory: pytest.TempPathFactory, fetched_sample: Holocron) -> Holocron:
+def finished_sample(tmp_path_factory: pytest.TempPathFactory, fetched_sample: "Holocron") -> "Holocron":
     """The sample wiki, up to its entities. Shared by all tests: copy it to change it."""
+    import sample_holocron as sample  # noqa: PLC0415 - the same
+
     holocron = fetched_sample.copy_to(tmp_path_factory.mktemp("finished"))
-    derive(holocron, [SAMPLE_BATCH])
+    sample.derive(holocron, [sample.SAMPLE_BATCH])
     return holocron
 
 

@@ -8,7 +8,7 @@ from holocron_assets.classify.rules import RULES_VERSION, classify_page
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.batches import source_of
 from holocron_assets.lake.freshness import Derivation
-from holocron_assets.lake.parquet import Footer, read_partition, write_partition
+from holocron_assets.lake.parquet import Footer, read_footer, read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, Table
 from holocron_assets.lake.tables import (
@@ -44,7 +44,7 @@ class Step:
 
     derivation: Derivation
     group: str
-    make: Callable[[Inputs, str], list[Row]]
+    make: Callable[[Inputs, str], Sequence[Row]]
     counted: str
 
     @property
@@ -53,8 +53,8 @@ class Step:
         return self.derivation.table
 
 
-def run_step(lake: Lake, step: Step, batch: str, run_id: str) -> tuple[Footer, list[Row]]:
-    """Make one partition of a derived table and write it.
+def run_step(lake: Lake, step: Step, batch: str, run_id: str) -> tuple[Footer, Sequence[Row]]:
+    """Make one partition of a derived table and write it, unless it is what would be written.
 
     Args:
         lake: where inputs are and the rows go.
@@ -63,17 +63,21 @@ def run_step(lake: Lake, step: Step, batch: str, run_id: str) -> tuple[Footer, l
         run_id: written into rows that name their run.
 
     Returns:
-        The new file's footer, and its rows.
+        The file's footer, and its rows.
 
     Raises:
         MissingPartitionError: an input is not there; says which.
         SchemaError: the rows do not fit the table; nothing was written.
     """
+    # Before the inputs are read: one that is replaced meanwhile makes the new file stale, not wrong for ever.
+    fingerprints = step.derivation.fingerprints(lake, batch)
+    standing = read_footer(lake, step.table, batch)
+    if standing and fingerprints and not step.derivation.is_stale(lake, batch):
+        return standing, read_partition(lake, step.table, batch)
     inputs = {table.name: read_partition(lake, table, batch) for table in step.derivation.inputs}
     for table in step.derivation.source_inputs:
         inputs[table.name] = read_partition(lake, table, source_of(batch))
     rows = step.make(inputs, run_id)
-    fingerprints = step.derivation.fingerprints(lake, batch)
     footer = write_partition(
         lake, step.table, batch, rows, code_version=step.derivation.code_version, inputs=fingerprints
     )
