@@ -34,7 +34,7 @@ def batch_asset(step: Step) -> dg.AssetsDefinition:
     def made(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
         started = perf_counter()
         with clear_failures():
-            footer, rows = run_step(lake.open(), step, context.partition_key, context.run_id)
+            footer, rows = run_step(lake.open(), step, context.partition_key, context.run.run_id)
         return dg.MaterializeResult(
             metadata=written_metadata(
                 footer,

@@ -133,7 +133,7 @@ def pages(
             FileLock(opened.locks / f"batch-{batch}.lock"),
             page_reader(opened, source, batch, extract, sources.shared_folder) as reader,
         ):
-            rows = fetch_batch(opened, batch, reader, context.run_id)
+            rows = fetch_batch(opened, batch, reader, context.run.run_id)
     footer = read_footer(opened, PAGES, batch)
     if footer is None:
         raise RuntimeError(f"batch {batch!r} was removed from the lake while it was fetched")

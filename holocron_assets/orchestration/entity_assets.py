@@ -41,7 +41,7 @@ def entities(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Materi
             context.partition_key,
             entity_types=frozenset(load_taxonomy().entity_worthy_types),
             now=utc_now(),
-            run_id=context.run_id,
+            run_id=context.run.run_id,
         )
     current = [row for row in rows if row["valid_to"] is None]
     seconds = perf_counter() - started

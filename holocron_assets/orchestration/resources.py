@@ -24,10 +24,10 @@ class LakeResource(dg.ConfigurableResource["LakeResource"]):
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["LakeResource"]:
         """Show, for as long as a run has the lake, that its process is alive."""
-        if context.run_id is None:
+        if context.run is None:
             yield self
             return
-        with held_by_run(self.open(), context.run_id):
+        with held_by_run(self.open(), context.run.run_id):
             yield self
 
     def open(self) -> Lake:
