@@ -10,15 +10,19 @@ import os
 import zlib
 from collections.abc import Iterator
 from datetime import datetime
+from io import FileIO
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any, Self
+
+from holocron_assets.lake.durable import make_folder, sync_folder
 
 _CHECKSUM_LENGTH = 8
 
 
 class Journal:
-    """An append-only file of records; a context manager.
+    """An append-only file of records; a context manager. Threads and processes may append to one at once.
 
     Attributes:
         path: the file; made on the first append.
@@ -27,7 +31,8 @@ class Journal:
     def __init__(self, path: Path) -> None:
         """Open the journal at `path` without reading it."""
         self.path = path
-        self._file: Any = None
+        self._file: FileIO | None = None
+        self._appending = Lock()
 
     def __enter__(self) -> Self:
         """Return the journal itself."""
@@ -40,16 +45,24 @@ class Journal:
         self.close()
 
     def append(self, record: dict[str, Any]) -> None:
-        """Add one record and return when it is on disk. Datetimes are written in ISO 8601."""
-        if self._file is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("ab")
-            self._end_torn_line()
-        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=datetime.isoformat)
+        """Add one record and return when it is on disk. Datetimes are written in ISO 8601.
+
+        Raises:
+            TypeError: the record holds what JSON cannot say. Nothing was written.
+            OSError: the disk is full or failing. The record may be torn; one appended later is not.
+        """
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=_as_json)
         body = text.encode("utf-8", "surrogatepass")
-        self._file.write(b"%08x " % zlib.crc32(body) + body + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        line = memoryview(b"%08x " % zlib.crc32(body) + body + b"\n")
+        with self._appending:
+            file = self._open()
+            try:
+                while line:
+                    line = line[file.write(line) :]
+                os.fsync(file.fileno())
+            except BaseException:
+                self.close()  # the next append opens it again, and so starts on a fresh line
+                raise
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Every whole record, in order; lines that a crash or a disk damaged are left out."""
@@ -67,15 +80,32 @@ class Journal:
             self._file.close()
             self._file = None
 
-    def _end_torn_line(self) -> None:
-        """Start on a fresh line, so that a torn one does not swallow the next record."""
-        size = self.path.stat().st_size
-        if not size:
-            return
-        with self.path.open("rb") as file:
-            file.seek(size - 1)
-            if file.read(1) != b"\n":
+    def _open(self) -> FileIO:
+        if self._file is None:
+            is_new = not self.path.exists()
+            make_folder(self.path.parent)
+            # Unbuffered: a line goes out in one piece, so that lines of several processes do not mix.
+            self._file = self.path.open("ab", buffering=0)
+            if is_new:
+                sync_folder(self.path.parent)
+            elif _ends_torn(self.path):
                 self._file.write(b"\n")
+        return self._file
+
+
+def _as_json(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"a journal holds text, numbers, truth values and times, not {value!r:.100}")
+
+
+def _ends_torn(path: Path) -> bool:
+    """Whether a crash tore the last line, which would swallow the next record."""
+    with path.open("rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) != b"\n"
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:

@@ -3,8 +3,8 @@
 import json
 import os
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -14,12 +14,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from holocron_assets.lake.durable import make_folder, sync_folder
 from holocron_assets.lake.keys import table_hash
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, Table
 
 _FOOTER_KEY = b"holocron"
 _ABANDONED_AFTER = timedelta(hours=1)
+_CHECKED = {"page_checksum_verification": True}
 
 
 class MissingPartitionError(LookupError):
@@ -83,7 +85,13 @@ def write_partition(  # noqa: PLR0913 - two name the file, the rest is what it s
     arrow = arrow.replace_schema_metadata({_FOOTER_KEY: json.dumps(stored).encode()})
     target = lake.file(table, partition)
     with replacing(target) as aside:
-        pq.write_table(arrow, aside, compression="zstd", row_group_size=table.row_group_rows)
+        pq.write_table(
+            arrow,
+            aside,
+            compression="zstd",
+            row_group_size=table.row_group_rows,
+            write_page_checksum=True,
+        )
     return footer
 
 
@@ -95,12 +103,11 @@ def read_footer(lake: Lake, table: Table, partition: str) -> Footer | None:
     """
     file = lake.file(table, partition)
     try:
-        metadata = pq.read_metadata(file)
+        with _damage_named(table.name, partition, file):
+            metadata = pq.read_metadata(file)
+            stored = json.loads((metadata.metadata or {}).get(_FOOTER_KEY, b"{}"))
     except FileNotFoundError:
         return None
-    except (pa.ArrowException, OSError) as error:
-        raise _damaged(table, partition, file, error) from error
-    stored = json.loads((metadata.metadata or {}).get(_FOOTER_KEY, b"{}"))
     return Footer(
         rows=metadata.num_rows,
         content_id=stored.get("content_id", ""),
@@ -129,13 +136,23 @@ def read_partition(
     """
     file = lake.file(table, partition)
     try:
-        arrow = pq.ParquetFile(file).read(columns=list(columns) if columns else None)
+        with _damage_named(table.name, partition, file), pq.ParquetFile(file, **_CHECKED) as opened:
+            rows: list[dict[str, Any]] = opened.read(columns=list(columns) if columns else None).to_pylist()
     except FileNotFoundError as error:
         raise MissingPartitionError(f"table {table.name} has no partition {partition!r}: {file}") from error
-    except (pa.ArrowException, OSError) as error:
-        raise _damaged(table, partition, file, error) from error
-    rows: list[dict[str, Any]] = arrow.to_pylist()
     return rows
+
+
+def refuse_damaged_files(files: Iterable[Path]) -> None:
+    """Read partitions' files to their ends.
+
+    Raises:
+        DamagedPartitionError: a file cannot be read, or its pages' checksums are wrong.
+    """
+    for file in files:
+        with suppress(FileNotFoundError), _damage_named(file.parts[-3], file.parts[-2], file):
+            for _ in pq.ParquetFile(file, **_CHECKED).iter_batches():
+                pass
 
 
 @contextmanager
@@ -145,7 +162,7 @@ def replacing(target: Path) -> Iterator[Path]:
     A crash at any moment leaves the old file or the new one. What a killed process left aside is removed once
     it is an hour old.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     _remove_abandoned(target)
     aside = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
     try:
@@ -155,21 +172,25 @@ def replacing(target: Path) -> Iterator[Path]:
         aside.replace(target)
     finally:
         aside.unlink(missing_ok=True)
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(target.parent)
 
 
 def _remove_abandoned(target: Path) -> None:
     for leftover in target.parent.glob(f".{target.name}.*.tmp"):
-        if time() - leftover.stat().st_mtime > _ABANDONED_AFTER.total_seconds():
-            leftover.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # another writer may have ended, or tidied up, in between
+            if time() - leftover.stat().st_mtime > _ABANDONED_AFTER.total_seconds():
+                leftover.unlink()
 
 
-def _damaged(table: Table, partition: str, file: Path, error: Exception) -> DamagedPartitionError:
-    return DamagedPartitionError(
-        f"table {table.name}, partition {partition!r}: {file} cannot be read ({error}). "
-        "Delete the file and materialize the partition again."
-    )
+@contextmanager
+def _damage_named(table: str, partition: str, file: Path) -> Iterator[None]:
+    """Raise DamagedPartitionError for what reading a damaged file raises; other troubles stay themselves."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the system's own, such as too many open files: the file may be good
+        raise DamagedPartitionError(
+            f"table {table}, partition {partition!r}: {file} cannot be read ({error}). "
+            "Restore it from a backup, or move it away and materialize the partition again."
+        ) from error

@@ -63,6 +63,10 @@ class Lake:
         """Names of the partitions whose file is there, sorted."""
         return sorted(file.parent.name for file in self.folder(table).glob("*/data.parquet"))
 
+    def files(self) -> list[Path]:
+        """The Parquet files of all tables' partitions, sorted."""
+        return sorted((self.root / "lake").glob("*/*/*/data.parquet"))
+
     def has(self, table: Table, partition: str) -> bool:
         """Whether the partition's file is there."""
         return self.file(table, partition).is_file()

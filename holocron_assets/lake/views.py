@@ -1,13 +1,15 @@
 """DuckDB over the lake: one view a table in schema `lake`, and the public views built on them."""
 
-from collections.abc import Mapping
+import glob
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from holocron_assets.lake.parquet import replacing
+from holocron_assets.lake.parquet import refuse_damaged_files, replacing
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import ALL_TABLES
@@ -24,20 +26,32 @@ def connect(lake: Lake, *, more_views: str = "") -> duckdb.DuckDBPyConnection:
 
     Returns:
         An open connection; the caller closes it.
+
+    Raises:
+        DamagedPartitionError: a file cannot be read.
     """
     connection = duckdb.connect()
     connection.execute("set enable_progress_bar = false; set timezone = 'UTC'")
-    _create_views(connection, lake, more_views)
+    try:
+        _create_views(connection, lake, more_views)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
 def query(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
-    """The rows that a query gives, as mappings by column name."""
-    result = connection.execute(sql, dict(parameters or {}))
-    names = [column[0] for column in result.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+    """The rows that a query gives, as mappings by column name.
+
+    Raises:
+        DamagedPartitionError: the query failed, and a file of the lake that was connected to is damaged.
+    """
+    with _damaged_files_named(connection):
+        result = connection.execute(sql, dict(parameters or {}))
+        names = [column[0] for column in result.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
 def publish(lake: Lake, *, more_views: str = "") -> Path:
@@ -49,26 +63,48 @@ def publish(lake: Lake, *, more_views: str = "") -> Path:
 
     Returns:
         The database's path. It is replaced in one step, so a client that has it open keeps its own.
+
+    Raises:
+        DamagedPartitionError: a file cannot be read.
     """
-    with replacing(lake.database) as aside, duckdb.connect(aside) as connection:
-        _create_views(connection, lake, more_views)
+    with replacing(lake.database) as aside:
+        with duckdb.connect(aside) as connection:
+            _create_views(connection, lake, more_views)
+        # What a killed client left is of the old file, and DuckDB refuses to open another beside it.
+        lake.database.with_name(f"{lake.database.name}.wal").unlink(missing_ok=True)
     return lake.database
 
 
 def _create_views(connection: duckdb.DuckDBPyConnection, lake: Lake, more_views: str) -> None:
-    connection.execute("create schema lake")
-    for table in ALL_TABLES:
-        connection.execute(f'create view lake."{table.name}" as {_select(connection, lake, table)}')
-    connection.execute(PUBLIC_VIEWS)
-    if more_views:
-        connection.execute(more_views)
+    connection.execute("set variable lake_root = $1", [str(lake.root.resolve())])
+    with _damaged_files_named(connection):
+        connection.execute("create schema lake")
+        for table in ALL_TABLES:
+            connection.execute(f'create view lake."{table.name}" as {_select(connection, lake, table)}')
+        connection.execute(PUBLIC_VIEWS)
+        if more_views:
+            connection.execute(more_views)
+
+
+@contextmanager
+def _damaged_files_named(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Look for the damaged file behind an error of DuckDB's, which names it only sometimes."""
+    try:
+        yield
+    except duckdb.Error as error:
+        root = connection.execute("select getvariable('lake_root')").fetchall()[0][0]
+        every_file = Lake(Path(root)).files() if root else []
+        named = [file for file in every_file if str(file) in str(error)]
+        # DuckDB's Parquet reader raises a bare Error; errors in SQL have types of their own.
+        refuse_damaged_files(named or (every_file if type(error) is duckdb.Error else []))
+        raise
 
 
 def _select(connection: duckdb.DuckDBPyConnection, lake: Lake, table: Table) -> str:
     """SQL that reads a table's files, or gives its columns without rows while it has no file."""
     folder = lake.folder(table).resolve()
     if any(folder.glob("*/data.parquet")):
-        pattern = str(folder / "*" / "data.parquet").replace("'", "''")
+        pattern = f"{glob.escape(str(folder))}/*/data.parquet".replace("'", "''")
         return f"select * from read_parquet('{pattern}', hive_partitioning = false)"  # noqa: S608 - own path, quoted
     connection.register("empty_table", table.arrow_schema.empty_table())
     described = connection.execute("describe empty_table").fetchall()

@@ -36,8 +36,8 @@ _CANDIDATE_MARKS = """
     from entity_candidates
     group by entity_type
 """
-# A redirect whose title is an entity's, in any type, is no alias. It is left out here so that it is left out of
-# the mark too: aliases are stale when it becomes one.
+# A redirect whose title is an entity's, in any type, is no alias. It is left out here, so of the mark too:
+# aliases are stale when it becomes one.
 _REDIRECTS = """
     select
         signals.source, signals.title as from_title, signals.redirect_target as target_title,

@@ -1,0 +1,107 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holocron_assets.lake.freshness import Derivation
+from holocron_assets.lake.parquet import DamagedPartitionError, write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Column, Table, type_int, type_string
+
+COLUMNS = (
+    Column("hull", type_int, "Hull number"),
+    Column("run_id", type_string, "Run that made this row", provenance=True),
+)
+SHIPS = Table("ships", "yard", "A ship", key=("hull",), columns=COLUMNS)
+YARDS = Table("yards", "yard", "What is true of a whole yard", key=("hull",), columns=COLUMNS)
+REPORTS = Table("reports", "office", "A report on a ship", key=("hull",), columns=COLUMNS)
+REPORTING = Derivation(REPORTS, inputs=(SHIPS,), source_inputs=(YARDS,), code_version="1")
+
+
+def write(lake: Lake, table: Table, partition: str, hull: int = 1, run: str = "run-1", **footer: Any) -> None:
+    write_partition(lake, table, partition, [{"hull": hull, "run_id": run}], **footer)
+
+
+def report(lake: Lake, derivation: Derivation = REPORTING) -> None:
+    fingerprints = derivation.fingerprints(lake, "north-000001")
+    assert fingerprints is not None
+    write(lake, REPORTS, "north-000001", code_version=derivation.code_version, inputs=fingerprints)
+
+
+def lake_with_a_report(folder: Path) -> Lake:
+    lake = Lake(folder)
+    write(lake, SHIPS, "north-000001")
+    write(lake, YARDS, "north")
+    report(lake)
+    return lake
+
+
+def test_what_was_just_made_is_not_stale(tmp_path: Path) -> None:
+    assert not REPORTING.is_stale(lake_with_a_report(tmp_path), "north-000001")
+
+
+@pytest.mark.parametrize("there", [[], [(SHIPS, "north-000001")], [(YARDS, "north")]])
+def test_what_cannot_be_made_yet_is_not_stale(tmp_path: Path, there: list[tuple[Table, str]]) -> None:
+    lake = Lake(tmp_path)
+    for table, partition in there:
+        write(lake, table, partition)
+    assert REPORTING.fingerprints(lake, "north-000001") is None
+    assert not REPORTING.is_stale(lake, "north-000001")
+
+
+def test_what_was_never_made_is_stale(tmp_path: Path) -> None:
+    lake = lake_with_a_report(tmp_path)
+    write(lake, SHIPS, "north-000002")
+    assert REPORTING.is_stale(lake, "north-000002")
+
+
+@pytest.mark.parametrize(("table", "partition"), [(SHIPS, "north-000001"), (YARDS, "north")])
+def test_another_input_makes_stale_until_it_is_made_again(
+    tmp_path: Path, table: Table, partition: str
+) -> None:
+    lake = lake_with_a_report(tmp_path)
+    write(lake, table, partition, hull=2)
+    assert REPORTING.is_stale(lake, "north-000001")
+    report(lake)
+    assert not REPORTING.is_stale(lake, "north-000001")
+
+
+def test_an_input_that_another_run_made_of_the_same_facts_makes_nothing_stale(tmp_path: Path) -> None:
+    lake = lake_with_a_report(tmp_path)
+    write(lake, SHIPS, "north-000001", run="run-2")
+    assert not REPORTING.is_stale(lake, "north-000001")
+
+
+def test_inputs_of_other_partitions_and_sources_do_not_matter(tmp_path: Path) -> None:
+    lake = lake_with_a_report(tmp_path)
+    write(lake, SHIPS, "north-000002", hull=2)
+    write(lake, YARDS, "south", hull=2)
+    assert not REPORTING.is_stale(lake, "north-000001")
+
+
+def test_other_code_makes_stale(tmp_path: Path) -> None:
+    lake = lake_with_a_report(tmp_path)
+    newer = Derivation(REPORTS, inputs=(SHIPS,), source_inputs=(YARDS,), code_version="2")
+    assert newer.is_stale(lake, "north-000001")
+
+
+def test_one_input_more_makes_stale(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    write(lake, SHIPS, "north-000001")
+    write(lake, YARDS, "north")
+    report(lake, Derivation(REPORTS, inputs=(SHIPS,), source_inputs=(), code_version="1"))
+    assert REPORTING.is_stale(lake, "north-000001")
+
+
+def test_a_source_whose_name_has_a_hyphen_is_found(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    write(lake, SHIPS, "north-west-000001")
+    write(lake, YARDS, "north-west")
+    assert REPORTING.is_stale(lake, "north-west-000001")
+
+
+def test_a_damaged_input_is_an_error_and_not_an_answer(tmp_path: Path) -> None:
+    lake = lake_with_a_report(tmp_path)
+    lake.file(SHIPS, "north-000001").write_bytes(b"PAR1")
+    with pytest.raises(DamagedPartitionError, match="table ships, partition 'north-000001'"):
+        REPORTING.is_stale(lake, "north-000001")

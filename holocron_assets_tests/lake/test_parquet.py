@@ -1,0 +1,241 @@
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from holocron_assets.lake.parquet import (
+    DamagedPartitionError,
+    Footer,
+    MissingPartitionError,
+    read_footer,
+    read_partition,
+    refuse_damaged_files,
+    replacing,
+    write_partition,
+)
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Column, SchemaError, Table, type_int, type_string, type_strings
+
+SHIPS = Table(
+    "ships",
+    "yard",
+    "A ship",
+    key=("hull",),
+    columns=(
+        Column("hull", type_int, "Hull number"),
+        Column("name", type_string, "Its name", nullable=True),
+        Column("decks", type_strings, "Names of decks"),
+        Column("run_id", type_string, "Run that made this row", provenance=True),
+    ),
+    row_group_rows=50,
+)
+DAMAGES = ["empty", "cut", "cut by a byte", "zeros", "no Parquet", "flipped in a page", "wrong footer length"]
+
+
+def damaged(whole: bytes, damage: str) -> bytes:
+    return {
+        "empty": b"",
+        "cut": whole[: len(whole) // 2],
+        "cut by a byte": whole[:-1],
+        "zeros": bytes(len(whole)),
+        "no Parquet": b"<html>Not found</html>" * 100,
+        "flipped in a page": whole[:300] + bytes([whole[300] ^ 1]) + whole[301:],
+        "wrong footer length": whole[:-8] + b"\xff" * 4 + whole[-4:],
+    }[damage]
+
+
+def ships(count: int = 3, name: str = "Varn", run_id: str = "run-1") -> list[dict[str, Any]]:
+    return [
+        {"hull": hull, "name": f"{name} {hull}", "decks": ["upper"], "run_id": run_id}
+        for hull in range(count)
+    ]
+
+
+def leftovers(lake: Lake) -> list[Path]:
+    return [file for file in lake.partition_folder(SHIPS, "north").iterdir() if file.name != "data.parquet"]
+
+
+def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    write_partition(lake, SHIPS, "north", ships())
+    assert read_partition(lake, SHIPS, "north") == ships()
+    assert read_partition(lake, SHIPS, "north", ["name"]) == [{"name": row["name"]} for row in ships()]
+
+
+def test_a_file_says_what_it_was_made_from_and_by(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    written = write_partition(lake, SHIPS, "north", ships(), code_version="7", inputs={"yards": "abc"})
+    assert read_footer(lake, SHIPS, "north") == written
+    assert (written.rows, written.code_version, written.inputs) == (3, "7", {"yards": "abc"})
+    assert len(written.content_id) == 32
+
+
+def test_a_content_id_tells_facts_apart_and_not_runs(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    first, again, other = (
+        write_partition(lake, SHIPS, "north", rows).content_id
+        for rows in (ships(), ships(run_id="run-2"), ships(name="Gort"))
+    )
+    assert first == again != other
+
+
+def test_no_rows_are_a_file_too(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    write_partition(lake, SHIPS, "north", [])
+    assert read_partition(lake, SHIPS, "north") == []
+    assert lake.has(SHIPS, "north")
+
+
+def test_single_rows_can_be_read_without_the_others(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    write_partition(lake, SHIPS, "north", ships(120))
+    assert pq.read_metadata(lake.file(SHIPS, "north")).num_row_groups == 3
+
+
+def test_rows_that_do_not_fit_leave_the_file_as_it_was(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    write_partition(lake, SHIPS, "north", ships())
+    with pytest.raises(SchemaError, match="table ships, partition 'north'"):
+        write_partition(lake, SHIPS, "north", ships() * 2)
+    assert read_partition(lake, SHIPS, "north") == ships()
+    assert leftovers(lake) == []
+
+
+def test_a_missing_partition_is_named_and_has_no_footer(tmp_path: Path) -> None:
+    with pytest.raises(MissingPartitionError, match=r"table ships has no partition 'north': .*data\.parquet"):
+        read_partition(Lake(tmp_path), SHIPS, "north")
+    assert read_footer(Lake(tmp_path), SHIPS, "north") is None
+
+
+def test_a_file_from_elsewhere_has_a_footer_that_matches_nothing(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.partition_folder(SHIPS, "north").mkdir(parents=True)
+    pq.write_table(pa.table({"hull": [1]}), lake.file(SHIPS, "north"))
+    assert read_footer(lake, SHIPS, "north") == Footer(rows=1, content_id="")
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_named_with_what_to_do(tmp_path: Path, damage: str) -> None:
+    lake = Lake(tmp_path)
+    write_partition(lake, SHIPS, "north", ships(200))
+    write_partition(lake, SHIPS, "south", ships())
+    file = lake.file(SHIPS, "north")
+    file.write_bytes(damaged(file.read_bytes(), damage))
+    message = rf"table ships, partition 'north': {file} cannot be read .*materialize the partition again"
+    with pytest.raises(DamagedPartitionError, match=message):
+        read_partition(lake, SHIPS, "north")
+    with pytest.raises(DamagedPartitionError, match=message):
+        refuse_damaged_files(lake.files())
+    if damage != "flipped in a page":  # which lies outside of what a footer is read from
+        with pytest.raises(DamagedPartitionError, match=message):
+            read_footer(lake, SHIPS, "north")
+
+
+def test_a_flipped_bit_is_never_read_as_another_value(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    write_partition(lake, SHIPS, "north", ships(60))
+    file = lake.file(SHIPS, "north")
+    whole = file.read_bytes()
+    pages_end = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    for place in range(4, pages_end, 7):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        try:
+            assert read_partition(lake, SHIPS, "north") == ships(60)
+        except DamagedPartitionError:
+            continue
+
+
+def test_a_metadata_that_is_no_json_is_damage(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.partition_folder(SHIPS, "north").mkdir(parents=True)
+    table = pa.table({"hull": [1]}).replace_schema_metadata({"holocron": "{"})
+    pq.write_table(table, lake.file(SHIPS, "north"))
+    with pytest.raises(DamagedPartitionError, match="partition 'north'"):
+        read_footer(lake, SHIPS, "north")
+
+
+def test_a_file_that_the_system_does_not_let_us_read_is_not_called_damaged(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    file = lake.file(SHIPS, "north")
+    file.parent.mkdir(parents=True)
+    file.symlink_to(file)
+    with pytest.raises(OSError, match="symbolic links"):
+        read_footer(lake, SHIPS, "north")
+
+
+def test_whole_files_are_not_refused(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    write_partition(lake, SHIPS, "north", ships(120))
+    refuse_damaged_files([*lake.files(), tmp_path / "lake" / "yard" / "ships" / "gone" / "data.parquet"])
+
+
+def test_an_error_while_writing_leaves_the_old_file_and_nothing_aside(tmp_path: Path) -> None:
+    target = tmp_path / "north" / "data.parquet"
+    with replacing(target) as aside:
+        aside.write_text("old")
+    with pytest.raises(UnicodeEncodeError), replacing(target) as aside:
+        aside.write_text("\ud800", encoding="utf-8")
+    assert [(file.name, file.read_text()) for file in target.parent.iterdir()] == [("data.parquet", "old")]
+
+
+def test_what_a_killed_writer_left_is_removed_when_it_is_an_hour_old(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    write_partition(lake, SHIPS, "north", ships())
+    fresh, old = (lake.file(SHIPS, "north").with_name(f".data.parquet.{name}.tmp") for name in ("a", "b"))
+    for file in (fresh, old):
+        file.touch()
+    os.utime(old, (time.time() - 3_700,) * 2)
+    write_partition(lake, SHIPS, "north", ships())
+    assert leftovers(lake) == [fresh]
+
+
+def test_writers_of_one_partition_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    names = [str(number) for number in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda name: write_partition(lake, SHIPS, "north", ships(50, name)), names))
+    assert read_partition(lake, SHIPS, "north") in [ships(50, name) for name in names]
+    assert leftovers(lake) == []
+
+
+WRITER = """
+import sys
+from itertools import count
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from test_parquet import SHIPS, ships
+from holocron_assets.lake.parquet import write_partition
+from holocron_assets.lake.paths import Lake
+for number in count():
+    write_partition(Lake(Path(sys.argv[1])), SHIPS, "north", ships(2_000, str(number)))
+    print(number, flush=True)
+"""
+
+
+def test_a_killed_writer_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    moments = random.Random(7)  # noqa: S311 - any moments do, the same in every run
+    command = [sys.executable, "-c", WRITER, str(tmp_path), str(Path(__file__).parent)]
+    for _ in range(6):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:  # noqa: S603 - our own program
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            time.sleep(moments.uniform(0, 0.05))
+            writer.send_signal(signal.SIGKILL)
+            written = [0, *map(int, writer.stdout.read().split())]
+        found = read_partition(lake, SHIPS, "north")
+        assert found in [ships(2_000, str(number)) for number in (written[-1], written[-1] + 1)]
+        footer = read_footer(lake, SHIPS, "north")
+        assert footer is not None
+        assert footer.rows == len(found)
+    write_partition(lake, SHIPS, "north", ships())
+    assert read_partition(lake, SHIPS, "north") == ships()
