@@ -1,0 +1,297 @@
+"""Sensors over a real lake and a real instance: what one tick asks for, and what the next does not."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster import DagsterRunStatus
+from sample_dagster import definitions_of, lake_resource, run_job, sources_resource
+from sample_holocron import (
+    SAMPLE_BATCH,
+    SAMPLE_EXPORT,
+    Holocron,
+    list_seeds_and_cut,
+    sample_holocron,
+)
+
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
+from holocron_assets.orchestration import run_requests, sensors
+
+
+@dataclass(frozen=True)
+class Tick:
+    """What one evaluation of a sensor came to."""
+
+    asked: list[dg.RunRequest]
+    partitions: set[str]
+    skipped: str | None
+    cursor: str | None
+
+    @property
+    def work(self) -> list[tuple[str | None, str | None]]:
+        return [(request.job_name, request.partition_key) for request in self.asked]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A Holocron and the instance whose daemon would tick its sensors."""
+
+    holocron: Holocron
+    instance: dg.DagsterInstance
+
+    def tick(self, sensor: dg.SensorDefinition, cursor: str | None = None) -> Tick:
+        """Evaluate a sensor once, and do with partitions as the daemon does."""
+        resources = {"lake": lake_resource(self.holocron), "sources": sources_resource(self.holocron)}
+        with dg.build_sensor_context(
+            instance=self.instance, cursor=cursor, resources=resources, sensor_name=sensor.name
+        ) as context:
+            result = sensor(context)
+            cursor = context.cursor
+        if isinstance(result, dg.SkipReason):
+            return Tick([], set(), result.skip_message, cursor)
+        assert isinstance(result, dg.SensorResult)
+        added: set[str] = set()
+        for request in result.dynamic_partitions_requests or ():
+            self.instance.add_dynamic_partitions(request.partitions_def_name, list(request.partition_keys))
+            added.update(request.partition_keys)
+        skipped = result.skip_reason.skip_message if result.skip_reason else None
+        return Tick(list(result.run_requests or ()), added, skipped, cursor)
+
+    def store_run(self, request: dg.RunRequest, status: DagsterRunStatus) -> None:
+        """Record the run of a request, as the daemon does, without running it."""
+        job = definitions_of(self.holocron).resolve_job_def(request.job_name or "")
+        tags = {**request.tags, "dagster/partition": request.partition_key or ""}
+        self.instance.create_run_for_job(job, status=status, tags=tags)
+
+    def run(self, request: dg.RunRequest) -> None:
+        """Run what was asked for."""
+        assert run_job(self.holocron, self.instance, request.job_name or "", request.partition_key).success
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as ephemeral:
+        yield ephemeral
+
+
+@pytest.fixture
+def watched(tmp_path: Path, instance: dg.DagsterInstance) -> Watched:
+    return Watched(sample_holocron(tmp_path), instance)
+
+
+def later(monkeypatch: pytest.MonkeyPatch, wait: timedelta) -> None:
+    """Let the clock of the next ticks be that much ahead."""
+    monkeypatch.setattr(run_requests, "utc_now", lambda: utc_now() + wait)
+
+
+def test_new_pages_lists_seeds_then_cuts_then_asks_for_nothing(watched: Watched) -> None:
+    first = watched.tick(sensors.new_pages)
+    assert first.work == [("list_seeds", "sample")]
+    assert first.partitions == {"sample"}
+    assert watched.holocron.lake.partitions(BATCH_PAGES) == []
+    watched.run(first.asked[0])
+
+    second = watched.tick(sensors.new_pages)
+    assert second.work == [("crawl_batch", SAMPLE_BATCH)]
+    assert second.partitions == {SAMPLE_BATCH}
+    watched.run(second.asked[0])
+
+    third = watched.tick(sensors.new_pages)
+    assert (third.work, third.partitions, third.skipped) == ([], set(), "nothing is pending")
+
+
+def test_work_is_asked_for_by_tags_that_limits_and_later_ticks_know_it_by(watched: Watched) -> None:
+    (request,) = watched.tick(sensors.new_pages).asked
+    assert request.tags["holocron/source"] == "sample"
+    assert request.tags["holocron/work"] == (request.run_key or "").removesuffix("/0")
+    assert "holocron/host" not in request.tags
+
+
+def test_a_wiki_is_asked_for_under_its_host(watched: Watched) -> None:
+    (watched.holocron.sources_folder / "live.yaml").write_text(
+        "name: live\nenabled: true\nkind: mediawiki_api\naddress: http://127.0.0.1:9/api.php\n"
+        "seeds: {titles: [A]}\npoliteness: {contact: test@example.org}\n"
+    )
+    tags = {request.partition_key: request.tags for request in watched.tick(sensors.new_pages).asked}
+    assert tags["live"]["holocron/host"] == "127.0.0.1:9"
+
+
+def test_the_same_work_has_the_same_run_key_until_a_run_of_it_was_made(watched: Watched) -> None:
+    (first,) = watched.tick(sensors.new_pages).asked
+    (again,) = watched.tick(sensors.new_pages).asked
+    assert first.run_key == again.run_key
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        DagsterRunStatus.NOT_STARTED,
+        DagsterRunStatus.STARTING,
+        DagsterRunStatus.STARTED,
+        DagsterRunStatus.CANCELING,
+    ],
+)
+def test_nothing_is_asked_for_twice_while_its_run_is_under_way(
+    watched: Watched, status: DagsterRunStatus
+) -> None:
+    (request,) = watched.tick(sensors.new_pages).asked
+    watched.store_run(request, status)
+    assert watched.tick(sensors.new_pages).work == []
+
+
+def test_a_run_that_a_person_started_is_under_way_too(watched: Watched) -> None:
+    list_seeds_and_cut(watched.holocron)
+    by_hand = dg.RunRequest(job_name="crawl_batch", partition_key=SAMPLE_BATCH)
+    watched.store_run(by_hand, DagsterRunStatus.STARTED)
+    assert watched.tick(sensors.new_pages).work == []
+
+
+def test_work_that_failed_comes_back_later_and_later_under_another_key(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (first,) = watched.tick(sensors.new_pages).asked
+    watched.store_run(first, DagsterRunStatus.FAILURE)
+    waiting = watched.tick(sensors.new_pages)
+    assert waiting.work == []
+    assert (waiting.skipped or "").startswith("list_seeds of sample is due at ")
+    assert (waiting.skipped or "").endswith("attempt 2")
+
+    later(monkeypatch, timedelta(seconds=31))
+    (second,) = watched.tick(sensors.new_pages).asked
+    assert second.run_key != first.run_key
+    watched.store_run(second, DagsterRunStatus.FAILURE)
+    assert watched.tick(sensors.new_pages).work == []
+    later(monkeypatch, timedelta(seconds=121))
+    assert watched.tick(sensors.new_pages).work == [("list_seeds", "sample")]
+
+
+def test_work_whose_settings_changed_is_tried_at_once_after_a_failure(watched: Watched) -> None:
+    (first,) = watched.tick(sensors.new_pages).asked
+    watched.store_run(first, DagsterRunStatus.FAILURE)
+    watched.holocron.add_source("sample", SAMPLE_EXPORT.parent / "elsewhere.xml")
+    (second,) = watched.tick(sensors.new_pages).asked
+    assert second.run_key != first.run_key
+
+
+def test_a_manifest_that_a_crash_left_without_a_partition_is_adopted(watched: Watched) -> None:
+    list_seeds_and_cut(watched.holocron)
+    assert watched.instance.get_dynamic_partitions("batches") == []
+    tick = watched.tick(sensors.new_pages)
+    assert tick.work == [("crawl_batch", SAMPLE_BATCH)]
+    assert set(watched.instance.get_dynamic_partitions("batches")) == {SAMPLE_BATCH}
+
+
+def test_a_disabled_source_is_never_named(watched: Watched) -> None:
+    watched.holocron.add_source("sample", SAMPLE_EXPORT, enabled=False)
+    tick = watched.tick(sensors.new_pages)
+    assert (tick.work, tick.partitions, tick.skipped) == ([], set(), "nothing is pending")
+
+
+def test_nothing_is_cut_for_a_source_that_was_disabled_after_its_seeds_were_listed(watched: Watched) -> None:
+    watched.run(watched.tick(sensors.new_pages).asked[0])
+    watched.holocron.add_source("sample", SAMPLE_EXPORT, enabled=False)
+    assert watched.tick(sensors.new_pages).work == []
+    assert watched.holocron.lake.partitions(BATCH_PAGES) == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="sensors.new_pages fetches what was cut of disabled sources: batches_to_fetch gets sources.all(). "
+    "`holocron sources disable` promises that sensors do not crawl it",
+)
+def test_a_batch_of_a_source_that_was_disabled_is_not_fetched(watched: Watched) -> None:
+    list_seeds_and_cut(watched.holocron)
+    watched.holocron.add_source("sample", SAMPLE_EXPORT, enabled=False)
+    assert watched.tick(sensors.new_pages).work == []
+
+
+def test_a_broken_source_file_does_not_stop_the_others(
+    watched: Watched, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (watched.holocron.sources_folder / "broken.yaml").write_text("name: broken\nenabled: perhaps\n")
+    tick = watched.tick(sensors.new_pages)
+    assert tick.work == [("list_seeds", "sample")]
+    told = caplog.text + capsys.readouterr().err
+    assert "broken.yaml, line 2, key 'enabled'" in told
+
+
+def test_at_most_twenty_runs_are_asked_for_in_one_tick(watched: Watched) -> None:
+    for number in range(25):
+        watched.holocron.add_source(f"wiki_{number}", SAMPLE_EXPORT)
+    assert len(watched.tick(sensors.new_pages).asked) == 20
+
+
+def test_a_fetched_batch_is_settled_once(
+    fetched_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    watched = Watched(fetched_sample.copy_to(tmp_path), instance)
+    tick = watched.tick(sensors.settle)
+    assert tick.partitions == {SAMPLE_BATCH}
+    (request,) = tick.asked
+    assert request.partition_key == SAMPLE_BATCH
+    assert watched.tick(sensors.settle).asked[0].run_key == request.run_key
+    assert run_job(watched.holocron, instance, "settle_batch", SAMPLE_BATCH).success
+    after = watched.tick(sensors.settle)
+    assert (after.work, after.skipped) == ([], "every batch is settled")
+
+
+def test_a_batch_that_is_being_fetched_is_not_settled(
+    fetched_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    watched = Watched(fetched_sample.copy_to(tmp_path), instance)
+    fetching = dg.RunRequest(job_name="crawl_batch", partition_key=SAMPLE_BATCH)
+    watched.store_run(fetching, DagsterRunStatus.STARTED)
+    assert watched.tick(sensors.settle).work == []
+
+
+def test_an_unfetched_batch_is_not_settled(watched: Watched) -> None:
+    list_seeds_and_cut(watched.holocron)
+    assert watched.tick(sensors.settle).skipped == "every batch is settled"
+
+
+def test_entities_are_resolved_type_by_type_once_no_batch_is_in_flight(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    watched = Watched(finished_sample.copy_to(tmp_path), instance)
+    assert watched.tick(sensors.promotion).skipped == "every entity type is resolved"
+    for name in ("Droid", "Species"):
+        watched.holocron.lake.file(ENTITIES, name).unlink()
+    tick = watched.tick(sensors.promotion)
+    assert [request.partition_key for request in tick.asked] == ["Droid", "Species"]
+    assert tick.cursor is not None
+
+
+def test_entities_wait_for_batches_in_flight_but_not_longer_than_ten_minutes(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    watched = Watched(finished_sample.copy_to(tmp_path), instance)
+    watched.holocron.lake.file(ENTITIES, "Droid").unlink()
+    watched.holocron.lake.file(PAGES, SAMPLE_BATCH).unlink()
+    first = watched.tick(sensors.promotion)
+    assert (first.work, "in flight" in (first.skipped or "")) == ([], True)
+    assert first.cursor is not None
+
+    started = datetime.fromisoformat(first.cursor)
+    soon = (started - timedelta(minutes=9)).isoformat()
+    assert watched.tick(sensors.promotion, cursor=soon).work == []
+    late = (started - timedelta(minutes=11)).isoformat()
+    assert watched.tick(sensors.promotion, cursor=late).asked != []
+
+
+def test_sensors_of_an_empty_folder_have_nothing_to_do(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    holocron = Holocron(tmp_path)
+    holocron.sources_folder.mkdir()
+    watched = Watched(holocron, instance)
+    reasons = [watched.tick(sensor).skipped for sensor in sensors.SENSORS]
+    assert reasons == ["nothing is pending", "every batch is settled", "every entity type is resolved"]
+
+
+def test_a_lake_that_cannot_be_read_is_no_reason_to_think_nothing_is_pending(watched: Watched) -> None:
+    list_seeds_and_cut(watched.holocron)
+    watched.holocron.lake.file(BATCH_PAGES, SAMPLE_BATCH).write_bytes(b"no parquet")
+    with pytest.raises(Exception, match=SAMPLE_BATCH):
+        watched.tick(sensors.new_pages)
