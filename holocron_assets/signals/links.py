@@ -21,6 +21,12 @@ _LINK = re.compile(
     r"\[\[(?<!\[\[\[)(?:\[\[)*+([^\[\]{}<>|\n]+)(?:\]\]|\|(?=(?:[^\[\]]++|\](?!\])|\[(?!\[))*+(\]\]|\[\[)))"
 )
 _REDIRECT = re.compile(r"\s*+#([^\s\[:]++)\s*+:?\s*+\[\[([^\[\]{}<>|\n]+)(?:\|[^\[\]]*+)?\]\]")
+# $wgUrlProtocols: "[[https://x y]]" is an address in brackets
+_ADDRESS = re.compile(
+    r"(?:(?:ftps?|git|gopher|https?|ircs?|mms|nntp|redis|sftp|ssh|svn|telnet|worldwind):)?//"
+    r"|(?:bitcoin|geo|magnet|mailto|matrix|news|sips?|sms|tel|urn|xmpp):",
+    re.IGNORECASE,
+)
 _ENGLISH_REDIRECT = "redirect"
 _PIPE_TEMPLATE = re.compile(r"\{\{\s*!\s*\}\}")
 
@@ -80,7 +86,7 @@ def _redirect(text: str, site: Site, *, is_redirect: bool) -> tuple[PageTitle | 
 
 def _target(written: str, site: Site) -> PageTitle | None:
     written = written.strip()
-    if written.startswith("#") or FILLER in written:
+    if written.startswith("#") or FILLER in written or _ADDRESS.match(written):
         return None
     if "%" in written:
         written = unquote(written)

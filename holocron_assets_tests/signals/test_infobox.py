@@ -1,9 +1,25 @@
 """Which template is the infobox, and what its fields say."""
 
 import pytest
-from signal_pages import fields, signals
+
+from holocron_assets.lake.titles import DEFAULT_SITE
+from holocron_assets.signals.top import Top, read_top
 
 LEAD = "\n'''Issa Dorrane''' was a captain."
+
+
+def top(wikitext: str) -> Top:
+    return read_top(wikitext, DEFAULT_SITE, "Issa Dorrane")
+
+
+def template(wikitext: str) -> str | None:
+    infobox = top(wikitext).infobox
+    return infobox.template if infobox else None
+
+
+def fields(wikitext: str) -> dict[str, str]:
+    infobox = top(wikitext).infobox
+    return dict(infobox.fields) if infobox else {}
 
 
 @pytest.mark.parametrize(
@@ -25,11 +41,10 @@ LEAD = "\n'''Issa Dorrane''' was a captain."
     ],
 )
 def test_the_infobox_is_found_behind_what_else_stands_at_the_top(before: str) -> None:
-    row = signals(f"{before}{{{{Character\n|name=Issa Dorrane\n|species=[[Human]]\n}}}}{LEAD}")
-    assert row["infobox_template"] == "Character"
-    assert fields(row) == {"name": "Issa Dorrane", "species": "Human"}
-    assert row["method"] == "mwparserfromhell"
-    assert row["extraction_error"] is None
+    text = f"{before}{{{{Character\n|name=Issa Dorrane\n|species=[[Human]]\n}}}}{LEAD}"
+    assert template(text) == "Character"
+    assert fields(text) == {"name": "Issa Dorrane", "species": "Human"}
+    assert top(text).problems == ()
 
 
 @pytest.mark.parametrize(
@@ -41,15 +56,15 @@ def test_the_infobox_is_found_behind_what_else_stands_at_the_top(before: str) ->
     ],
 )
 def test_the_template_goes_by_one_name_however_it_is_written(written: str, shown: str) -> None:
-    assert signals(f"{{{{{written}\n|name=x\n|other=y}}}}")["infobox_template"] == shown
+    assert template(f"{{{{{written}\n|name=x\n|other=y}}}}") == shown
 
 
 def test_one_field_on_a_line_of_its_own_is_enough() -> None:
-    assert signals(f"{{{{Music\n|title=Ode}}}}{LEAD}")["infobox_template"] == "Music"
+    assert template(f"{{{{Music\n|title=Ode}}}}{LEAD}") == "Music"
 
 
 def test_a_template_called_infobox_needs_no_fields() -> None:
-    assert signals(f"{{{{Infobox moon}}}}{LEAD}")["infobox_template"] == "Infobox moon"
+    assert template(f"{{{{Infobox moon}}}}{LEAD}") == "Infobox moon"
 
 
 @pytest.mark.parametrize(
@@ -62,9 +77,7 @@ def test_a_template_called_infobox_needs_no_fields() -> None:
     ],
 )
 def test_a_page_without_an_infobox_has_none(wikitext: str) -> None:
-    row = signals(wikitext)
-    assert row["infobox_template"] is None
-    assert row["infobox_fields"] == []
+    assert top(wikitext).infobox is None
 
 
 @pytest.mark.parametrize(
@@ -93,40 +106,35 @@ def test_a_page_without_an_infobox_has_none(wikitext: str) -> None:
     ],
 )
 def test_values_are_what_a_reader_sees(written: str, value: str) -> None:
-    row = signals(f"{{{{Planet\n|name=x\n|value={written}\n|last=z\n}}}}{LEAD}")
-    assert fields(row) == {"name": "x", "value": value, "last": "z"}
+    text = f"{{{{Planet\n|name=x\n|value={written}\n|last=z\n}}}}{LEAD}"
+    assert fields(text) == {"name": "x", "value": value, "last": "z"}
 
 
 def test_of_a_field_given_twice_the_last_counts() -> None:
-    assert fields(signals("{{Planet\n|name=x\n|name=y\n|moons=2}}")) == {"name": "y", "moons": "2"}
+    assert fields("{{Planet\n|name=x\n|name=y\n|moons=2}}") == {"name": "y", "moons": "2"}
 
 
 def test_unnamed_parameters_are_no_fields() -> None:
-    assert fields(signals("{{Planet|loose\n|name=x\n|moons=2}}")) == {"name": "x", "moons": "2"}
+    assert fields("{{Planet|loose\n|name=x\n|moons=2}}") == {"name": "x", "moons": "2"}
 
 
 def test_a_long_value_is_cut() -> None:
-    row = signals(f"{{{{Planet\n|name=x\n|moons={'many ' * 2_000}\n}}}}")
-    assert len(fields(row)["moons"]) <= 2_000
+    assert len(fields(f"{{{{Planet\n|name=x\n|moons={'many ' * 2_000}\n}}}}")["moons"]) <= 2_000
 
 
 def test_an_infobox_that_is_never_closed_is_read_by_lines_and_named() -> None:
-    row = signals(
-        f"{{{{Ground vehicle\n|name=Crawler\n|crew=\n*[[Tchaan]]\n*2<ref>x</ref>\n|length=3 m{LEAD}"
-    )
-    assert row["infobox_template"] == "Ground vehicle"
-    assert fields(row) == {"name": "Crawler", "crew": "Tchaan; 2", "length": "3 m"}
-    assert row["method"] == "bounded"
-    assert row["lead_sentence"] == "Issa Dorrane was a captain."
-    assert "'Issa Dorrane'" in row["extraction_error"]
-    assert "'Ground vehicle' is never closed" in row["extraction_error"]
+    text = f"{{{{Ground vehicle\n|name=Crawler\n|crew=\n*[[Tchaan]]\n*2<ref>x</ref>\n|length=3 m{LEAD}"
+    assert template(text) == "Ground vehicle"
+    assert fields(text) == {"name": "Crawler", "crew": "Tchaan; 2", "length": "3 m"}
+    assert top(text).problems == ("template 'Ground vehicle' is never closed, read by lines",)
+    lead = top(text).lead
+    assert lead is not None
+    assert lead.sentence == "Issa Dorrane was a captain."
 
 
 def test_an_infobox_nested_too_deep_is_read_by_lines_and_named() -> None:
     deep = "{{a|" * 3_000 + "x" + "}}" * 3_000
-    row = signals(f"{{{{Planet\n|name=Ondrel\n|moons={deep}\n|suns=1\n}}}}{LEAD}")
-    assert row["infobox_template"] == "Planet"
-    assert fields(row)["name"] == "Ondrel"
-    assert fields(row)["suns"] == "1"
-    assert row["method"] == "bounded"
-    assert "'Issa Dorrane'" in row["extraction_error"]
+    text = f"{{{{Planet\n|name=Ondrel\n|moons={deep}\n|suns=1\n}}}}{LEAD}"
+    assert template(text) == "Planet"
+    assert fields(text) == {"name": "Ondrel", "moons": "", "suns": "1"}
+    assert top(text).problems[-1] == "template 'Planet' is too large or nested too deep, read by lines"

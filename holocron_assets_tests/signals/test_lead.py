@@ -1,12 +1,20 @@
 """The lead: where it starts, what it says, where it is cut."""
 
 import pytest
-from signal_pages import signals
 
 from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.titles import DEFAULT_SITE
+from holocron_assets.signals.lead import Lead
+from holocron_assets.signals.top import read_top
 
 SENTENCE = "'''Issa Dorrane''' was a captain."
 CLEAN = "Issa Dorrane was a captain."
+
+
+def lead(wikitext: str) -> Lead:
+    found = read_top(wikitext, DEFAULT_SITE, "Issa Dorrane").lead
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -33,13 +41,12 @@ CLEAN = "Issa Dorrane was a captain."
 )
 def test_the_lead_starts_with_the_paragraph_that_has_the_title_in_bold(before: str) -> None:
     wikitext = f"{before}{SENTENCE} She sailed."
-    row = signals(wikitext)
-    assert row["lead_sentence"] == CLEAN
-    assert row["lead_excerpt"] == f"{CLEAN} She sailed."
-    assert row["lead_method"] == "bold_title"
-    assert wikitext[row["lead_offset"] :] == f"{SENTENCE} She sailed."
-    assert row["lead_length"] == len(row["lead_excerpt"])
-    assert row["lead_hash"] == content_hash(row["lead_excerpt"])
+    found = lead(wikitext)
+    assert found.sentence == CLEAN
+    assert found.excerpt == f"{CLEAN} She sailed."
+    assert found.method == "bold_title"
+    assert wikitext[found.offset :] == f"{SENTENCE} She sailed."
+    assert found.hash == content_hash(found.excerpt)
 
 
 @pytest.mark.parametrize(
@@ -66,22 +73,21 @@ def test_the_lead_starts_with_the_paragraph_that_has_the_title_in_bold(before: s
     ],
 )
 def test_the_first_sentence_is_clean_text(wikitext: str, sentence: str | None) -> None:
-    row = signals(wikitext)
-    assert row["lead_sentence"] == (sentence or "Pell (born 1968 (or 9) in X) was, by St. John, a moon.")
+    found = lead(wikitext)
+    assert found.sentence == (sentence or "Pell (born 1968 (or 9) in X) was, by St. John, a moon.")
 
 
 def test_without_a_bold_title_the_lead_is_the_first_paragraph() -> None:
-    row = signals("{{Top}}\nA moon shone. It set.\n\nAnother '''word''' is bold.")
-    assert row["lead_sentence"] == "A moon shone."
-    assert row["lead_method"] == "first_paragraph"
-    assert row["lead_offset"] == 8
+    found = lead("{{Top}}\nA moon shone. It set.\n\nAnother '''word''' is bold.")
+    assert found.sentence == "A moon shone."
+    assert found.method == "first_paragraph"
+    assert found.offset == 8
 
 
 @pytest.mark.parametrize(
     "wikitext",
     [
         "",
-        None,
         "{{Top|leg}}\n{{Planet\n|name=x\n|moons=2}}",
         "* [[A]]\n* [[B]]",
         "{|\n|a\n|}",
@@ -89,45 +95,44 @@ def test_without_a_bold_title_the_lead_is_the_first_paragraph() -> None:
         "...",
     ],
 )
-def test_a_page_without_prose_has_no_lead(wikitext: str | None) -> None:
-    row = signals(wikitext)
-    assert row["lead_method"] == "none"
-    assert row["lead_length"] == 0
-    assert row["lead_excerpt"] is row["lead_sentence"] is row["lead_offset"] is row["lead_hash"] is None
+def test_a_page_without_prose_has_no_lead(wikitext: str) -> None:
+    assert read_top(wikitext, DEFAULT_SITE, "Issa Dorrane").lead is None
 
 
 def test_a_short_lead_is_continued_with_prose_of_the_sections_until_it_is_long_enough() -> None:
     body = "She sailed far. " * 30
-    row = signals(f"{SENTENCE}\n\n== Life ==\n* a list\n{body}\n\n{body}\n\n{body}\n== More ==\n{body}")
-    assert row["lead_excerpt"] == f"{CLEAN}\n\n" + "\n\n".join([body.strip()] * 3)
+    found = lead(f"{SENTENCE}\n\n== Life ==\n* a list\n{body}\n\n{body}\n\n{body}\n== More ==\n{body}")
+    assert found.excerpt == f"{CLEAN}\n\n" + "\n\n".join([body.strip()] * 3)
 
 
 @pytest.mark.parametrize("heading", ["Behind the scenes", "''Notes and references''", "SOURCES"])
 def test_a_short_lead_is_not_continued_with_closing_sections(heading: str) -> None:
-    row = signals(f"{SENTENCE}\n\n=={heading}==\nThe film was made in a barn.\n==Life==\nShe sailed.")
-    assert row["lead_excerpt"] == CLEAN
+    found = lead(f"{SENTENCE}\n\n=={heading}==\nThe film was made in a barn.\n==Life==\nShe sailed.")
+    assert found.excerpt == CLEAN
 
 
 def test_a_long_lead_ends_with_the_lead_section() -> None:
     body = "She sailed far. " * 70
-    assert "Elsewhere" not in signals(f"{SENTENCE} {body}\n==Life==\nElsewhere.")["lead_excerpt"]
+    assert "Elsewhere" not in lead(f"{SENTENCE} {body}\n==Life==\nElsewhere.").excerpt
 
 
 def test_a_lead_of_100_000_characters_is_cut_at_a_sentence_before_8_000() -> None:
-    row = signals(f"{SENTENCE} " + "She sailed far. " * 6_000)
-    assert 7_900 < row["lead_length"] <= 8_000
-    assert row["lead_excerpt"].endswith("far.")
+    found = lead(f"{SENTENCE} " + "She sailed far. " * 6_000)
+    assert 7_900 < len(found.excerpt) <= 8_000
+    assert found.excerpt.endswith("far.")
 
 
 def test_a_lead_without_any_sentence_end_is_cut_at_12_000() -> None:
-    row = signals(f"'''Issa Dorrane''' {'word ' * 20_000}")
-    assert 11_900 < row["lead_length"] <= 12_000
-    assert len(row["lead_sentence"]) <= 1_000
+    found = lead(f"'''Issa Dorrane''' {'word ' * 20_000}")
+    assert 11_900 < len(found.excerpt) <= 12_000
+    assert len(found.sentence) <= 1_000
 
 
 def test_the_lead_is_found_behind_an_infobox_longer_than_the_first_look() -> None:
     infobox = "{{Battle\n" + "".join(f"|unit{n}=[[Unit {n}]]{' long' * 20}\n" for n in range(290)) + "}}\n"
-    row = signals(f"{infobox}{SENTENCE}\n== Life ==\nShe sailed.")
+    found = lead(f"{infobox}{SENTENCE}\n== Life ==\nShe sailed.")
     assert len(infobox) > 30_000
-    assert row["lead_sentence"] == CLEAN
-    assert len(row["infobox_fields"]) == 290
+    assert found.sentence == CLEAN
+    infobox_found = read_top(f"{infobox}{SENTENCE}\n== Life ==", DEFAULT_SITE, "Issa").infobox
+    assert infobox_found is not None
+    assert len(infobox_found.fields) == 290

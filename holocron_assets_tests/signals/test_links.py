@@ -102,6 +102,8 @@ def test_links_are_read_as_mediawiki_reads_them(wikitext: str, expected: list[st
         "[[a%00b]]",
         "[[Foo%5Bbar]]",
         "[[&lt;Foo]]",
+        "[[https://example.org The site]]",
+        "[[mailto:jim]]",
         "[[[Foo]]]",
         f"[[{'x' * 256}]]",
     ],

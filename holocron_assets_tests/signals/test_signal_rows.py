@@ -1,12 +1,14 @@
 """Rows of signals: of any page, however odd, large or hostile."""
 
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from signal_pages import page, signals
 
+from holocron_assets.lake.keys import title_key
+from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import PAGE_SIGNALS
 from holocron_assets.lake.titles import DEFAULT_SITE
 from holocron_assets.signals import extract
@@ -80,6 +82,23 @@ HOSTILE = {
 }
 
 
+def signals(wikitext: str | None, title: str = "Issa Dorrane", **columns: Any) -> Row:
+    """The signals of a page on a wiki with English namespaces."""
+    page = {
+        "source": "sample",
+        "batch": "sample-000001",
+        "title": title,
+        "title_key": title_key("sample", title),
+        "namespace": 0,
+        "page_id": 7,
+        "revision_id": 70,
+        "content_model": "wikitext",
+        "wikitext": wikitext,
+        **columns,
+    }
+    return signal_row(page, DEFAULT_SITE)
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_page_costs_about_a_second_at_most(name: str) -> None:
     started = time.process_time()
@@ -116,6 +135,23 @@ def test_only_wikitext_is_parsed(content_model: str) -> None:
     assert row["categories"] == ["Modules"]
     assert row["extraction_error"] is None
     PAGE_SIGNALS.to_arrow([row], "sample-000001")
+
+
+@pytest.mark.parametrize("wikitext", ["", None, "{{Top|leg}}\n{{Cleanup}}", "* [[A]]"])
+def test_a_page_that_says_nothing_has_a_row_without_a_lead(wikitext: str | None) -> None:
+    row = signals(wikitext)
+    assert (row["lead_method"], row["lead_length"], row["extraction_error"]) == ("none", 0, None)
+    assert row["lead_excerpt"] is row["lead_sentence"] is row["lead_offset"] is row["lead_hash"] is None
+    PAGE_SIGNALS.to_arrow([row], "sample-000001")
+
+
+def test_a_template_that_is_never_closed_bounds_the_page_and_is_named() -> None:
+    row = signals("{{Planet\n|name=Pell\n'''Pell''' was a moon.")
+    assert row["method"] == "bounded"
+    assert row["extraction_error"] == (
+        "page 'Issa Dorrane': template 'Planet' is never closed, read by lines"
+    )
+    assert row["infobox_fields"] == [{"name": "name", "value": "Pell"}]
 
 
 def test_a_row_says_of_what_by_which_version_and_how_long() -> None:
@@ -156,7 +192,7 @@ def test_a_page_with_an_impossible_title_is_read_all_the_same() -> None:
 
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
 def test_no_page_raises_and_every_row_is_bounded(wikitext: str) -> None:
-    row = signal_row(page(wikitext), DEFAULT_SITE)
+    row = signals(wikitext)
     assert (
         row["extraction_error"] is None
         or "never closed" in row["extraction_error"]
