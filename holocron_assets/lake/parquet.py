@@ -3,7 +3,7 @@
 import json
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -21,7 +21,6 @@ from holocron_assets.lake.schema import Row, Table
 
 _FOOTER_KEY = b"holocron"
 _ABANDONED_AFTER = timedelta(hours=1)
-_CHECKED = {"page_checksum_verification": True}
 
 
 class MissingPartitionError(LookupError):
@@ -103,7 +102,7 @@ def read_footer(lake: Lake, table: Table, partition: str) -> Footer | None:
     """
     file = lake.file(table, partition)
     try:
-        with _damage_named(table.name, partition, file):
+        with _damage_named(file):
             metadata = pq.read_metadata(file)
             stored = json.loads((metadata.metadata or {}).get(_FOOTER_KEY, b"{}"))
     except FileNotFoundError:
@@ -136,23 +135,20 @@ def read_partition(
     """
     file = lake.file(table, partition)
     try:
-        with _damage_named(table.name, partition, file), pq.ParquetFile(file, **_CHECKED) as opened:
+        with _damage_named(file), pq.ParquetFile(file, page_checksum_verification=True) as opened:
             rows: list[dict[str, Any]] = opened.read(columns=list(columns) if columns else None).to_pylist()
     except FileNotFoundError as error:
         raise MissingPartitionError(f"table {table.name} has no partition {partition!r}: {file}") from error
     return rows
 
 
-def refuse_damaged_files(files: Iterable[Path]) -> None:
-    """Read partitions' files to their ends.
-
-    Raises:
-        DamagedPartitionError: a file cannot be read, or its pages' checksums are wrong.
-    """
-    for file in files:
-        with suppress(FileNotFoundError), _damage_named(file.parts[-3], file.parts[-2], file):
-            for _ in pq.ParquetFile(file, **_CHECKED).iter_batches():
-                pass
+def damaged_file(file: Path, error: Exception) -> DamagedPartitionError:
+    """The error to raise for a partition's file that cannot be read: it names all three, and what to do."""
+    *_, table, partition, _ = file.parts
+    return DamagedPartitionError(
+        f"table {table}, partition {partition!r}: {file} cannot be read ({error}). "
+        "Restore it from a backup, or move it away and materialize the partition again."
+    )
 
 
 @contextmanager
@@ -183,14 +179,11 @@ def _remove_abandoned(target: Path) -> None:
 
 
 @contextmanager
-def _damage_named(table: str, partition: str, file: Path) -> Iterator[None]:
+def _damage_named(file: Path) -> Iterator[None]:
     """Raise DamagedPartitionError for what reading a damaged file raises; other troubles stay themselves."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the system's own, such as too many open files: the file may be good
-        raise DamagedPartitionError(
-            f"table {table}, partition {partition!r}: {file} cannot be read ({error}). "
-            "Restore it from a backup, or move it away and materialize the partition again."
-        ) from error
+        raise damaged_file(file, error) from error

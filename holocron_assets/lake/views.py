@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from holocron_assets.lake.parquet import refuse_damaged_files, replacing
+from holocron_assets.lake.parquet import damaged_file, replacing
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import ALL_TABLES
@@ -96,8 +96,16 @@ def _damaged_files_named(connection: duckdb.DuckDBPyConnection) -> Iterator[None
         every_file = Lake(Path(root)).files() if root else []
         named = [file for file in every_file if str(file) in str(error)]
         # DuckDB's Parquet reader raises a bare Error; errors in SQL have types of their own.
-        refuse_damaged_files(named or (every_file if type(error) is duckdb.Error else []))
+        for file in named or (every_file if type(error) is duckdb.Error else []):
+            _refuse_damaged(connection, file)
         raise
+
+
+def _refuse_damaged(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
+    try:
+        connection.execute("select sum(hash(row)) from read_parquet($1) as row", [glob.escape(str(file))])
+    except duckdb.Error as error:
+        raise damaged_file(file, error) from error
 
 
 def _select(connection: duckdb.DuckDBPyConnection, lake: Lake, table: Table) -> str:

@@ -18,7 +18,6 @@ from holocron_assets.lake.parquet import (
     MissingPartitionError,
     read_footer,
     read_partition,
-    refuse_damaged_files,
     replacing,
     write_partition,
 )
@@ -127,14 +126,11 @@ def test_a_file_from_elsewhere_has_a_footer_that_matches_nothing(tmp_path: Path)
 def test_a_damaged_file_is_named_with_what_to_do(tmp_path: Path, damage: str) -> None:
     lake = Lake(tmp_path)
     write_partition(lake, SHIPS, "north", ships(200))
-    write_partition(lake, SHIPS, "south", ships())
     file = lake.file(SHIPS, "north")
     file.write_bytes(damaged(file.read_bytes(), damage))
     message = rf"table ships, partition 'north': {file} cannot be read .*materialize the partition again"
     with pytest.raises(DamagedPartitionError, match=message):
         read_partition(lake, SHIPS, "north")
-    with pytest.raises(DamagedPartitionError, match=message):
-        refuse_damaged_files(lake.files())
     if damage != "flipped in a page":  # which lies outside of what a footer is read from
         with pytest.raises(DamagedPartitionError, match=message):
             read_footer(lake, SHIPS, "north")
@@ -170,12 +166,6 @@ def test_a_file_that_the_system_does_not_let_us_read_is_not_called_damaged(tmp_p
     file.symlink_to(file)
     with pytest.raises(OSError, match="symbolic links"):
         read_footer(lake, SHIPS, "north")
-
-
-def test_whole_files_are_not_refused(tmp_path: Path) -> None:
-    lake = Lake(tmp_path)
-    write_partition(lake, SHIPS, "north", ships(120))
-    refuse_damaged_files([*lake.files(), tmp_path / "lake" / "yard" / "ships" / "gone" / "data.parquet"])
 
 
 def test_an_error_while_writing_leaves_the_old_file_and_nothing_aside(tmp_path: Path) -> None:
