@@ -1,0 +1,200 @@
+"""The jobs that start others, run in this process: what they bring up to date, and how they fail."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from sample_dagster import failure_message, run_job
+from sample_holocron import SAMPLE_EXPORT, Holocron, sample_holocron
+from tiny_wiki import add_tiny_source, copy_of_export, tiny_wiki
+
+from holocron_assets.definitions import build_definitions
+from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES, SEED_TITLES
+from holocron_assets.orchestration import refresh as refresh_module
+from holocron_assets.orchestration.runs import LocalRuns
+from holocron_assets.orchestration.work import types_to_resolve
+
+
+@pytest.fixture
+def instance(monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.DagsterInstance]:
+    # Dagster knows the other jobs of a repository only in runs that it can load anew, which tests are not.
+    monkeypatch.setattr(refresh_module, "_runs", lambda context: LocalRuns(context.instance, job_of(context)))
+    with dg.DagsterInstance.ephemeral() as ephemeral:
+        yield ephemeral
+
+
+def job_of(context: dg.OpExecutionContext) -> Callable[[str], dg.JobDefinition]:
+    """The jobs of the definitions that the context's run is of."""
+    resources = {"lake": context.resources.lake, "sources": context.resources.sources}
+    return build_definitions(resources).resolve_job_def
+
+
+def refresh(
+    holocron: Holocron, instance: dg.DagsterInstance, source: str | None = None, maximum_batches: int = 1000
+) -> dg.ExecuteInProcessResult:
+    config = {"source": source, "maximum_batches": maximum_batches}
+    return run_job(holocron, instance, "refresh", config={"refresh_sources": {"config": config}})
+
+
+def add_pages(
+    holocron: Holocron, instance: dg.DagsterInstance, source: str, *titles: str
+) -> dg.ExecuteInProcessResult:
+    config = {"source": source, "titles": list(titles)}
+    return run_job(holocron, instance, "add_pages", config={"add_given_pages": {"config": config}})
+
+
+def jobs_run(instance: dg.DagsterInstance) -> list[tuple[str, str]]:
+    """Jobs and partitions of the runs that were started, in order."""
+    runs = reversed(list(instance.get_runs()))
+    return [(run.job_name, run.tags["dagster/partition"]) for run in runs if "dagster/partition" in run.tags]
+
+
+def small_holocron(folder: Path, *, pages: int = 6, batch_size: int = 500) -> Holocron:
+    """A Holocron of one source with a few pages of the sample."""
+    holocron = Holocron(folder)
+    export = copy_of_export(SAMPLE_EXPORT, folder / "small.xml", pages=pages)
+    holocron.add_source("small", export, more=f"batch_size: {batch_size}\n")
+    return holocron
+
+
+def test_refresh_lists_cuts_fetches_and_resolves(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    holocron = small_holocron(tmp_path)
+    result = refresh(holocron, instance)
+    assert result.success
+    assert jobs_run(instance)[:2] == [("list_seeds", "small"), ("crawl_batch", "small-000001")]
+    assert {job for job, _ in jobs_run(instance)[2:]} == {"resolve_entities"}
+    assert len(read_partition(holocron.lake, PAGES, "small-000001")) == 6
+    assert holocron.lake.partitions(ENTITIES) != []
+    assert types_to_resolve(holocron.lake) == []
+
+
+def test_refreshing_again_lists_seeds_anew_and_finds_nothing_else(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    holocron = small_holocron(tmp_path)
+    assert refresh(holocron, instance).success
+    before = len(jobs_run(instance))
+    assert refresh(holocron, instance).success
+    assert jobs_run(instance)[before:] == [("list_seeds", "small")]
+
+
+def test_refresh_runs_at_most_the_batches_that_it_is_given(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    holocron = small_holocron(tmp_path, pages=6, batch_size=2)
+    assert refresh(holocron, instance, maximum_batches=1).success
+    assert [job for job, _ in jobs_run(instance)].count("crawl_batch") == 1
+    assert len(holocron.lake.partitions(PAGES)) == 1
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="refresh._fetch cuts up to four batches whatever maximum_batches says: the rest stay in flight, "
+    "and the next sensor tick fetches them",
+)
+def test_refresh_cuts_no_more_batches_than_it_runs(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    holocron = small_holocron(tmp_path, pages=6, batch_size=2)
+    assert refresh(holocron, instance, maximum_batches=1).success
+    assert len(holocron.lake.partitions(BATCH_PAGES)) == 1
+
+
+def test_refresh_of_one_source_leaves_the_others(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    holocron = small_holocron(tmp_path)
+    holocron.add_source("other", SAMPLE_EXPORT)
+    assert refresh(holocron, instance, source="small").success
+    assert holocron.lake.partitions(SEED_TITLES) == ["small"]
+
+
+def test_refresh_without_an_enabled_source_does_nothing(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    holocron = Holocron(tmp_path)
+    holocron.add_source("off", SAMPLE_EXPORT, enabled=False)
+    assert refresh(holocron, instance).success
+    assert jobs_run(instance) == []
+
+
+def test_refresh_fails_when_a_run_fails_and_names_it(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    holocron = Holocron(tmp_path)
+    broken = copy_of_export(SAMPLE_EXPORT, tmp_path / "broken.xml", pages=5, cut=True)
+    holocron.add_source("broken", broken)
+    result = refresh(holocron, instance)
+    assert not result.success
+    message = failure_message(result)
+    assert "list_seeds of broken" in message
+    assert str(broken) in message
+
+
+def test_refresh_fails_for_a_dump_that_is_not_there(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    holocron = Holocron(tmp_path)
+    holocron.add_source("gone", tmp_path / "gone.xml")
+    result = refresh(holocron, instance, source="gone")
+    assert not result.success
+    assert str(tmp_path / "gone.xml") in failure_message(result)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="refresh._finish ends the job at the first source whose listing fails; others stay as they were",
+)
+def test_one_broken_source_does_not_keep_refresh_from_the_others(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    holocron = small_holocron(tmp_path)
+    holocron.add_source("a_broken_one", tmp_path / "gone.xml")
+    assert not refresh(holocron, instance).success
+    assert holocron.lake.partitions(PAGES) == ["small-000001"]
+
+
+def test_refresh_of_an_unknown_source_says_which_file_is_missing(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    result = refresh(sample_holocron(tmp_path), instance, source="nowhere")
+    assert not result.success
+    assert str(tmp_path / "sources" / "nowhere.yaml") in failure_message(result)
+
+
+def test_add_pages_fetches_given_pages_of_a_wiki_and_all_that_follows(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    with tiny_wiki() as wiki:
+        holocron = Holocron(tmp_path)
+        add_tiny_source(holocron, wiki)
+        result = add_pages(holocron, instance, "tiny", "shade", "Nobody")
+    assert result.success
+    pages = read_partition(holocron.lake, PAGES, "tiny-000001")
+    assert [(row["title"], row["status"]) for row in pages] == [("Shade", "ok"), ("Nobody", "missing")]
+    manifest = read_partition(holocron.lake, BATCH_PAGES, "tiny-000001")
+    assert {row["reason"] for row in manifest} == {"added"}
+    assert jobs_run(instance)[:2] == [("list_seeds", "tiny"), ("crawl_batch", "tiny-000001")]
+    (entity,) = read_partition(holocron.lake, ENTITIES, "LocationPlace")
+    assert entity["title"] == "Shade"
+
+
+def test_add_pages_fetches_again_what_was_fetched_before(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    with tiny_wiki() as wiki:
+        holocron = Holocron(tmp_path)
+        add_tiny_source(holocron, wiki)
+        assert add_pages(holocron, instance, "tiny", "Shade").success
+        assert add_pages(holocron, instance, "tiny", "Shade").success
+    assert holocron.lake.partitions(PAGES) == ["tiny-000001", "tiny-000002"]
+
+
+def test_add_pages_refuses_a_title_that_no_page_can_have_and_cuts_nothing(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    with tiny_wiki() as wiki:
+        holocron = Holocron(tmp_path)
+        add_tiny_source(holocron, wiki)
+        result = add_pages(holocron, instance, "tiny", "Shade", "No [brackets]")
+    assert not result.success
+    assert "No [brackets]" in failure_message(result)
+    assert holocron.lake.partitions(BATCH_PAGES) == []
+
+
+def test_add_pages_says_that_a_dump_is_read_whole(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    result = add_pages(small_holocron(tmp_path), instance, "small", "Issa Dorrane")
+    assert not result.success
+    assert "'small' is a dump" in failure_message(result)
