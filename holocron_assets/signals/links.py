@@ -91,9 +91,11 @@ def _target(written: str, site: Site) -> PageTitle | None:
     if "%" in written:
         written = unquote(written)
     try:
-        return site.parse_title(written.removeprefix(":"))
+        target = site.parse_title(written.removeprefix(":"))
     except InvalidTitle:
         return None
+    # Special and Media are no pages; MediaWiki records no links to them either
+    return target if target.namespace >= 0 else None
 
 
 def page_links(page: Row, site: Site) -> PageLinks:

@@ -104,6 +104,7 @@ def test_links_are_read_as_mediawiki_reads_them(wikitext: str, expected: list[st
         "[[&lt;Foo]]",
         "[[https://example.org The site]]",
         "[[mailto:jim]]",
+        "[[Special:Random]]",
         "[[[Foo]]]",
         f"[[{'x' * 256}]]",
     ],
