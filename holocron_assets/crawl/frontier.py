@@ -1,28 +1,42 @@
 """The frontier: what a source knows of and has not fetched, asked of the lake. There is no queue."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import connect, query
 
 _FRONTIER_VIEWS = files("holocron_assets.crawl").joinpath("frontier.sql").read_text(encoding="utf-8")
+_SETTINGS = [{"source": "varchar", "is_dump": "boolean", "max_depth": "bigint", "namespaces": ["bigint"]}]
 _PENDING = """
-    select title, title_key, namespace, coalesce(depth, 0) as depth, failures, reason, ordinal
-    from frontier
-    where status = 'pending' and source = $source
-    order by ordinal nulls last, inbound desc, title
-    limit $limit
+    with known as materialized (from frontier where source = $source),
+    chosen as materialized (
+        from known
+        where status = 'pending'
+        order by ordinal nulls last, inbound desc, title
+        limit $limit
+    ),
+    linking as (
+        select
+            links.target_key as title_key,
+            min(struct_pack(depth := coalesce(known.depth, $nowhere), title := from_title)).title as title
+        from lake.page_links as links
+        join chosen on links.target_key = chosen.title_key and not chosen.is_seed
+        left join known on links.from_key = known.title_key
+        group by links.target_key
+    )
+    select
+        chosen.title, title_key, namespace, coalesce(depth, 0) as depth, failures, reason, ordinal,
+        linking.title as discovered_from
+    from chosen left join linking using (title_key)
+    order by ordinal nulls last, inbound desc, chosen.title
 """
-_DISCOVERED_FROM = """
-    select target_key, arg_min(from_title, coalesce(reached.depth, 1000000))
-    from lake.page_links as links
-    left join reached on reached.title_key = links.from_key
-    where target_key in (select unnest($keys))
-    group by target_key
-"""
+_NOWHERE = 2**31
+"""Deeper than any page lies."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +51,7 @@ class PendingPage:
         failures: failed attempts since the last requeue.
         reason: 'new', 'retry', 'requeue' or 'added'.
         ordinal: its place in the dump, if it is in one.
-        discovered_from: a page that links to it, the nearest to a seed; None where nothing does.
+        discovered_from: of the pages that link to it, the nearest to a seed; None for a seed.
     """
 
     title: str
@@ -56,18 +70,19 @@ def frontier_views(sources: Iterable[Source]) -> str:
     Args:
         sources: their depth, namespaces and patterns become view `source_settings`.
     """
-    rows = ", ".join(f"({_settings(source)})" for source in sources)
-    settings = f"""
+    sources = list(sources)
+    rows = _text(json.dumps([_settings(source) for source in sources]))
+    made_from_files = f"""
         create view source_settings as
-        select
-            source, is_dump::boolean as is_dump, max_depth::bigint as max_depth,
-            namespaces::bigint[] as namespaces, include_patterns::varchar[] as include_patterns,
-            exclude_patterns::varchar[] as exclude_patterns
-        from (values {rows or "(null, null, null, null, null, null)"})
-            as settings (source, is_dump, max_depth, namespaces, include_patterns, exclude_patterns)
-        where source is not null;
-    """  # noqa: S608 - values are quoted by _text
-    return settings + _FRONTIER_VIEWS
+        select unnest(from_json({rows}, {_text(json.dumps(_SETTINGS))}), max_depth := 2);
+
+        create macro fits_include(of_source, title) as
+        {_fits({source.name: source.include for source in sources})};
+
+        create macro fits_exclude(of_source, title) as
+        {_fits({source.name: source.exclude for source in sources})};
+    """
+    return made_from_files + _FRONTIER_VIEWS
 
 
 def pending_pages(lake: Lake, source: Source, *, limit: int) -> list[PendingPage]:
@@ -82,28 +97,33 @@ def pending_pages(lake: Lake, source: Source, *, limit: int) -> list[PendingPage
         duckdb.Error: the lake cannot be read. That is never taken for "no work".
     """
     with connect(lake, more_views=frontier_views([source])) as connection:
-        rows = query(connection, _PENDING, {"source": source.name, "limit": limit})
-        keys = [row["title_key"] for row in rows]
-        found_on = dict(connection.execute(_DISCOVERED_FROM, {"keys": keys}).fetchall()) if keys else {}
-    return [PendingPage(**row, discovered_from=found_on.get(row["title_key"])) for row in rows]
+        rows = query(connection, _PENDING, {"source": source.name, "limit": limit, "nowhere": _NOWHERE})
+    return [PendingPage(**row) for row in rows]
 
 
-def _settings(source: Source) -> str:
+def _settings(source: Source) -> dict[str, Any]:
     """A source's row of view `source_settings`."""
-    values = [
-        _text(source.name),
-        str(source.kind == "mediawiki_dump"),
-        "null" if source.depth is None else str(source.depth),
-        str(list(source.namespaces)),
-        _texts(source.include),
-        _texts(source.exclude),
+    return {
+        "source": source.name,
+        "is_dump": source.kind == "mediawiki_dump",
+        "max_depth": source.depth,
+        "namespaces": source.namespaces,
+    }
+
+
+def _fits(patterns: Mapping[str, Sequence[str]]) -> str:
+    """SQL for whether `title` matches a pattern of `of_source`; null for a source without patterns.
+
+    Patterns are literals, because DuckDB compiles any other anew for every title.
+    """
+    cases = [
+        f"when {_text(source)} then {' or '.join(f'regexp_matches(title, {_text(one)})' for one in several)}"
+        for source, several in patterns.items()
+        if several
     ]
-    return ", ".join(values)
+    return f"case of_source {' '.join(cases)} end" if cases else "null::boolean"
 
 
 def _text(value: str) -> str:
+    """A literal of SQL: views and macros take no parameters."""
     return "'" + value.replace("'", "''") + "'"
-
-
-def _texts(values: Sequence[str]) -> str:
-    return f"[{', '.join(map(_text, values))}]"

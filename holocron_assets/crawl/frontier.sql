@@ -1,121 +1,183 @@
--- What each source knows of and has not fetched. Pure functions of the lake and of `source_settings`
--- (source, is_dump, max_depth, namespaces, include_patterns, exclude_patterns), made from the source files.
+-- What each source knows of and has not fetched. Pure functions of the lake, of view `source_settings` (source,
+-- is_dump, max_depth, namespaces) and of macros `fits_include` and `fits_exclude` (source, title), which are made
+-- from the source files.
 
--- Titles within reach of the seeds, by their true depth: the fewest links from any seed. A redirect stands for
--- its target, so following one adds no depth.
-create view reached as
-with recursive reached (source, title_key, depth) using key (title_key) as (
-    select source, title_key, 0 from lake.seed_titles
-    union
-    select links.source, links.target_key, min(near.depth + (links.kind <> 'redirect')::integer)
-    from reached as near
-    join source_settings as settings using (source)
-    join lake.page_links as links on links.from_key = near.title_key
-    left join recurring.reached as known on known.title_key = links.target_key
-    where near.depth + (links.kind <> 'redirect')::integer <= coalesce(settings.max_depth, 1000000)
-        and coalesce(known.depth > near.depth + (links.kind <> 'redirect')::integer, true)
-    group by all
-)
-select source, title_key, depth from reached;
-
-create view link_targets as
-select
-    source,
-    target_key as title_key,
-    any_value(target) as title,
-    any_value(target_namespace) as namespace,
-    count(*) as inbound
-from lake.page_links
-group by source, target_key;
-
+-- Every title that is known of: a seed, the target of a link, or asked for once. One view, so that the many
+-- small row groups of `pages` are read once.
 create view known_titles as
+with recursive
+outcomes as materialized (
+    select
+        source, requested_key, requested_title, title_key, title, namespace, depth, batch, status, attempts,
+        error, due_at, fetched_at, revision_id, status in ('ok', 'missing', 'invalid') as answered
+    from lake.pages semi join source_settings using (source)
+),
+last_outcomes as (
+    select
+        source, requested_key as title_key,
+        max_by(
+            struct_pack(
+                status := status, fetched_at := fetched_at, attempts := attempts, error := error,
+                due_at := due_at, title := requested_title, namespace := namespace, depth := depth
+            ),
+            struct_pack(fetched_at := fetched_at, batch := batch)
+        ) as last
+    from outcomes
+    group by all
+),
+-- Under the name that was asked for, and under the wiki's own.
+answers as materialized (
+    select
+        source, title_key,
+        arg_max(title, fetched_at) as title,
+        arg_max(namespace, fetched_at) as namespace,
+        arg_max(batch, fetched_at) as batch,
+        max(fetched_at) as answered_at,
+        max(revision_id) as answered_revision
+    from (
+        select source, title_key, title, namespace, batch, fetched_at, revision_id from outcomes where answered
+        union all
+        select source, requested_key, requested_title, namespace, batch, fetched_at, revision_id
+        from outcomes where answered and requested_key <> title_key
+    )
+    group by all
+),
+-- Links of pages as they were last answered for: a page that was read twice links once.
+links as materialized (
+    select source, from_key, target_key, target, target_namespace, kind
+    from lake.page_links as links
+    semi join answers on links.from_key = answers.title_key and links.batch = answers.batch
+),
+link_targets as (
+    select
+        source, target_key as title_key,
+        any_value(target) as title, any_value(target_namespace) as namespace,
+        count(distinct from_key) as inbound
+    from links
+    group by all
+),
+-- A redirect stands for its target, and a name that was asked for stands for the wiki's own.
+steps as materialized (
+    select from_key, target_key, (kind <> 'redirect')::integer as length, max_depth
+    from links join source_settings using (source)
+    where kind = 'redirect' or coalesce(max_depth > 0, true)
+    union all
+    select requested_key, title_key, 0, max_depth
+    from outcomes join source_settings using (source)
+    where answered and requested_key <> title_key
+),
+seeds as materialized (
+    select source, title_key, title, namespace, ordinal, revision_id as wanted_revision, listed_at
+    from lake.seed_titles semi join source_settings using (source)
+),
+-- A page of a batch that has no outcome yet.
+in_flight as (
+    select distinct title_key
+    from lake.batch_pages semi join source_settings using (source)
+    where batch not in (select batch from outcomes)
+),
+-- The fewest links from any seed.
+reached (title_key, depth) using key (title_key) as (
+    select title_key, 0 from seeds
+    union
+    select steps.target_key, min(near.depth + steps.length)
+    from reached as near
+    join steps on steps.from_key = near.title_key
+    left join recurring.reached as nearest on nearest.title_key = steps.target_key
+    where coalesce(near.depth + steps.length <= steps.max_depth, true)
+        and coalesce(near.depth + steps.length < nearest.depth, true)
+    group by steps.target_key
+)
 select
     source,
     title_key,
-    any_value(title) as title,
-    any_value(namespace) as namespace,
-    min(depth) as depth,
-    coalesce(max(inbound), 0) as inbound,
-    max(ordinal) as ordinal,
-    max(wanted_revision) as wanted_revision
-from (
-    select source, title_key, title, namespace, 0 as depth, 0 as inbound, ordinal, revision_id as wanted_revision
-    from lake.seed_titles
-    union all
-    select source, title_key, title, namespace, reached.depth, inbound, null, null
-    from link_targets left join reached using (source, title_key)
-    union all
-    select source, title_key, title, namespace, depth, 0, null, null
-    from last_attempts
-)
-group by source, title_key;
-
--- Titles that were answered for, under the name asked and under the name that the wiki gave.
-create view answered_titles as
-select source, title_key, max(revision_id) as revision_id
-from (
-    select source, requested_key as title_key, revision_id
-    from lake.pages where status in ('ok', 'missing', 'invalid')
-    union all
-    select source, title_key, revision_id
-    from lake.pages where status in ('ok', 'missing', 'invalid')
-)
-group by all;
-
--- A page of a batch that has no outcome yet is in flight, not pending.
-create view titles_in_flight as
-select distinct source, title_key
-from lake.batch_pages
-where batch not in (select distinct batch from lake.pages);
+    coalesce(seeds.title, link_targets.title, last.title, answers.title) as title,
+    coalesce(seeds.namespace, link_targets.namespace, last.namespace, answers.namespace) as namespace,
+    seeds.title_key is not null as is_seed,
+    reached.depth is not null as is_reached,
+    coalesce(reached.depth, last.depth) as depth,
+    coalesce(inbound, 0) as inbound,
+    in_flight.title_key is not null as is_in_flight,
+    ordinal,
+    wanted_revision,
+    listed_at,
+    last,
+    answered_at,
+    answered_revision
+from seeds
+full join link_targets using (source, title_key)
+full join last_outcomes using (source, title_key)
+full join answers using (source, title_key)
+left join reached using (title_key)
+left join in_flight using (title_key);
 
 create view frontier as
+with known as (
+    select
+        known.*,
+        settings.*,
+        last.status = 'dead' and coalesce(requeue.decided_at < last.fetched_at, true) as is_dead,
+        answered_at is not null
+            and coalesce(answered_at >= last.fetched_at, true)
+            and case
+                when not is_dump or ordinal is null then true
+                when wanted_revision is null then answered_at >= least(site.fetched_at, listed_at)
+                else coalesce(answered_revision >= wanted_revision, false)
+            end as is_done
+    from known_titles as known
+    join source_settings as settings using (source)
+    left join lake.sites as site using (source)
+    left join last_requeues as requeue using (source, title_key)
+),
+-- Why a title is not wanted; empty where it is, and where that does not matter any more.
+wanted as (
+    select
+        *,
+        case
+            when is_in_flight or is_done or is_dead then null
+            when is_dump and ordinal is null then 'the dump does not hold it'
+            when last.status in ('failed', 'dead') then null
+            when not list_contains(namespaces, namespace) then 'namespace ' || namespace || ' is not asked for'
+            when not is_reached and max_depth is null then 'no seed leads to it'
+            when not is_reached then 'more than ' || max_depth || ' links from every seed'
+            when not fits_include(source, title) then 'no pattern to include fits it'
+            when fits_exclude(source, title) then 'a pattern to exclude fits it'
+        end as unwanted_because
+    from known
+),
+judged as (
+    select
+        *,
+        case
+            when is_in_flight then 'in flight'
+            when is_done then 'done'
+            when is_dead then 'dead'
+            when unwanted_because is not null then 'skipped'
+            when last.status = 'failed' and last.due_at > now() then 'waiting'
+            else 'pending'
+        end as status
+    from wanted
+)
 select
-    known.source,
-    known.title,
-    known.title_key,
-    known.namespace,
-    known.depth,
-    known.inbound,
-    known.ordinal,
-    last.due_at,
-    case
-        when last.status = 'failed' then last.attempts
-        else 0
-    end as failures,
-    case
-        when flight.title_key is not null then 'in flight'
-        when answered.title_key is not null
-            and coalesce(known.wanted_revision <= answered.revision_id, true) then 'done'
-        when last.status = 'dead' and coalesce(requeue.decided_at < last.fetched_at, true) then 'dead'
-        when last.status = 'failed' and last.due_at > now() then 'waiting'
-        when last.status is not null then 'pending'
-        when settings.is_dump and known.ordinal is null then 'skipped'
-        when not list_contains(settings.namespaces, known.namespace) then 'skipped'
-        when known.depth is null then 'skipped'
-        when not coalesce(list_bool_or([regexp_matches(known.title, pattern) for pattern in include_patterns]), true)
-            then 'skipped'
-        when coalesce(list_bool_or([regexp_matches(known.title, pattern) for pattern in exclude_patterns]), false)
-            then 'skipped'
-        else 'pending'
-    end as status,
-    case
-        when status = 'waiting' or status = 'dead' then last.error
-        when status = 'pending' and last.status = 'failed' then 'retry'
-        when status = 'pending' and last.status = 'dead' then 'requeue'
-        when status = 'pending' then 'new'
-        when status <> 'skipped' then null
-        when settings.is_dump and known.ordinal is null then 'the dump does not hold it'
-        when not list_contains(settings.namespaces, known.namespace)
-            then 'namespace ' || known.namespace || ' is not asked for'
-        when known.depth is null then 'more than ' || settings.max_depth || ' links from every seed'
-        else 'title does not fit the source''s patterns'
+    source,
+    title,
+    title_key,
+    namespace,
+    is_seed,
+    depth,
+    inbound,
+    ordinal,
+    case when status = 'waiting' then last.due_at end as due_at,
+    case when last.status = 'failed' then last.attempts else 0 end as failures,
+    status,
+    case status
+        when 'skipped' then unwanted_because
+        when 'waiting' then last.error
+        when 'dead' then last.error
+        when 'pending' then
+            case last.status when 'failed' then 'retry' when 'dead' then 'requeue' else 'new' end
     end as reason
-from known_titles as known
-join source_settings as settings using (source)
-left join titles_in_flight as flight using (source, title_key)
-left join answered_titles as answered using (source, title_key)
-left join last_attempts as last using (source, title_key)
-left join last_requeues as requeue using (source, title_key);
+from judged;
 
 create view processing_status as
 select 'pages' as stage, source, status, reason, count(*) as titles, min(due_at) as next_due_at
