@@ -4,21 +4,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Protocol
 
 from holocron_assets.crawl.attempts import MAX_ATTEMPTS, failed_page, settle_failure
 from holocron_assets.crawl.batches import manifest
-from holocron_assets.crawl.errors import WikiUnavailable
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import PAGES
-
-PERHAPS_A_PAGES_FAULT = frozenset({"server_error", "network_error", "api_error"})
-"""Outcomes of a request that a page among those asked for may have caused."""
 
 Group = Sequence[Row]
 
@@ -31,13 +26,15 @@ class PageReader(Protocol):
     """Where a batch's pages are read from: a wiki, or a dump."""
 
     group_sizes: Sequence[int]
-    """Pages read together by the number of failures before: fewer each time, at last one."""
+    """Pages read together by the number of times that it went wrong before: fewer each time, at last one."""
 
     groups_at_once: int
     """Groups read at the same time."""
 
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
-        """Rows of table `pages` for manifest rows; those of pages that failed have status 'failed'.
+        """Rows of table `pages`, one for each manifest row and in their order.
+
+        Rows of pages that failed have status 'failed'; how often each was tried is not the reader's to say.
 
         Raises:
             GroupError: a page of the group is at fault.
@@ -48,28 +45,35 @@ class PageReader(Protocol):
 
 @dataclass
 class _Progress:
-    """What is known of a batch: the rows so far, and the attempts that a kill cut short."""
+    """What is known of a batch: the rows so far, and what went wrong, by title key."""
 
     rows: dict[int, Row]
     crashes: Counter[int]
-    failures: Counter[int]
+    """Attempts that a kill cut short."""
+    suspicions: Counter[int]
+    """How often a page was one of several of which some page could not be read."""
 
     def attempts_before(self, wanted: Row) -> int:
         """Attempts at a page that count: those of earlier batches, and crashes."""
         return int(wanted["failures"]) + self.crashes[wanted["title_key"]]
 
-    def group_level(self, wanted: Row) -> int:
-        """How often the page was in a group that went wrong, in this batch."""
+    def is_last_chance(self, wanted: Row) -> bool:
+        """Whether another crash would be the end of the page."""
+        return self.attempts_before(wanted) + 1 >= MAX_ATTEMPTS
+
+    def group_size(self, wanted: Row, sizes: Sequence[int]) -> int:
+        """How many pages may be read together with a page, itself included."""
         key = wanted["title_key"]
-        return self.crashes[key] + self.failures[key]
+        return sizes[min(self.crashes[key] + self.suspicions[key], len(sizes) - 1)]
 
 
 def fetch_batch(lake: Lake, batch: str, reader: PageReader, run_id: str) -> list[Row]:
     """Read what a batch lacks, and write its partition of table `pages`.
 
     Pages that have a row, in the partition or in its journal, are not read again. Each attempt is noted
-    before it starts: a page that was being read when the process was killed four times is dead, and pages
-    that were with it are read in ever smaller groups, so that they are not taken for it.
+    before it starts: a page that was being read when the process was killed four times is dead. Pages that
+    were with it are read in ever smaller groups, and on its last attempt a page is read with nothing beside
+    it, so that none is taken for another.
 
     Args:
         lake: where the manifest is and the pages go.
@@ -85,107 +89,133 @@ def fetch_batch(lake: Lake, batch: str, reader: PageReader, run_id: str) -> list
         Exception: what the reader raises when the place does not work; what was read is kept.
     """
     wanted = manifest(lake, batch)
-    journal_path = lake.journal(PAGES, batch)
-    with Journal(journal_path) as journal:
-        progress = _progress(lake, batch, journal)
-        _bury_killers(wanted, progress, run_id)
-        _read_groups(wanted, progress, reader, journal, run_id)
-    rows = [progress.rows[page["title_key"]] for page in wanted]
-    write_partition(lake, PAGES, batch, rows)
-    journal_path.unlink(missing_ok=True)
+    with Journal(lake.journal(PAGES, batch)) as journal:
+        reading = _Reading(wanted, _progress(lake, batch, journal), reader, journal, run_id)
+        reading.bury_killers()
+        reading.read_all()
+    rows = [reading.progress.rows[page["title_key"]] for page in wanted]
+    if journal.path.exists():
+        write_partition(lake, PAGES, batch, rows)
+        journal.path.unlink()
     return rows
 
 
 def _progress(lake: Lake, batch: str, journal: Journal) -> _Progress:
     stored = read_partition(lake, PAGES, batch) if lake.has(PAGES, batch) else []
     rows: dict[int, Row] = {row["requested_key"]: row for row in stored}
-    started: Counter[int] = Counter()
-    failures: Counter[int] = Counter()
+    crashes: Counter[int] = Counter()
+    suspicions: Counter[int] = Counter()
     for record in journal.records():
-        started.update(record.get("started", ()))
-        started.subtract(record.get("ended", ()))
-        failures.update(record.get("suspects", ()))
+        crashes.update(record.get("started", ()))
+        crashes.subtract(record.get("ended", ()))
+        suspicions.update(record.get("suspects", ()))
         for row in record.get("rows", ()):
             rows[row["requested_key"]] = PAGES.revive(row)
-    return _Progress(rows=rows, crashes=+started, failures=failures)
+    return _Progress(rows, crashes, suspicions)
 
 
-def _bury_killers(wanted: Sequence[Row], progress: _Progress, run_id: str) -> None:
-    """Give up on pages whose attempts are used up because the process was killed during each."""
-    for page in wanted:
-        attempts = progress.attempts_before(page)
-        if page["title_key"] not in progress.rows and attempts >= MAX_ATTEMPTS:
-            error = f"the process was killed while reading it, {progress.crashes[page['title_key']]} times"
-            progress.rows[page["title_key"]] = failed_page(
-                page, error, attempts=attempts, now=utc_now(), run_id=run_id
-            )
+class _Reading:
+    """The reading of one batch's pages, group after group, several at once."""
 
+    def __init__(
+        self, wanted: Sequence[Row], progress: _Progress, reader: PageReader, journal: Journal, run_id: str
+    ) -> None:
+        self.progress = progress
+        self._wanted, self._reader, self._journal, self._run_id = wanted, reader, journal, run_id
+        self._running: dict[Future[list[dict[str, Any]]], Group] = {}
 
-def _read_groups(
-    wanted: Sequence[Row], progress: _Progress, reader: PageReader, journal: Journal, run_id: str
-) -> None:
-    """Read group after group, several at once, until every wanted page has a row."""
-    running: dict[Future[list[dict[str, Any]]], Group] = {}
-    with ThreadPoolExecutor(reader.groups_at_once, thread_name_prefix="read-pages") as pool:
+    def bury_killers(self) -> None:
+        """Give up on pages whose last attempt ended with the process being killed."""
+        for page in self._wanted:
+            crashes, attempts = self.progress.crashes[page["title_key"]], self.progress.attempts_before(page)
+            if page["title_key"] not in self.progress.rows and crashes and attempts >= MAX_ATTEMPTS:
+                error = f"the process was killed while reading it, in {crashes} of {attempts} attempts"
+                row = failed_page(page, error, attempts=attempts, now=utc_now(), run_id=self._run_id)
+                self._keep([page], [row])
+
+    def read_all(self) -> None:
+        """Read until every wanted page has a row.
+
+        Raises:
+            BaseException: what a reader raised, or this thread was interrupted with. What was being read
+                beside it is finished and kept.
+        """
+        with ThreadPoolExecutor(self._reader.groups_at_once, thread_name_prefix="read-pages") as pool:
+            try:
+                while self._start_groups(pool):
+                    for future in wait(self._running, return_when=FIRST_COMPLETED).done:
+                        self._settle(future)
+            except BaseException:
+                self._end_orderly()
+                raise
+
+    def _start_groups(self, pool: ThreadPoolExecutor) -> bool:
+        """Start as many groups as may be read now; say whether any is being read."""
+        busy = {page["title_key"] for group in self._running.values() for page in group}
+        known = self.progress.rows.keys() | busy
+        waiting = [page for page in self._wanted if page["title_key"] not in known]
+        last_chances = [page for page in waiting if self.progress.is_last_chance(page)]
+        others = [page for page in waiting if not self.progress.is_last_chance(page)]
+        for group in _groups(others, self.progress, self._reader.group_sizes):
+            if len(self._running) == self._reader.groups_at_once:
+                break
+            self._start(pool, group)
+        if last_chances and not self._running:
+            self._start(pool, last_chances[:1])
+        return bool(self._running)
+
+    def _start(self, pool: ThreadPoolExecutor, group: Group) -> None:
+        self._journal.append({"started": _keys(group)})
+        self._running[pool.submit(self._reader.read, group, self._run_id)] = group
+
+    def _settle(self, future: Future[list[dict[str, Any]]]) -> None:
+        """Take in what one group's reading gave."""
+        group = self._running[future]
         try:
-            while True:
-                busy = {page["title_key"] for group in running.values() for page in group}
-                open_pages = [
-                    page
-                    for page in wanted
-                    if page["title_key"] not in progress.rows and page["title_key"] not in busy
-                ]
-                for group in _groups(open_pages, progress, reader.group_sizes):
-                    if len(running) == reader.groups_at_once:
-                        break
-                    journal.append({"started": [page["title_key"] for page in group]})
-                    running[pool.submit(reader.read, group, run_id)] = group
-                if not running:
-                    return
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    _settle(future, running.pop(future), progress, journal, run_id)
-        finally:
-            # An orderly end is no crash: what is still being read did not kill the process.
-            for future, group in running.items():
-                future.cancel()
-                journal.append({"ended": [page["title_key"] for page in group]})
+            rows = [self._counted(row, page) for row, page in zip(future.result(), group, strict=True)]
+        except GroupError as error:
+            if len(group) > 1:
+                self._journal.append({"ended": _keys(group), "suspects": _keys(group)})
+                self.progress.suspicions.update(_keys(group))
+            else:
+                self._keep(group, [self._failed(group[0], str(error))])
+        else:
+            self._keep(group, rows)
+        del self._running[future]
+
+    def _end_orderly(self) -> None:
+        """Note that no crash ended what is being read, before waiting for it; then keep what it gave."""
+        for group in self._running.values():
+            self._journal.append({"ended": _keys(group)})
+        for future, group in self._running.items():
+            if future.cancel() or future.exception():
+                continue
+            rows = [self._counted(row, page) for row, page in zip(future.result(), group, strict=True)]
+            self._journal.append({"rows": rows})
+
+    def _keep(self, group: Group, rows: Sequence[Row]) -> None:
+        self._journal.append({"ended": _keys(group), "rows": rows})
+        self.progress.rows.update(zip(_keys(group), rows, strict=True))
+
+    def _failed(self, page: Row, error: str) -> Row:
+        attempts = self.progress.attempts_before(page) + 1
+        return failed_page(page, error, attempts=attempts, now=utc_now(), run_id=self._run_id)
+
+    def _counted(self, row: Row, page: Row) -> Row:
+        """A row that was just read, with the attempts made before."""
+        row = {**row, "attempts": self.progress.attempts_before(page) + 1}
+        return settle_failure(row, utc_now()) if row["status"] == "failed" else row
+
+
+def _keys(group: Group) -> list[int]:
+    return [page["title_key"] for page in group]
 
 
 def _groups(pages: Sequence[Row], progress: _Progress, sizes: Sequence[int]) -> Iterator[Group]:
+    """Pages in groups: those that nothing is known against first, since they do no harm to each other."""
     by_size: dict[int, list[Row]] = {}
     for page in pages:
-        level = min(progress.group_level(page), len(sizes) - 1)
-        by_size.setdefault(sizes[level], []).append(page)
+        by_size.setdefault(progress.group_size(page, sizes), []).append(page)
     for size in sorted(by_size, reverse=True):
         for start in range(0, len(by_size[size]), size):
             yield by_size[size][start : start + size]
-
-
-def _settle(
-    future: Future[list[dict[str, Any]]], group: Group, progress: _Progress, journal: Journal, run_id: str
-) -> None:
-    """Take in what one group's reading gave."""
-    keys = [page["title_key"] for page in group]
-    now = utc_now()
-    try:
-        rows = [_counted(row, group, progress, now) for row in future.result()]
-    except GroupError as error:
-        progress.failures.update(keys)
-        if len(group) > 1:
-            journal.append({"ended": keys, "suspects": keys})
-            return
-        attempts = progress.attempts_before(group[0]) + 1
-        rows = [failed_page(group[0], str(error), attempts=attempts, now=now, run_id=run_id)]
-    except BaseException as error:
-        suspected = isinstance(error, WikiUnavailable) and error.outcome in PERHAPS_A_PAGES_FAULT
-        journal.append({"ended": keys, "suspects": keys if suspected else []})
-        raise
-    progress.rows.update({row["requested_key"]: row for row in rows})
-    journal.append({"ended": keys, "rows": rows})
-
-
-def _counted(row: dict[str, Any], group: Group, progress: _Progress, now: datetime) -> dict[str, Any]:
-    """Add the attempts made before to a row that was just read."""
-    wanted = next(page for page in group if page["title_key"] == row["requested_key"])
-    row = {**row, "attempts": progress.attempts_before(wanted) + 1}
-    return settle_failure(row, now) if row["status"] == "failed" else row

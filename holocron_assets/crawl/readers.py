@@ -7,17 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from holocron_assets.crawl import api_pages, dump_pages
-from holocron_assets.crawl.errors import WikiUnavailable
-from holocron_assets.crawl.fetch import PERHAPS_A_PAGES_FAULT, Group, GroupError, PageReader
+from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
+from holocron_assets.crawl.fetch import Group, GroupError, PageReader
 from holocron_assets.crawl.http import HttpClient
 from holocron_assets.crawl.http_log import HttpLog
 from holocron_assets.crawl.limits import HostLimits
 from holocron_assets.crawl.sources import Source
-from holocron_assets.crawl.wiki_client import MOST_TITLES, WikiClient
-from holocron_assets.crawl.xml_dump import read_pages
+from holocron_assets.crawl.wiki_client import MOST_TITLES, FetchedPages, WikiClient
+from holocron_assets.crawl.xml_dump import DumpPage, read_pages
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
+
+PERHAPS_A_PAGES_FAULT = frozenset({"server_error", "network_error", "api_error", "not_api", "client_error"})
+"""Outcomes of a request that a page among those asked for may have caused."""
+_DRAWN = 10  # so that one of them is another page, even of a small wiki
 
 
 class WikiReader:
@@ -30,41 +34,46 @@ class WikiReader:
         self.groups_at_once = source.politeness.requests_in_flight
         self._client = client
         self._with_links = source.links_from == "api"
+        self._namespaces = "|".join(map(str, source.namespaces))
         self._extract = extract
-        self._wiki_works = False
 
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
         """Rows of table `pages` (see `PageReader.read`)."""
         try:
             fetched = self._client.fetch_pages([page["title"] for page in group], with_links=self._with_links)
-        except WikiUnavailable as error:
-            if error.outcome in PERHAPS_A_PAGES_FAULT and self._wiki_answers():
+        except (WikiUnavailable, WikiRefused) as error:
+            if error.outcome in PERHAPS_A_PAGES_FAULT and self._can_read_others_than(group):
                 raise GroupError(str(error)) from error
             raise
-        self._wiki_works = True
-        return [
-            api_pages.page_row(
-                fetched.pages[page["title"]],
-                api_pages.Asked(
-                    **_asked(page),
-                    attempts=1,  # `fetch` adds those made before
-                    http_status=fetched.http_status,
-                    fetched_at=fetched.fetched_at,
-                    run_id=run_id,
-                ),
-                self._extract,
-            )
-            for page in group
-        ]
+        return [self._row(page, fetched, run_id) for page in group]
 
-    def _wiki_answers(self) -> bool:
-        """Whether the wiki works for others than the group that failed, which is then at fault."""
-        if not self._wiki_works:
-            try:
-                self._client.site()
-            except WikiUnavailable:
-                return False
-            self._wiki_works = True
+    def _row(self, wanted: Row, fetched: FetchedPages, run_id: str) -> dict[str, Any]:
+        asked = api_pages.Asked(
+            **_asked(wanted),
+            attempts=1,  # those made before are added by `fetch`
+            http_status=fetched.http_status,
+            fetched_at=fetched.fetched_at,
+            run_id=run_id,
+        )
+        row = api_pages.page_row(fetched.pages[wanted["title"]], asked, self._extract)
+        return _in_namespace(row, wanted)
+
+    def _can_read_others_than(self, group: Group) -> bool:
+        """Whether the wiki gives a page taken at random, so that the group is at fault.
+
+        Its front page or statistics would not do: they may be served while texts cannot be read.
+
+        Raises:
+            WikiRefused: it refuses that as well, so the request is wrong and no page is at fault.
+        """
+        suspects = {page["title"] for page in group}
+        parameters = {"list": "random", "rnnamespace": self._namespaces, "rnlimit": str(_DRAWN)}
+        try:
+            drawn = [page["title"] for page in next(self._client.query(parameters)).get("random", [])]
+            others = [title for title in drawn if title not in suspects]
+            self._client.fetch_pages(others[:1], with_links=self._with_links)
+        except WikiUnavailable:
+            return False
         return True
 
 
@@ -81,26 +90,26 @@ class DumpReader:
 
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
         """Rows of table `pages` (see `PageReader.read`)."""
-        wanted = {page["ordinal"]: page for page in group}
-        found = {
-            page.ordinal: page
-            for page in read_pages(self._path, min(wanted), max(wanted) + 1)
-            if page.ordinal in wanted
-        }
-        return [
-            dump_pages.page_row(
-                found.get(ordinal),
-                dump_pages.Asked(**_asked(page), fetched_at=utc_now(), run_id=run_id),
-                self._extract,
-            )
-            for ordinal, page in wanted.items()
-        ]
+        # A batch that was cut while the source was a wiki has no places in an export.
+        places = {page["ordinal"] for page in group} - {None}
+        pages = read_pages(self._path, min(places), max(places) + 1) if places else ()
+        found = {page.ordinal: page for page in pages if page.ordinal in places}
+        return [self._row(page, found.get(page["ordinal"]), run_id) for page in group]
+
+    def _row(self, wanted: Row, found: DumpPage | None, run_id: str) -> dict[str, Any]:
+        asked = dump_pages.Asked(**_asked(wanted), fetched_at=utc_now(), run_id=run_id)
+        return _in_namespace(dump_pages.page_row(found, asked, self._extract), wanted)
 
 
 def _asked(wanted: Row) -> dict[str, Any]:
     """What a manifest says of a page, as its row of table `pages` will."""
     kept = {name: wanted[name] for name in ("source", "batch", "position", "depth", "discovered_from")}
     return {**kept, "requested_title": wanted["title"]}
+
+
+def _in_namespace(row: dict[str, Any], wanted: Row) -> dict[str, Any]:
+    """The row, in the namespace of the title asked for where no page tells of another."""
+    return {**row, "namespace": wanted["namespace"]} if row["status"] in {"failed", "invalid"} else row
 
 
 @contextmanager
