@@ -1,7 +1,8 @@
 """Batches: what is cut from the frontier to be fetched together. The manifest is the batch."""
 
+import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from filelock import FileLock
@@ -13,38 +14,43 @@ from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import MissingPartitionError, read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES
-from holocron_assets.lake.titles import Site
+from holocron_assets.lake.titles import InvalidTitle, PageTitle, Site
 
 MOST_UNFINISHED = 4
+LONGEST_GATHERING = timedelta(hours=1)
+
+_NUMBERED = re.compile(r"(?P<source>.+)-(?P<number>[0-9]+)")
 
 
 class NoManifestError(LookupError):
     """A partition key that no batch was cut for."""
 
 
-def cut_batches(lake: Lake, source: Source, *, now: datetime) -> list[str]:
+def cut_batches(lake: Lake, source: Source, *, now: datetime, most: int = MOST_UNFINISHED) -> list[str]:
     """Cut what is pending of one source into new batches and write their manifests.
 
-    One process cuts at a time. Full batches are cut while fewer than four of the source are unfinished; a
-    short one only when the crawl cannot find more to fill it with, so that trickles do not make thousands.
+    One process cuts at a time. Full batches are cut while fewer than four of the source are unfinished. So
+    that trickles do not make thousands, a short one is cut only when the source follows no links, or nothing
+    of it is being fetched that may bring more pages, or nothing was cut for an hour.
 
     Args:
         lake: where pages are and manifests go.
         source: whose frontier to cut.
         now: the moment written into the manifests.
+        most: cut no more than so many.
 
     Returns:
         Names of the new batches, in order.
     """
     with _cutting(lake, source.name):
         unfinished = unfinished_batches(lake, source.name)
-        room = MOST_UNFINISHED - len(unfinished)
+        room = min(MOST_UNFINISHED - len(unfinished), most)
         if room <= 0:
             return []
         pages = pending_pages(lake, source, limit=room * source.batch_size)
         chunks = _chunks(pages, source.batch_size)
-        short = bool(chunks) and len(chunks[-1]) < source.batch_size
-        if short and source.depth != 0 and (unfinished or len(chunks) > 1):
+        is_short = bool(chunks) and len(chunks[-1]) < source.batch_size
+        if is_short and source.depth != 0 and _more_may_come(lake, unfinished, chunks, now):
             chunks.pop()
         return [_write_manifest(lake, source, chunk, now) for chunk in chunks]
 
@@ -65,12 +71,12 @@ def cut_given_titles(
         Names of the new batches.
 
     Raises:
-        InvalidTitle: a text that no page can be called; nothing is cut.
-        PermanentError: the source is no wiki, or no titles were given.
+        PermanentError: the source is no wiki, no titles were given, or some are no titles: the message names
+            them all. Nothing is cut.
     """
     if source.kind != "mediawiki_api":
         raise PermanentError(f"source {source.name!r} is a dump: it holds what it holds, and is read whole")
-    parsed = {page.title: page for page in map(site.parse_title, titles)}
+    parsed = _parse_all(site, titles)
     if not parsed:
         raise PermanentError(f"no titles were given to fetch from {source.name!r}")
     pages = [
@@ -82,7 +88,7 @@ def cut_given_titles(
             failures=0,
             reason="added",
         )
-        for page in parsed.values()
+        for page in parsed
     ]
     with _cutting(lake, source.name):
         return [_write_manifest(lake, source, chunk, now) for chunk in _chunks(pages, source.batch_size)]
@@ -119,6 +125,31 @@ def source_of(batch: str) -> str:
     return batch.rpartition("-")[0]
 
 
+def _parse_all(site: Site, titles: Iterable[str]) -> list[PageTitle]:
+    """The pages that texts name, each once."""
+    parsed: dict[str, PageTitle] = {}
+    problems = []
+    for text in titles:
+        try:
+            page = site.parse_title(text)
+        except InvalidTitle as error:
+            problems.append(str(error))
+        else:
+            parsed[page.title] = page
+    if problems:
+        raise PermanentError("; ".join(problems))
+    return list(parsed.values())
+
+
+def _more_may_come(
+    lake: Lake, unfinished: Sequence[str], chunks: Sequence[Sequence[PendingPage]], now: datetime
+) -> bool:
+    """Whether batches are being fetched, or cut just now, whose links may fill up a short one."""
+    if len(chunks) > 1:
+        return True
+    return bool(unfinished) and now - manifest(lake, unfinished[-1])[0]["cut_at"] < LONGEST_GATHERING
+
+
 def _chunks(pages: Sequence[PendingPage], size: int) -> list[Sequence[PendingPage]]:
     return [pages[start : start + size] for start in range(0, len(pages), size)]
 
@@ -152,7 +183,8 @@ def _write_manifest(lake: Lake, source: Source, pages: Sequence[PendingPage], no
 
 
 def _next_name(lake: Lake, source_name: str) -> str:
-    """One more than the highest number ever used, manifests that a crash left unwritten included."""
-    folders = lake.folder(BATCH_PAGES).glob(f"{source_name}-*")
-    numbers = [int(f.name.rpartition("-")[2]) for f in folders if source_of(f.name) == source_name]
+    """One more than the highest number ever used, by manifests that a crash left unwritten too."""
+    folders = [folder for table in (BATCH_PAGES, PAGES) for folder in lake.folder(table).glob("*-*")]
+    names = [_NUMBERED.fullmatch(folder.name) for folder in folders]
+    numbers = [int(name["number"]) for name in names if name and name["source"] == source_name]
     return f"{source_name}-{max(numbers, default=0) + 1:06d}"

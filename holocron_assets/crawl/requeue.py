@@ -25,8 +25,8 @@ def requeue(
 
     Args:
         lake: where the dead letters are and the decision goes.
-        source: only of this source; of all without.
-        titles: only these; all without.
+        source: only of this source; of all if None.
+        titles: only these, as the dead letters have them; all if None.
         author: who decides.
         reason: why.
 
@@ -34,7 +34,9 @@ def requeue(
         The rows of table `requeues` that were written: one for each dead letter that was meant.
     """
     with connect(lake) as connection:
-        dead = query(connection, _DEAD, {"source": source, "titles": list(titles) if titles else None})
+        dead = query(
+            connection, _DEAD, {"source": source, "titles": None if titles is None else list(titles)}
+        )
     now = utc_now()
     rows = [{**row, "author": author, "reason": reason, "decided_at": now} for row in dead]
     if rows:

@@ -1,14 +1,16 @@
 """Where a crawl starts: a source's own statement of its wiki, and the titles that it begins with."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from holocron_assets.crawl.errors import PermanentError, WikiRefused
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.wiki_client import Continuation, WikiClient
-from holocron_assets.crawl.xml_dump import DumpError, list_pages, read_site
+from holocron_assets.crawl.xml_dump import DumpError, ListedPage, list_pages, read_site
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.keys import content_hash, title_key
@@ -19,6 +21,7 @@ from holocron_assets.lake.tables import SEED_TITLES, SITES
 from holocron_assets.lake.titles import CATEGORY_NAMESPACE, InvalidTitle, Site
 
 SEEDS_VERSION = "1"
+_NO_DUMP = "missing"
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,22 @@ def fingerprint(source: Source) -> dict[str, str]:
     if source.kind == "mediawiki_dump":
         path = Path(source.origin)
         status = path.stat() if path.is_file() else None
-        found["dump"] = f"{status.st_size}-{status.st_mtime_ns}" if status else "missing"
+        found["dump"] = f"{status.st_size}-{status.st_mtime_ns}" if status else _NO_DUMP
     return found
 
 
 def seeds_are_stale(lake: Lake, source: Source) -> bool:
-    """Whether the seeds were never listed, or were listed from other settings or another dump."""
+    """Whether the seeds were never listed, or were listed from other settings or another dump.
+
+    A dump that was listed and is not there any more is not stale: it was read, and nothing replaces it.
+    """
     footer = read_footer(lake, SEED_TITLES, source.name)
-    return footer is None or dict(footer.inputs) != fingerprint(source) or not lake.has(SITES, source.name)
+    if footer is None or footer.code_version != SEEDS_VERSION or not lake.has(SITES, source.name):
+        return True
+    now = fingerprint(source)
+    if now.get("dump") == _NO_DUMP:
+        now["dump"] = footer.inputs.get("dump", _NO_DUMP)
+    return dict(footer.inputs) != now
 
 
 def load_site(lake: Lake, source_name: str) -> Site:
@@ -81,7 +92,8 @@ def store_site(lake: Lake, source: Source, client: WikiClient | None) -> tuple[F
 def store_seeds(lake: Lake, source: Source, client: WikiClient | None) -> SeedListing:
     """List a source's seeds and write table `seed_titles`.
 
-    The wiki's lists are journaled page by page, so that a killed listing goes on where it was.
+    The wiki's lists are journaled page by page, so that a killed listing goes on where it was, unless the
+    source's settings changed since.
 
     Args:
         lake: where the site is read and the seeds go.
@@ -89,22 +101,22 @@ def store_seeds(lake: Lake, source: Source, client: WikiClient | None) -> SeedLi
         client: asks the wiki; None for a dump.
 
     Returns:
-        The listing. A dump that breaks off in the middle gives the pages before the break, and a problem.
+        The listing. A dump that breaks off in the middle gives the pages before the break, and a problem; so
+        does a wiki of which a seed cannot be a title.
 
     Raises:
-        DumpError: the dump has no page at all.
+        DumpError: the dump is missing, no export, or broken before its first page that is wanted.
+        PermanentError: a category cannot be called so.
         WikiUnavailable, WikiRefused: the wiki gave no answer.
     """
     site = load_site(lake, source.name)
     marks = fingerprint(source)
-    path = lake.journal(SEED_TITLES, source.name)
-    with Journal(path) as journal:
-        if client is None:
-            rows, problem = _from_dump(source)
-        else:
-            rows, problem = _from_wiki(source, site, client, journal)
+    if client is None:
+        rows, problem = _from_dump(source)
+    else:
+        rows, problem = _from_wiki(source, site, client, _journal(lake, source, marks))
     footer = write_partition(lake, SEED_TITLES, source.name, rows, code_version=SEEDS_VERSION, inputs=marks)
-    path.unlink(missing_ok=True)
+    lake.journal(SEED_TITLES, source.name).unlink(missing_ok=True)
     return SeedListing(footer, rows, problem)
 
 
@@ -114,9 +126,9 @@ def _from_dump(source: Source) -> tuple[list[Row], str | None]:
     problem = None
     try:
         for page in list_pages(Path(source.origin)):
-            if page.namespace not in source.namespaces:
-                continue
             key = title_key(source.name, page.title)
+            if page.namespace not in source.namespaces or _is_older(page, rows.get(key)):
+                continue
             rows[key] = {
                 "source": source.name,
                 "title": page.title,
@@ -134,63 +146,100 @@ def _from_dump(source: Source) -> tuple[list[Row], str | None]:
     return list(rows.values()), problem
 
 
+def _is_older(page: ListedPage, known: Row | None) -> bool:
+    """Whether a page of the same title with a newer revision was listed already."""
+    return known is not None and (page.revision_id or 0) < (known["revision_id"] or 0)
+
+
 def _from_wiki(
     source: Source, site: Site, client: WikiClient, journal: Journal
 ) -> tuple[list[Row], str | None]:
     now = utc_now()
     rows: dict[int, Row] = {}
     problems: list[str] = []
-    for origin, text in _listed_titles(source, site, client, journal):
-        try:
-            page = site.parse_title(text)
-        except InvalidTitle as error:
-            problems.append(f"source {source.name!r}, seed of {origin}: {error}")
-            continue
-        key = title_key(source.name, page.title)
-        seed = {
-            "source": source.name,
-            "title": page.title,
-            "title_key": key,
-            "namespace": page.namespace,
-            "origin": origin,
-            "listed_at": now,
-        }
-        rows.setdefault(key, seed)
+    with journal:
+        for origin, text in _listed_titles(source, site, client, journal):
+            try:
+                page = site.parse_title(text)
+            except InvalidTitle as error:
+                problems.append(f"source {source.name!r}, seed of {origin}: {error}")
+                continue
+            key = title_key(source.name, page.title)
+            seed = {
+                "source": source.name,
+                "title": page.title,
+                "title_key": key,
+                "namespace": page.namespace,
+                "origin": origin,
+                "listed_at": now,
+            }
+            rows.setdefault(key, seed)
     return list(rows.values()), "; ".join(problems) or None
+
+
+def _journal(lake: Lake, source: Source, marks: Mapping[str, str]) -> Journal:
+    """The journal of the listing that these settings ask for; one of other settings is thrown away."""
+    journal = Journal(lake.journal(SEED_TITLES, source.name))
+    begun = next(journal.records(), None)
+    if begun is not None and begun != {"listing": marks}:
+        journal.path.unlink()
+        begun = None
+    if begun is None:
+        journal.append({"listing": dict(marks)})
+    return journal
 
 
 def _listed_titles(
     source: Source, site: Site, client: WikiClient, journal: Journal
 ) -> Iterator[tuple[str, str]]:
     """Pairs of origin and title, those that the journal holds first."""
+    known: dict[str, list[dict[str, Any]]] = {}
+    for record in journal.records():
+        known.setdefault(record.get("list", ""), []).append(record)
     yield from (("title", title) for title in source.seeds.titles)
     for category in source.seeds.categories:
-        members = partial(client.list_category_members, _category_name(site, category), source.namespaces)
-        yield from _journaled(f"category:{category}", f"category:{category}", members, journal)
+        origin = f"category:{category}"
+        members = partial(
+            client.list_category_members, _category_name(source, site, category), source.namespaces
+        )
+        for titles in _journaled(origin, members, known.get(origin, []), journal):
+            yield from ((origin, title) for title in titles)
     if source.seeds.all_pages:
         for namespace in source.namespaces:
-            pages = partial(client.list_all_pages, namespace)
-            yield from _journaled(f"all_pages:{namespace}", "all_pages", pages, journal)
+            name, pages = f"all_pages:{namespace}", partial(client.list_all_pages, namespace)
+            for titles in _journaled(name, pages, known.get(name, []), journal):
+                yield from (("all_pages", title) for title in titles)
 
 
 def _journaled(
     name: str,
-    origin: str,
     listing: Callable[[Continuation | None], Iterator[tuple[list[str], Continuation | None]]],
+    known: Sequence[dict[str, Any]],
     journal: Journal,
-) -> Iterator[tuple[str, str]]:
-    """The titles of one list: what was listed before a kill, then the rest from where it stopped."""
-    known = [record for record in journal.records() if record["list"] == name]
+) -> Iterator[list[str]]:
+    """The titles of one list: what was listed before a kill, then the rest from where it stopped.
+
+    Raises:
+        WikiRefused: the wiki will not list this, or not from there: the journal is thrown away.
+    """
     for record in known:
-        yield from ((origin, title) for title in record["titles"])
+        yield record["titles"]
     if known and known[-1]["next"] is None:
         return
-    for titles, following in listing(known[-1]["next"] if known else None):
-        journal.append({"list": name, "titles": list(titles), "next": following})
-        yield from ((origin, title) for title in titles)
+    try:
+        for titles, following in listing(known[-1]["next"] if known else None):
+            journal.append({"list": name, "titles": list(titles), "next": following})
+            yield titles
+    except WikiRefused:
+        journal.close()
+        journal.path.unlink()
+        raise
 
 
-def _category_name(site: Site, category: str) -> str:
+def _category_name(source: Source, site: Site, category: str) -> str:
     """A category's name, whether or not the prefix was given."""
-    page = site.parse_title(category)
+    try:
+        page = site.parse_title(category)
+    except InvalidTitle as error:
+        raise PermanentError(f"source {source.name!r}, seed category: {error}") from error
     return page.name if page.namespace == CATEGORY_NAMESPACE else page.title
