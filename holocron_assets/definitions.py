@@ -13,6 +13,7 @@ from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.refresh import add_pages, refresh
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.sensors import SCHEDULES, SENSORS
+from holocron_assets.orchestration.view_assets import views
 from holocron_assets.settings import data_folder, politeness_folder, sources_folder
 
 
@@ -28,7 +29,7 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
         **(resource_overrides or {}),
     }
     return dg.Definitions(
-        assets=[batch_pages, sites, seed_titles, pages, *BATCH_ASSETS, entities, entity_aliases],
+        assets=[batch_pages, sites, seed_titles, pages, *BATCH_ASSETS, entities, entity_aliases, views],
         asset_checks=QUALITY_CHECKS,
         jobs=[*ASSET_JOBS.values(), refresh, add_pages],
         sensors=SENSORS,

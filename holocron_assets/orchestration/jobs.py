@@ -4,7 +4,14 @@ import dagster as dg
 
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, PAGES, SEED_TITLES, SITES
 from holocron_assets.orchestration.batch_assets import BATCH_STEP_NAMES
-from holocron_assets.orchestration.names import BATCH_JOB, ENTITIES_JOB, QUALITY_JOB, SEEDS_JOB, SETTLE_JOB
+from holocron_assets.orchestration.names import (
+    BATCH_JOB,
+    ENTITIES_JOB,
+    QUALITY_JOB,
+    SEEDS_JOB,
+    SETTLE_JOB,
+    VIEWS_JOB,
+)
 
 _CHECKS = dg.AssetSelection.all_asset_checks()
 
@@ -28,6 +35,11 @@ _JOBS = [
         ENTITIES_JOB,
         selection=dg.AssetSelection.assets(ENTITIES.name, ENTITY_ALIASES.name) - _CHECKS,
         description="Resolve and promote the entities of one type, from the candidates of every batch.",
+    ),
+    dg.define_asset_job(
+        VIEWS_JOB,
+        selection=dg.AssetSelection.assets("views") - _CHECKS,
+        description="Write `holocron.duckdb`, the views that any DuckDB client opens.",
     ),
     dg.define_asset_job(
         QUALITY_JOB,

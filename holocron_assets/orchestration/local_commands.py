@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from holocron_assets.console import print_paths, print_summary
 from holocron_assets.crawl.batches import cut_given_titles
 from holocron_assets.crawl.seeds import load_site
+from holocron_assets.crawl.source_files import read_sources
 from holocron_assets.crawl.sources import Source
 from holocron_assets.definitions import defs
 from holocron_assets.lake.clock import utc_now
@@ -21,6 +22,7 @@ from holocron_assets.orchestration.local_run import LocalRun, RunReport
 from holocron_assets.orchestration.runs import FinishedRun
 from holocron_assets.orchestration.work import Work, seeds_to_list
 from holocron_assets.reports import run_summary
+from holocron_assets.settings import sources_folder
 
 
 def run_everything(console: Console, lake: Lake, sources: Sequence[Source]) -> bool:
@@ -73,14 +75,12 @@ def _run(console: Console, lake: Lake, sources: Sequence[Source], *, only_seeds:
             progress.update(task, total=total)
 
         def starting(work: Work) -> None:
-            progress.update(task, description=f"{work.job} {work.partition}")
+            progress.update(task, description=str(work))
 
         def ended(run: FinishedRun) -> None:
             progress.advance(task)
             if run.error:
-                progress.console.print(
-                    f"[red]failed[/red] {run.work.job} of {run.work.partition}: {run.error}"
-                )
+                progress.console.print(f"[red]failed[/red] {run.work}: {run.error}")
 
         def resting(due: datetime) -> None:
             progress.update(task, description=f"waiting for pages due {due:%H:%M:%S} UTC")
@@ -88,6 +88,7 @@ def _run(console: Console, lake: Lake, sources: Sequence[Source], *, only_seeds:
         run = LocalRun(
             lake=lake,
             sources=sources,
+            all_sources=list(read_sources(sources_folder())[0].values()),
             job=_job_finder(),
             instance=instance,
             planned=planned,

@@ -14,15 +14,16 @@ from holocron_assets.crawl.frontier import frontier_views
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.views import connect, publish, query
+from holocron_assets.lake.views import connect, query
 from holocron_assets.orchestration.names import QUALITY_JOB
-from holocron_assets.orchestration.runs import FinishedRun, LocalRuns
+from holocron_assets.orchestration.runs import QUIET, FinishedRun, LocalRuns
 from holocron_assets.orchestration.work import (
     Work,
     batches_to_fetch,
     batches_to_settle,
     seeds_to_list,
     types_to_resolve,
+    views_to_publish,
 )
 
 _NEXT_DUE = "select min(due_at) as due_at from frontier where status = 'waiting' and source = any($sources)"
@@ -46,7 +47,7 @@ class RunReport:
     def errors(self) -> list[str]:
         """Everything that failed and was not made good by a later run, a line each."""
         last = {run.work.key: run for run in self.finished}
-        runs = [f"{run.work.job} of {run.work.partition}: {run.error}" for run in last.values() if run.error]
+        runs = [f"{run.work}: {run.error}" for run in last.values() if run.error]
         return runs + [f"check {name}: {problem}" for name, problem in self.failed_checks]
 
 
@@ -57,6 +58,7 @@ class LocalRun:
     Attributes:
         lake: the lake.
         sources: whose work; disabled ones too, since they were named.
+        all_sources: those that the published views tell of.
         job: gives a job by name.
         instance: records the runs.
         planned: told the work before it is run.
@@ -67,6 +69,7 @@ class LocalRun:
 
     lake: Lake
     sources: Sequence[Source]
+    all_sources: Sequence[Source]
     job: Callable[[str], dg.JobDefinition]
     instance: dg.DagsterInstance
     planned: Callable[[Sequence[Work]], None]
@@ -88,7 +91,7 @@ class LocalRun:
         self._run(types_to_resolve(self.lake))
         if self.report.finished:
             self._check()
-        publish(self.lake, more_views=frontier_views(self.sources))
+        self._run(views_to_publish(self.lake, self.all_sources))
         return self.report
 
     def list_seeds(self) -> RunReport:
@@ -137,9 +140,7 @@ class LocalRun:
 
     def _check(self) -> None:
         result = self.job(QUALITY_JOB).execute_in_process(
-            instance=self.instance,
-            run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-            raise_on_error=False,
+            instance=self.instance, run_config=QUIET, raise_on_error=False
         )
         self.report.failed_checks = [
             (check.check_name, check.description or "it failed")

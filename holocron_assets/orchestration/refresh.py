@@ -13,7 +13,13 @@ from holocron_assets.orchestration.failures import clear_failures
 from holocron_assets.orchestration.names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs import LocalRuns, QueuedRuns, Runs
-from holocron_assets.orchestration.work import Work, batches_to_fetch, batches_to_settle, types_to_resolve
+from holocron_assets.orchestration.work import (
+    Work,
+    batches_to_fetch,
+    batches_to_settle,
+    types_to_resolve,
+    views_to_publish,
+)
 
 
 class RefreshConfig(dg.Config):
@@ -43,9 +49,9 @@ def refresh_sources(
         _fetch(opened, source, runs, config.maximum_batches)
     _finish(runs, batches_to_settle(opened, chosen))
     _finish(runs, types_to_resolve(opened))
-    context.log.info(
-        f"refreshed {', '.join(source.name for source in chosen) or 'nothing: no source is enabled'}"
-    )
+    _finish(runs, views_to_publish(opened, sources.all()))
+    names = ", ".join(source.name for source in chosen)
+    context.log.info(f"refreshed {names}" if names else "no source is enabled: nothing to refresh")
 
 
 @dg.op(description="Cut a batch of given pages, submit its run and wait for it.")
@@ -107,5 +113,5 @@ def _finish(runs: Runs, work: Sequence[Work]) -> None:
     """Run all of the work, then fail if any of it failed."""
     failed = [run for run in runs.finish(work) if run.error]
     if failed:
-        named = "; ".join(f"{run.work.job} of {run.work.partition}: {run.error}" for run in failed)
+        named = "; ".join(f"{run.work}: {run.error}" for run in failed)
         raise dg.Failure(f"{len(failed)} of {len(work)} runs failed: {named}", allow_retries=False)

@@ -63,11 +63,10 @@ def run_requests(
             continue
         attempts, due = _history(instance, item)
         if due and due > now:
-            waiting.append(
-                f"{item.job} of {item.partition} is due at {due:%H:%M:%S} UTC, attempt {attempts + 1}"
-            )
+            waiting.append(f"{item} is due at {due:%H:%M:%S} UTC, attempt {attempts + 1}")
             continue
-        busy.add(item.partition)
+        if item.partition:
+            busy.add(item.partition)
         requests.append(_request(item, attempts))
     return Requested(requests, waiting)
 
@@ -80,8 +79,12 @@ def partitions_under_way(instance: dg.DagsterInstance) -> set[str]:
 
 def work_tags(item: Work) -> dict[str, str]:
     """Tags of a run for some work: what limits, and the next tick, know it by."""
-    tags = {WORK_TAG: item.key, SOURCE_TAG: source_of(item.partition) or item.partition}
-    return {**tags, HOST_TAG: item.host} if item.host else tags
+    tags = {WORK_TAG: item.key}
+    if item.partition:
+        tags[SOURCE_TAG] = source_of(item.partition) or item.partition
+    if item.host:
+        tags[HOST_TAG] = item.host
+    return tags
 
 
 def _history(instance: dg.DagsterInstance, item: Work) -> tuple[int, datetime | None]:

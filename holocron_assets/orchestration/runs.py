@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import sleep
-from typing import Protocol
+from typing import Any, Protocol
 
 import dagster as dg
 from dagster import DagsterRunStatus
@@ -19,6 +19,10 @@ from holocron_assets.orchestration.run_requests import work_tags
 from holocron_assets.orchestration.work import Work
 
 _POLL_SECONDS = 0.5
+
+QUIET: Mapping[str, Any] = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+"""Run config under which a run says nothing on the terminal; its events are kept all the same."""
+
 _PARTITIONED_BY = {SEEDS_JOB: SOURCES, BATCH_JOB: BATCHES, SETTLE_JOB: BATCHES}
 
 
@@ -75,7 +79,7 @@ class LocalRuns:
             instance=self._instance,
             partition_key=item.partition,
             tags=work_tags(item),
-            run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+            run_config=QUIET,
             raise_on_error=False,
         )
         finished = _finished(self._instance, item, result.run_id, succeeded=result.success)
@@ -103,6 +107,7 @@ class QueuedRuns:
 
     def _submit(self, item: Work) -> str:
         make_partition(self._instance, item)
+        partition = {PARTITION_TAG: item.partition} if item.partition else {}
         parent = self._context.run
         remote, code = parent.remote_job_origin, parent.job_code_origin
         if remote is None or code is None:
@@ -110,14 +115,14 @@ class QueuedRuns:
         run = self._instance.create_run_for_job(
             self._context.repository_def.get_job(item.job),
             status=DagsterRunStatus.NOT_STARTED,
-            tags={**work_tags(item), PARTITION_TAG: item.partition},
+            tags={**work_tags(item), **partition},
             root_run_id=parent.run_id,
             parent_run_id=parent.run_id,
             remote_job_origin=RemoteJobOrigin(remote.repository_origin, item.job),
             job_code_origin=JobPythonOrigin(item.job, code.repository_origin),
         )
         self._instance.report_dagster_event(dg.DagsterEvent.job_enqueue(run), run_id=run.run_id)
-        self._context.log.info(f"submitted {item.job} of {item.partition}: run {run.run_id}")
+        self._context.log.info(f"submitted {item}: run {run.run_id}")
         return run.run_id
 
     def _wait(self, run_id: str) -> DagsterRunStatus:
@@ -138,7 +143,9 @@ def _finished(instance: dg.DagsterInstance, item: Work, run_id: str, *, succeede
 def make_partition(instance: dg.DagsterInstance, item: Work) -> None:
     """Tell the instance of a partition that it does not know yet."""
     definition = _PARTITIONED_BY.get(item.job)
-    if definition and not instance.has_dynamic_partition(definition.name or "", item.partition):
+    if definition is None or item.partition is None:
+        return
+    if not instance.has_dynamic_partition(definition.name or "", item.partition):
         instance.add_dynamic_partitions(definition.name or "", [item.partition])
         if definition is BATCHES:
             instance.report_runless_asset_event(batch_cut(item.partition))

@@ -11,7 +11,14 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.crawl_assets import batch_cut
 from holocron_assets.orchestration.jobs import ASSET_JOBS
-from holocron_assets.orchestration.names import BATCH_JOB, ENTITIES_JOB, QUALITY_JOB, SEEDS_JOB, SETTLE_JOB
+from holocron_assets.orchestration.names import (
+    BATCH_JOB,
+    ENTITIES_JOB,
+    QUALITY_JOB,
+    SEEDS_JOB,
+    SETTLE_JOB,
+    VIEWS_JOB,
+)
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.run_requests import Requested, run_requests
@@ -20,6 +27,7 @@ from holocron_assets.orchestration.work import (
     batches_to_settle,
     seeds_to_list,
     types_to_resolve,
+    views_to_publish,
 )
 
 _RUNNING = dg.DefaultSensorStatus.RUNNING
@@ -48,7 +56,7 @@ def new_pages(
     fetches = batches_to_fetch(opened, sources.all())
     adopted = {
         SOURCES: _unknown(context.instance, SOURCES, [source.name for source in enabled]),
-        BATCHES: _unknown(context.instance, BATCHES, [item.partition for item in fetches]),
+        BATCHES: _unknown(context.instance, BATCHES, [item.partition for item in fetches if item.partition]),
     }
     requested = run_requests(context.instance, [*listings, *fetches])
     return _answer(requested, adopted, "nothing is pending")
@@ -65,7 +73,9 @@ def settle(
 ) -> dg.SensorResult | dg.SkipReason:
     """Ask for runs that settle fetched batches."""
     stale = batches_to_settle(lake.open(), sources.all())
-    adopted = {BATCHES: _unknown(context.instance, BATCHES, [item.partition for item in stale])}
+    adopted = {
+        BATCHES: _unknown(context.instance, BATCHES, [item.partition for item in stale if item.partition])
+    }
     return _answer(run_requests(context.instance, stale), adopted, "every batch is settled")
 
 
@@ -88,6 +98,20 @@ def promotion(
     return _answer(requested, {}, "every entity type is resolved")
 
 
+@dg.sensor(
+    job=ASSET_JOBS[VIEWS_JOB],
+    minimum_interval_seconds=60,
+    default_status=_RUNNING,
+    description="Publishes the views when a table got its first rows, or a view or source changed.",
+)
+def upkeep(
+    context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
+) -> dg.SensorResult | dg.SkipReason:
+    """Ask for a run that publishes the views."""
+    stale = views_to_publish(lake.open(), sources.all())
+    return _answer(run_requests(context.instance, stale), {}, "the views are as they should be")
+
+
 check_quality_hourly = dg.ScheduleDefinition(
     name="check_quality_hourly",
     job=ASSET_JOBS[QUALITY_JOB],
@@ -96,7 +120,7 @@ check_quality_hourly = dg.ScheduleDefinition(
     description="Checks the lake's quality once an hour.",
 )
 
-SENSORS = [new_pages, settle, promotion]
+SENSORS = [new_pages, settle, promotion, upkeep]
 SCHEDULES = [check_quality_hourly]
 
 

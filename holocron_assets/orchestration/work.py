@@ -1,41 +1,47 @@
 """What there is to do, read from the lake: the queue that does not exist. Sensors and the CLI ask here."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.batches import source_of, unfinished_batches
+from holocron_assets.crawl.frontier import frontier_views
 from holocron_assets.crawl.seeds import fingerprint, seeds_are_stale
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import BATCH_PAGES
-from holocron_assets.orchestration.names import BATCH_JOB, ENTITIES_JOB, SEEDS_JOB, SETTLE_JOB
+from holocron_assets.lake.publishing import views_are_stale
+from holocron_assets.lake.tables import BATCH_PAGES, PAGES
+from holocron_assets.orchestration.names import BATCH_JOB, ENTITIES_JOB, SEEDS_JOB, SETTLE_JOB, VIEWS_JOB
 from holocron_assets.orchestration.steps import BATCH_STEPS
 from holocron_assets.resolve.store import stale_types
 
 
 @dataclass(frozen=True)
 class Work:
-    """One partition that a job should run for.
+    """Something that a job should run for, mostly a partition.
 
     Attributes:
         job: the job's name.
-        partition: its partition.
+        partition: its partition; None for a job that has none.
         version: of what is to be done: code and rule versions, settings. A failed run is tried again, later
             and later; work of another version is tried at once.
         host: the wiki that it asks, if it asks one.
     """
 
     job: str
-    partition: str
+    partition: str | None
     version: str
     host: str | None = None
 
     @property
     def key(self) -> str:
         """A name for the work, the same as long as nothing about it changes."""
-        return f"{self.job}/{self.partition}/{content_hash(self.version)[:12]}"
+        return f"{self}/{content_hash(self.version)[:12]}"
+
+    def __str__(self) -> str:
+        """Job and partition, as a person names the work."""
+        return f"{self.job} of {self.partition}" if self.partition else self.job
 
 
 def seeds_to_list(lake: Lake, sources: Iterable[Source]) -> list[Work]:
@@ -68,6 +74,14 @@ def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
         for batch in lake.partitions(BATCH_PAGES)
         if source_of(batch) in names and any(step.derivation.is_stale(lake, batch) for step in BATCH_STEPS)
     ]
+
+
+def views_to_publish(lake: Lake, sources: Sequence[Source]) -> list[Work]:
+    """The views, if there is something to see and they are not what the lake and sources would give today."""
+    definition = frontier_views(sources)
+    if not lake.partitions(PAGES) or not views_are_stale(lake, definition):
+        return []
+    return [Work(VIEWS_JOB, None, definition)]
 
 
 def types_to_resolve(lake: Lake) -> list[Work]:
