@@ -264,8 +264,8 @@ def _refuse(text: str, name: str, namespace: int) -> None:
 
 def _capitalised(name: str) -> str:
     first = name[0].upper()
-    # A letter whose capital is several letters, such as 'ß', stays as it is, as on Wikimedia's wikis. MediaWiki
-    # without their settings makes 'SS' of it: it answers for both titles, so that nothing is lost.
+    # A letter whose capital is several letters, such as 'ß', stays as it is, as on Wikimedia's wikis. A stock
+    # MediaWiki makes 'SS' of it, but answers to both titles: nothing is lost.
     return first + name[1:] if len(first) == 1 else name
 
 

@@ -7,6 +7,7 @@ Source of the rules: MediaWiki's `Parser::handleInternalLinks2` and
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote
 
 from holocron_assets.lake.keys import title_key
@@ -14,11 +15,12 @@ from holocron_assets.lake.schema import Row
 from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, InvalidTitle, PageTitle, Site
 from holocron_assets.signals.hidden import FILLER, without_hidden
 
+# A title has 255 bytes, but its fragment and percent-encoding may be longer: 2,000 characters bound the cache.
 # MediaWiki takes brackets in pairs from the left, so that "[[[Foo]]]" is no link.
 # The lookahead takes nothing, so that links inside a file's caption are found as well; what it finds tells
 # whether the link is closed before the next one opens.
 _LINK = re.compile(
-    r"\[\[(?<!\[\[\[)(?:\[\[)*+([^\[\]{}<>|\n]+)(?:\]\]|\|(?=(?:[^\[\]]++|\](?!\])|\[(?!\[))*+(\]\]|\[\[)))"
+    r"\[\[(?<!\[\[\[)(?:\[\[)*+([^\[\]{}<>|\n]{1,2000})(?:\]\]|\|(?=(?:[^\[\]]++|\](?!\])|\[(?!\[))*+(\]\]|\[\[)))"
 )
 _REDIRECT = re.compile(r"\s*+#([^\s\[:]++)\s*+:?\s*+\[\[([^\[\]{}<>|\n]+)(?:\|[^\[\]]*+)?\]\]")
 # $wgUrlProtocols: "[[https://x y]]" is an address in brackets
@@ -84,6 +86,8 @@ def _redirect(text: str, site: Site, *, is_redirect: bool) -> tuple[PageTitle | 
     return _target(match[2], site), text[match.end() :]
 
 
+# pages of one wiki link to the same titles over and over, and most of the time goes here
+@lru_cache(maxsize=1 << 16)
 def _target(written: str, site: Site) -> PageTitle | None:
     written = written.strip()
     if written.startswith("#") or FILLER in written or _ADDRESS.match(written):
