@@ -12,7 +12,7 @@ import duckdb
 from rich.console import Console
 
 from holocron_assets import reports
-from holocron_assets.console import print_page, print_rows, to_json
+from holocron_assets.console import print_page, print_rows, print_status, to_json
 from holocron_assets.crawl.errors import PermanentError
 from holocron_assets.crawl.frontier import frontier_views
 from holocron_assets.crawl.requeue import requeue as requeue_pages
@@ -155,12 +155,9 @@ def status(*, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(report))
         return
-    console = Console()
-    print_rows(console, "Sources", report["sources"])
-    print_rows(console, "Status", report["stages"])
-    print_rows(console, "Dead letters", report["dead_letters"])
+    print_status(Console(), report)
     if not report["stages"]:
-        console.print("The lake is empty. `holocron run` fills it.")
+        click.echo("The lake is empty. `holocron run` fills it.")
 
 
 @main.command()
@@ -180,7 +177,7 @@ def requeue(
     missed = set(titles) - {row["title"] for row in rows}
     if missed:
         _fail(f"not dead-lettered: {', '.join(sorted(missed))}; {len(rows)} others were requeued")
-    click.echo(f"requeued {len(rows)} pages")
+    click.echo(f"requeued {_counted(len(rows), 'page')}")
 
 
 @main.group()
@@ -238,7 +235,7 @@ def sql(sql: str, *, as_json: bool) -> None:
         click.echo(to_json(rows))
     else:
         print_rows(Console(), "", rows)
-        click.echo(f"{len(rows)} rows")
+        click.echo(_counted(len(rows), "row"))
 
 
 @main.command()
@@ -310,6 +307,10 @@ def _chosen(name: str | None) -> list[Source]:
     if errors:
         raise errors[0]
     return [source for source in found.values() if source.enabled]
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _fail(message: str) -> NoReturn:

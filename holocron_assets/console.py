@@ -6,12 +6,35 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-_WIDEST_CELL = 100
+_WIDEST_CELL = 120
+_LONGEST_VALUE = 400
+_MOST_ITEMS = 12
+_NARROWEST_COLUMN = 10
 _MOST_REVIEWS = 10
+_PAGE_TOPICS = {
+    "entities": ("Entity", ()),
+    "type": (
+        "Type",
+        ("primary_type", "confidence", "method", "needs_review", "reason", "work_medium", "run_id"),
+    ),
+    "classifications": ("Evidence", ("method", "primary_type", "confidence", "rules_version", "evidence")),
+    "signals": (
+        "Signals",
+        (
+            *("continuity", "continuity_evidence", "lead_excerpt", "infobox_template", "infobox_fields"),
+            *("categories", "redirect_target", "timeline_markers", "extraction_error", "signals_version"),
+        ),
+    ),
+    "revisions": ("Revision", ()),
+    "batches": ("Asked for", ()),
+    "frontier": ("Frontier", ()),
+}
+"""Topics of a page's report in the order shown: heading, and the columns shown if not all."""
 
 
 def to_json(value: object) -> str:
@@ -20,30 +43,93 @@ def to_json(value: object) -> str:
 
 
 def print_rows(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print rows as a table; nothing for no rows."""
+    """Print rows as a table, or one below the other where a table would be too wide; nothing for no rows."""
     if not rows:
         return
-    table = Table(title=title, title_justify="left", title_style="bold")
+    if len(rows[0]) * _NARROWEST_COLUMN > console.width:
+        print_records(console, title, rows)
+        return
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+    )
     for name in rows[0]:
-        number = all(isinstance(row[name], int | float) for row in rows)
+        number = all(isinstance(row[name], int | float) and not isinstance(row[name], bool) for row in rows)
         table.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
     console.print(table)
+    console.line()
+
+
+def print_records(console: Console, title: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Print each row as a list of names and values. Empty values are left out."""
+    for row in rows:
+        console.print(f"[bold]{escape(title)}[/bold]" if title else "")
+        grid = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, value in row.items():
+            if value is not None and value not in ("", [], {}):
+                grid.add_row(f"  {escape(name)}", _long_text(value))
+        console.print(grid)
 
 
 def print_page(console: Console, report: Mapping[str, Any]) -> None:
     """Print a page's report (see `reports.page_report`)."""
-    console.print(f"[bold]{escape(report['title'])}[/bold] of {report['source']}")
-    console.print(escape(report["stuck"]))
-    for topic, rows in report.items():
-        if not isinstance(rows, list):
-            continue
-        if topic in {"signals", "type", "classifications"}:
-            for row in rows:
-                print_rows(console, topic, [{"name": name, "value": value} for name, value in row.items()])
-        else:
-            print_rows(console, topic, rows)
+    console.print(f"[bold]{_shown(report['title'])}[/bold] of {report['source']}")
+    console.print(_shown(report["stuck"]), end="\n\n")
+    for topic, (heading, columns) in _PAGE_TOPICS.items():
+        rows = [{name: _in_words(name, row[name]) for name in columns or row} for row in report[topic]]
+        print_records(console, heading, rows)
+    names = list(dict.fromkeys(row["alias"] for row in report["aliases"]))
+    print_records(console, "Names", [{"goes by": names}] if names else [])
+
+
+def print_status(console: Console, report: Mapping[str, Any]) -> None:
+    """Print how things stand (see `reports.status_report`)."""
+    stages = report["stages"]
+    print_rows(console, "Sources", report["sources"])
+    pages = [row for row in stages if row["stage"] == "pages"]
+    print_rows(console, "Pages", without_empty_columns(pages, drop="stage"))
+    print_rows(console, "Types", _by_status(stages, "page_types", ("settled", "needs review")))
+    states = ("promoted", "candidate", "staged", "suppressed")
+    print_rows(console, "Entities", _by_status(stages, "entities", states))
+    print_records(console, "Dead letter", report["dead_letters"])
+
+
+def without_empty_columns(rows: Sequence[Mapping[str, Any]], *, drop: str = "") -> list[dict[str, Any]]:
+    """The rows without the columns that no row has a value in, and without the one to drop."""
+    kept = [name for name in (rows[0] if rows else ()) if any(row[name] is not None for row in rows)]
+    return [{name: row[name] for name in kept if name != drop} for row in rows]
+
+
+def _by_status(
+    stages: Iterable[Mapping[str, Any]], stage: str, statuses: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Counts of one stage: a row for each source and type, a column for each status."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in stages:
+        if row["stage"] == stage:
+            first = {"source": row["source"], "type": row["reason"], **dict.fromkeys(statuses, 0)}
+            found.setdefault((row["source"], row["reason"]), first)[row["status"]] = row["titles"]
+    return sorted(found.values(), key=lambda row: (row["source"], -sum(row[name] for name in statuses)))
+
+
+def _in_words(name: str, value: Any) -> Any:
+    """Lists of structs as a line for each."""
+    match name:
+        case "evidence":
+            line = "{confidence:.2f} {type} by {stage}: {reason} ({matched})"
+            return [line.format_map(item) for item in value]
+        case "infobox_fields":
+            return [f"{item['name']}: {item['value']}" for item in value if item["value"]]
+        case _:
+            return value
 
 
 def print_summary(
@@ -71,18 +157,41 @@ def print_paths(console: Console, lines: Iterable[tuple[str, Path | str]]) -> No
 
 
 def _cell(value: object) -> str:
+    text = "" if value is None else _text(value)
+    return _shown(text if len(text) <= _WIDEST_CELL else f"{text[: _WIDEST_CELL - 3]}...")
+
+
+def _long_text(value: object) -> str:
+    """A value that has lines of its own: a list's items below each other, the first of them."""
+    if isinstance(value, list):
+        lines = [_cell(item) for item in value[:_MOST_ITEMS]]
+        more = len(value) - len(lines)
+        return "\n".join([*lines, f"... and {more} more"] if more else lines)
+    text = " ".join(_text(value).split())
+    return _shown(text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}...")
+
+
+def _shown(text: str) -> str:
     """What the wiki wrote is shown as it is: no markup, no control characters."""
-    text = "" if value is None else f"{value:.2f}" if isinstance(value, float) else _text(value)
-    text = "".join(c if c.isprintable() else " " for c in text)
-    return escape(text if len(text) <= _WIDEST_CELL else f"{text[: _WIDEST_CELL - 3]}...")
+    return escape("".join(c if c.isprintable() else " " for c in text))
 
 
 def _text(value: object) -> str:
-    if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d %H:%M:%S}"
-    if isinstance(value, list | dict):
-        return json.dumps(value, ensure_ascii=False, default=_plain)
-    return str(value)
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.2f}"
+        case datetime():
+            return f"{value:%Y-%m-%d %H:%M:%S}"
+        case dict():
+            return ", ".join(
+                f"{name}: {_text(item)}" for name, item in value.items() if item not in (None, "")
+            )
+        case list():
+            return ", ".join(_text(item) for item in value)
+        case _:
+            return str(value)
 
 
 def _plain(value: object) -> str:
