@@ -296,7 +296,11 @@ def _source(name: str) -> Source:
 
 
 def _all_sources() -> list[Source]:
-    return list(read_sources(sources_folder())[0].values())
+    """Every source whose file can be read; the others are told of."""
+    found, errors = read_sources(sources_folder())
+    for error in errors:
+        click.echo(str(error), err=True)
+    return list(found.values())
 
 
 def _chosen(name: str | None) -> list[Source]:
