@@ -13,6 +13,7 @@ from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartition
 from holocron_assets.lake.paths import PartitionNameError
 from holocron_assets.lake.schema import SchemaError
 from holocron_assets.lake.titles import InvalidTitle
+from holocron_assets.resolve.promotion import PolicyError
 
 _PERMANENT = (
     DamagedPartitionError,
@@ -22,6 +23,7 @@ _PERMANENT = (
     NoManifestError,
     PartitionNameError,
     PermanentError,
+    PolicyError,
     SchemaError,
     SourceError,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.schema import Row
-from holocron_assets.lake.titles import InvalidTitle, Site
+from holocron_assets.lake.titles import InvalidTitle, PageTitle, Site
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.continuity import find_continuity, split_continuity
 from holocron_assets.signals.hidden import masked, without_hidden
@@ -79,10 +79,15 @@ def _signals(page: Row, site: Site) -> dict[str, Any]:
         "categories": categories,
         "sections": _sections(visible, Cleaner(site, VOCABULARY.lead, name)),
         "is_redirect": linked.redirect is not None,
-        "redirect_target": linked.redirect.title if linked.redirect else None,
+        "redirect_target": _with_fragment(linked.redirect) if linked.redirect else None,
         "method": "bounded" if problems else "mwparserfromhell",
         "extraction_error": f"page {page['title']!r}: {'; '.join(problems)}" if problems else None,
     }
+
+
+def _with_fragment(target: PageTitle) -> str:
+    """A redirect to a section names a part of the page; the fragment tells it from one to the page."""
+    return f"{target.title}#{target.fragment}" if target.fragment else target.title
 
 
 def _no_signals(page: Row) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Source of the rules: MediaWiki's `Parser::handleInternalLinks2` and
 `WikitextContent::getRedirectTargetAndText`.
 """
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -115,18 +116,29 @@ def page_links(page: Row, site: Site) -> PageLinks:
     reported = page.get("redirect_target")
     redirect = found.redirect or (_target(reported, site) if reported else None)
     not_links = {page["title"], redirect.title if redirect else None}
-    links = _merged(found.links, page.get("links"), "", site)
+    links = _merged(found.links, _reported(page, "links"), "", site)
     return PageLinks(
         links=tuple(link for link in links if link.title not in not_links),
-        categories=_merged(found.categories, page.get("categories"), "Category:", site),
+        categories=_merged(found.categories, _reported(page, "categories"), "Category:", site),
         redirect=redirect,
     )
 
 
+def _reported(page: Row, column: str) -> Iterable[str]:
+    """Links or category names that the wiki itself listed.
+
+    The row's columns may have been read from the text, by the code of that day; the payload tells.
+    """
+    if page.get("payload") is None:
+        return page.get(column) or ()
+    listed = json.loads(page["payload"]).get(column) or ()
+    return (item["title"].partition(":")[2] if column == "categories" else item["title"] for item in listed)
+
+
 def _merged(
-    found: Iterable[PageTitle], reported: Iterable[str] | None, prefix: str, site: Site
+    found: Iterable[PageTitle], reported: Iterable[str], prefix: str, site: Site
 ) -> tuple[PageTitle, ...]:
-    titles = [*found, *(_target(f"{prefix}{text}", site) for text in reported or ())]
+    titles = [*found, *(_target(f"{prefix}{text}", site) for text in reported)]
     return tuple({title.title: title for title in titles if title}.values())
 
 

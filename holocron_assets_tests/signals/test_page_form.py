@@ -95,7 +95,7 @@ def test_years_eras_and_timelines_are_marked(title: str, wikitext: str, markers:
 
 def test_a_redirect_has_a_target_and_no_lead() -> None:
     row = signals("#REDIRECT [[Foo bar#x]]\n{{R from name}}\nThis text is never shown. [[Category:X]]")
-    assert (row["is_redirect"], row["redirect_target"]) == (True, "Foo bar")
+    assert (row["is_redirect"], row["redirect_target"]) == (True, "Foo bar#x")
     assert row["lead_method"] == "none"
     assert row["categories"] == ["X"]
 
