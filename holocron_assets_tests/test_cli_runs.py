@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dagster as dg
 import pytest
 from click.testing import CliRunner, Result
 from sample_dagster import definitions_of
@@ -25,6 +26,12 @@ def new(tmp_path: Path) -> Holocron:
 
 
 def do(monkeypatch: pytest.MonkeyPatch, of: Holocron, *arguments: str) -> Result:
+    """Run one command, with a history of runs that is kept in memory: SQLite takes a second a run."""
+    monkeypatch.setattr(local_commands, "open_instance", dg.DagsterInstance.ephemeral)
+    return do_with_history(monkeypatch, of, *arguments)
+
+
+def do_with_history(monkeypatch: pytest.MonkeyPatch, of: Holocron, *arguments: str) -> Result:
     """Run one command, as if this process had been started for it."""
     monkeypatch.setattr(local_commands, "defs", definitions_of(of))
     return CliRunner().invoke(main, arguments, env={**of.environment, "COLUMNS": "80"})
@@ -42,18 +49,18 @@ def words(text: str) -> str:
 def test_run_does_everything_and_a_second_run_nothing(
     new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    new.add_source("small", copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=8))
-    first = do(monkeypatch, new, "run")
+    new.add_source("small", copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=3))
+    first = do_with_history(monkeypatch, new, "run")
     assert first.exit_code == 0, first.output
-    assert "ok 8" in words(first.stdout)
+    assert "ok 3" in words(first.stdout)
     assert "No dead letters." in first.stdout
     assert "Nothing to do" not in first.stdout
-    assert len(titles(new)) == 8
+    assert len(titles(new)) == 3
     assert new.lake.partitions(ENTITIES) != []
     assert new.lake.database.is_file()
 
     files = {path: path.stat().st_mtime_ns for path in (new.lake.root / "lake").rglob("*.parquet")}
-    second = do(monkeypatch, new, "run")
+    second = do_with_history(monkeypatch, new, "run")
     assert second.exit_code == 0, second.output
     assert "Nothing to do: everything is done already." in second.stdout
     assert {path: path.stat().st_mtime_ns for path in files} == files
