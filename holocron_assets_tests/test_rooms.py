@@ -1,0 +1,96 @@
+"""Who may import whom. Rooms know those below them, and only the top knows Dagster."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holocron_assets.settings import PROJECT_FOLDER
+
+PACKAGE = PROJECT_FOLDER / "holocron_assets"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+LONGEST_FILE = 350
+
+BELOW = {
+    "lake": {"lake"},
+    "resolve": {"lake", "resolve"},
+    "classify": {"lake", "classify"},
+    "signals": {"lake", "signals"},
+    "crawl": {"lake", "crawl"},
+    "orchestration": {"lake", "resolve", "classify", "signals", "crawl", "orchestration"},
+}
+"""The rooms that each room may import. Data flows from crawl to resolve through the lake, not by imports."""
+
+AT_THE_TOP = {"cli", "console", "definitions", "reports", "settings", "__init__"}
+"""Modules outside the rooms."""
+
+KNOW_DAGSTER = {"orchestration", "definitions", "cli"}
+
+
+def part_of(module: Path) -> str:
+    """The room that a module is in, or the module itself where it is in none."""
+    return module.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(module: Path) -> Iterator[str]:
+    """Full names of the modules that a module imports, wherever in it."""
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: relative imports hide who imports whom"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def own_parts(module: Path) -> set[str]:
+    """Rooms and top modules of Holocron that a module imports."""
+    names = [name.split(".") for name in imported(module)]
+    known = BELOW.keys() | AT_THE_TOP
+    return {name[1] for name in names if name[0] == "holocron_assets" and len(name) > 1 and name[1] in known}
+
+
+def relative(module: Path) -> str:
+    return str(module.relative_to(PACKAGE))
+
+
+def test_every_module_is_in_a_known_place() -> None:
+    assert {part_of(module) for module in MODULES} == BELOW.keys() | AT_THE_TOP
+
+
+@pytest.mark.parametrize("room", BELOW)
+def test_a_room_imports_only_rooms_below(room: str) -> None:
+    found = {relative(module): own_parts(module) - BELOW[room] for module in (PACKAGE / room).rglob("*.py")}
+    allowed = {
+        # The settings know no room. The rest is what a command needs, which orchestration carries out.
+        "orchestration": {"settings", "definitions", "console", "reports"}
+    }.get(room, set())
+    assert {module: parts - allowed for module, parts in found.items() if parts - allowed} == {}
+
+
+def test_settings_know_no_room() -> None:
+    assert own_parts(PACKAGE / "settings.py") == set()
+
+
+@pytest.mark.parametrize("module", MODULES, ids=relative)
+def test_only_the_top_knows_dagster(module: Path) -> None:
+    if part_of(module) not in KNOW_DAGSTER:
+        assert [name for name in imported(module) if name.split(".")[0].startswith("dagster")] == []
+
+
+def test_the_cli_loads_dagster_only_for_commands_that_need_it() -> None:
+    tree = ast.parse((PACKAGE / "cli.py").read_text(encoding="utf-8"))
+    at_import = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    assert [node.module for node in at_import if "orchestration" in (node.module or "")] == []
+
+
+@pytest.mark.parametrize("module", MODULES, ids=relative)
+def test_no_file_is_long(module: Path) -> None:
+    assert len(module.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
+
+
+def test_no_room_opens_the_network_but_by_the_one_http_module() -> None:
+    clients = {"httpx", "requests", "urllib3", "aiohttp", "socket"}
+    asking = {relative(m) for m in MODULES if clients & {name.split(".")[0] for name in imported(m)}}
+    assert asking == {"crawl/http.py"}
