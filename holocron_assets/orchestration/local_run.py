@@ -85,9 +85,9 @@ class LocalRun:
         wiki, which answered before, only wants to be left alone for a while.
         """
         self.list_seeds()
-        while self._fetch() or self._wait():
+        # Settling comes before the next look at the frontier: a batch that was killed has its links from it.
+        while self._run(batches_to_settle(self.lake, self.sources)) or self._fetch() or self._wait():
             pass
-        self._run(batches_to_settle(self.lake, self.sources))
         self._run(types_to_resolve(self.lake))
         if self.report.finished:
             self._check()

@@ -47,7 +47,6 @@ def refresh_sources(
     for source in chosen:
         _finish(runs, [Work(SEEDS_JOB, source.name, context.run_id, source.host)])
         _fetch(opened, source, runs, config.maximum_batches)
-    _finish(runs, batches_to_settle(opened, chosen))
     _finish(runs, types_to_resolve(opened))
     _finish(runs, views_to_publish(opened, sources.all()))
     names = ", ".join(source.name for source in chosen)
@@ -92,8 +91,9 @@ def add_pages() -> None:
 
 
 def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
-    """Cut batches of one source and run them until nothing is pending, or the most were run."""
+    """Settle and cut batches of one source and run them until nothing is pending, or the most were run."""
     while most > 0:
+        _finish(runs, batches_to_settle(lake, [source]))
         cut_batches(lake, source, now=utc_now())
         work = batches_to_fetch(lake, [source])[:most]
         if not work:
