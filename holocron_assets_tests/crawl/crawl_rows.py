@@ -1,0 +1,160 @@
+"""Rows of the crawl's tables with what a test says of them, and all else filled in."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from holocron_assets.crawl.frontier import frontier_views
+from holocron_assets.crawl.sources import Politeness, Seeds, Source
+from holocron_assets.lake.keys import title_key
+from holocron_assets.lake.parquet import write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import BATCH_PAGES, PAGE_LINKS, PAGES, SEED_TITLES, SITES
+from holocron_assets.lake.titles import DEFAULT_SITE
+from holocron_assets.lake.views import connect, query
+
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+TEMPLATES = 10
+
+
+def wiki_source(name: str = "wiki", **changes: Any) -> Source:
+    """A source that is a wiki."""
+    said = {
+        "kind": "mediawiki_api",
+        "name": name,
+        "enabled": True,
+        "address": "http://127.0.0.1:1/api.php",
+        "seeds": Seeds(titles=("A",)),
+        "politeness": Politeness(contact="someone@example.org", requests_per_second=100.0),
+    }
+    return Source(**{**said, **changes})
+
+
+def dump_source(path: Path, name: str = "dump", **changes: Any) -> Source:
+    """A source that is an export."""
+    return Source(
+        **{"kind": "mediawiki_dump", "name": name, "enabled": True, "address": str(path), **changes}
+    )
+
+
+def key(title: str, source: str = "wiki") -> int:
+    return title_key(source, title)
+
+
+def known(title: str, source: str = "wiki") -> dict[str, Any]:
+    """The columns that name a title."""
+    page = DEFAULT_SITE.parse_title(title)
+    return {"source": source, "title": title, "title_key": key(title, source), "namespace": page.namespace}
+
+
+def put_site(lake: Lake, source: str = "wiki", **changes: Any) -> None:
+    """Write what a wiki says of itself: English namespaces and nothing special."""
+    row = {
+        "source": source,
+        "site_name": source,
+        "title_case": "first-letter",
+        "namespaces": [
+            {"id": number, "name": name, "canonical": name, "aliases": []}
+            for number, name in DEFAULT_SITE.local_names.items()
+        ],
+        "interwiki_prefixes": ["wikipedia"],
+        "fetched_at": LONG_AGO,
+    }
+    write_partition(lake, SITES, source, [{**row, **changes}])
+
+
+def put_seeds(lake: Lake, *titles: str, source: str = "wiki", **columns: Sequence[Any]) -> None:
+    """Write the list of seeds; `columns` give a value a title."""
+    rows = [
+        {
+            **known(title, source),
+            "origin": "title",
+            "listed_at": LONG_AGO,
+            **{name: values[number] for name, values in columns.items()},
+        }
+        for number, title in enumerate(titles)
+    ]
+    write_partition(lake, SEED_TITLES, source, rows)
+
+
+def put_manifest(lake: Lake, batch: str, *titles: str, **columns: Any) -> None:
+    """Cut a batch of given titles; `columns` are the same for all of them."""
+    source = batch.rpartition("-")[0]
+    rows = [
+        {
+            **known(title, source),
+            "batch": batch,
+            "position": position,
+            "depth": 0,
+            "failures": 0,
+            "reason": "new",
+            "origin": "http://127.0.0.1:1/api.php",
+            "cut_at": LONG_AGO,
+            **columns,
+        }
+        for position, title in enumerate(titles)
+    ]
+    write_partition(lake, BATCH_PAGES, batch, rows)
+
+
+def outcome(asked: str, status: str = "ok", *, source: str = "wiki", **columns: Any) -> dict[str, Any]:
+    """A row of table `pages`, without batch and position."""
+    if "title" in columns:
+        columns["title_key"] = key(columns["title"], source)
+    return {
+        **known(asked, source),
+        "requested_title": asked,
+        "requested_key": key(asked, source),
+        "status": status,
+        "attempts": 1,
+        "error": None if status == "ok" else f"{asked}: {status}",
+        "fetched_at": LONG_AGO,
+        "depth": 0,
+        "run_id": "test",
+        **columns,
+    }
+
+
+def put_outcomes(lake: Lake, batch: str, *rows: dict[str, Any], manifest: bool = True) -> None:
+    """Finish a batch with these outcomes."""
+    if manifest:
+        put_manifest(lake, batch, *(row["requested_title"] for row in rows))
+    numbered = [{**row, "batch": batch, "position": number} for number, row in enumerate(rows)]
+    write_partition(lake, PAGES, batch, numbered)
+
+
+def put_links(lake: Lake, batch: str, *links: tuple[str, str] | tuple[str, str, str]) -> None:
+    """Write the links of a batch's pages: from, to, and the kind where it is not 'link'."""
+    source = batch.rpartition("-")[0]
+    rows = []
+    for position, (start, target, *kind) in enumerate(links):
+        row = {
+            "source": source,
+            "batch": batch,
+            "from_key": key(start, source),
+            "from_title": start,
+            "kind": kind[0] if kind else "link",
+            "target": target,
+            "target_key": key(target, source),
+            "target_namespace": DEFAULT_SITE.parse_title(target).namespace,
+            "position": position,
+        }
+        rows.append(row)
+    write_partition(lake, PAGE_LINKS, batch, rows)
+
+
+def frontier(lake: Lake, *sources: Source) -> dict[str, dict[str, Any]]:
+    """The frontier's rows by title; all sources together."""
+    with connect(lake, more_views=frontier_views(sources)) as connection:
+        return {row["title"]: row for row in query(connection, "from frontier order by title")}
+
+
+def statuses(lake: Lake, *sources: Source) -> dict[str, str]:
+    """The frontier's statuses by title."""
+    return {title: row["status"] for title, row in frontier(lake, *sources).items()}
+
+
+def titles(pages: Iterable[Any]) -> list[str]:
+    return [page.title for page in pages]
