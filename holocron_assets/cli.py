@@ -41,6 +41,9 @@ _EXPECTED_ERRORS = (
     duckdb.Error,
 )
 
+_PLACEHOLDER = "put-your-own-address-here"
+"""Part of the contact in source files that are shipped."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 source_option = click.option("--source", "source_name", metavar="NAME", help="Only this source.")
 
@@ -211,7 +214,11 @@ def list_sources(*, as_json: bool) -> None:
 def enable(name: str) -> None:
     """Let sensors and runs crawl a source."""
     set_enabled(sources_folder(), name, enabled=True)
-    click.echo(f"enabled {name}: sensors will crawl {_source(name).origin}")
+    source = _source(name)
+    click.echo(f"enabled {name}: sensors and runs will crawl {source.origin}")
+    if _PLACEHOLDER in (source.politeness.contact or ""):
+        file = sources_folder() / f"{name}.yaml"
+        click.echo(f"Put your own address into politeness.contact of {file}: it is sent with every request.")
 
 
 @sources.command()

@@ -1,6 +1,7 @@
 """Dagster's instance: where it lives, which file configures it, and the pool limits that no file can hold."""
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,6 +35,9 @@ def prepare_home() -> Path:
             folder = PROJECT_FOLDER / "deploy" / "postgres"
         shutil.copyfile(folder / "dagster.yaml", home / "dagster.yaml")
     os.environ["DAGSTER_HOME"] = str(home)
+    if url := os.environ.get("HOLOCRON_POSTGRES_URL"):
+        # SQLAlchemy would take a driver that dagster-postgres does not bring.
+        os.environ["HOLOCRON_POSTGRES_URL"] = re.sub(r"^postgres(ql)?://", "postgresql+psycopg2://", url)
     return home
 
 

@@ -132,7 +132,11 @@ class LocalRun:
         return bool(work)
 
     def _given_up(self, item: Work) -> bool:
-        failures = [run for run in self.report.finished if run.error and run.work.key == item.key]
+        """Whether the work was done in this run, whatever came of it, or failed for good."""
+        runs = [run for run in self.report.finished if run.work.key == item.key]
+        failures = [run for run in runs if run.error]
+        if len(failures) < len(runs):
+            return True
         if not failures:
             return False
         answered = any(run.work.host == item.host for run in self.report.finished if not run.error)

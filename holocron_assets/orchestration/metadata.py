@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
-import pyarrow as pa
 
 from holocron_assets.lake.parquet import Footer
 from holocron_assets.lake.schema import Row, Table
@@ -63,19 +62,8 @@ def written_metadata(
 
 
 def table_description(table: Table) -> str:
-    """The asset's description: what one row is, its key and its columns."""
-    lines = [
-        f"{table.description}.",
-        "",
-        f"One Parquet file a partition; key: {', '.join(table.key)}.",
-        "",
-        *(f"- `{c.name}` ({_type_name(c.type)}): {c.description}" for c in table.columns),
-    ]
-    return "\n".join(lines)
-
-
-def _type_name(kind: pa.DataType) -> str:
-    return str(kind).replace("\n", " ")
+    """The asset's description: what one row is, and its key."""
+    return f"{table.description}.\n\nOne Parquet file a partition; key: {', '.join(table.key)}."
 
 
 def _counts_table(name: str, counts: Mapping[str, int]) -> str:

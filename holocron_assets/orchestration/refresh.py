@@ -9,7 +9,7 @@ from holocron_assets.crawl.seeds import load_site, seeds_are_stale
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.failures import clear_failures
+from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs import LocalRuns, QueuedRuns, Runs
@@ -36,7 +36,10 @@ class AddPagesConfig(dg.Config):
     titles: list[str]
 
 
-@dg.op(description="List seeds anew, cut batches, submit their runs, wait for them, resolve entities.")
+@dg.op(
+    description="List seeds anew, cut batches, submit their runs, wait for them, resolve entities.",
+    retry_policy=RETRIES,
+)
 def refresh_sources(
     context: dg.OpExecutionContext, config: RefreshConfig, lake: LakeResource, sources: SourcesResource
 ) -> None:
@@ -53,7 +56,7 @@ def refresh_sources(
     context.log.info(f"refreshed {names}" if names else "no source is enabled: nothing to refresh")
 
 
-@dg.op(description="Cut a batch of given pages, submit its run and wait for it.")
+@dg.op(description="Cut a batch of given pages, submit its run and wait for it.", retry_policy=RETRIES)
 def add_given_pages(
     context: dg.OpExecutionContext, config: AddPagesConfig, lake: LakeResource, sources: SourcesResource
 ) -> None:
