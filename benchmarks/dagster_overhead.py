@@ -1,0 +1,171 @@
+"""What Dagster adds to the work of one batch: the same 500 pages through the rooms alone, and through jobs.
+
+Both write the same tables. The jobs run in this process, on an instance in SQLite, as under `holocron run`.
+What a daemon adds on top is per run and not per page: a process for each run, 1 to 3 seconds.
+"""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import dagster as dg
+
+from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.crawl.api_pages import Extract
+from holocron_assets.crawl.batches import cut_batches
+from holocron_assets.crawl.fetch import fetch_batch
+from holocron_assets.crawl.readers import page_reader
+from holocron_assets.crawl.seeds import load_site, store_seeds, store_site
+from holocron_assets.crawl.source_files import load_source, write_dump_source
+from holocron_assets.definitions import build_definitions
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.parquet import read_footer
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import ENTITIES, PAGES
+from holocron_assets.lake.titles import Site
+from holocron_assets.orchestration.names import BATCH_JOB, ENTITIES_JOB
+from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.steps import BATCH_STEPS, run_step
+from holocron_assets.resolve.store import store_aliases, store_entities
+from holocron_assets.settings import PROJECT_FOLDER
+from holocron_assets.signals.links import extract_links
+
+PAGES_IN_BATCH = 500
+REPETITIONS = 3
+SOURCE = "bench"
+BATCH = f"{SOURCE}-000001"
+ENTITY_TYPES = frozenset(load_taxonomy().entity_worthy_types)
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+Seconds = dict[str, float]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepare(folder / "prepared")
+        plain: list[Seconds] = []
+        through_dagster: list[Seconds] = []
+        for number in range(REPETITIONS):
+            plain.append(measure(folder, f"plain-{number}", run_rooms))
+            through_dagster.append(measure(folder, f"dagster-{number}", run_jobs))
+    print_table(plain, through_dagster)
+
+
+def prepare(folder: Path) -> None:
+    """A lake with 500 pages of an export listed and cut into one batch."""
+    folder.mkdir()
+    export = write_export(folder / "bench.xml")
+    write_dump_source(folder / "sources", SOURCE, export)
+    lake, source = Lake(folder / "data"), load_source(folder / "sources" / f"{SOURCE}.yaml")
+    store_site(lake, source, None)
+    store_seeds(lake, source, None)
+    if cut_batches(lake, source, now=utc_now()) != [BATCH]:
+        raise RuntimeError("the export must fill exactly one batch")
+
+
+def write_export(path: Path) -> Path:
+    """The sample's pages over and over, each time under other titles and ids."""
+    sample = (PROJECT_FOLDER / "data" / "sample" / "wiki.xml").read_text(encoding="utf-8")
+    head, _, rest = sample.partition("<page>")
+    pages = [f"<page>{page}" for page in rest.rpartition("</mediawiki>")[0].split("<page>")]
+    chosen = [renamed(pages[n % len(pages)], n // len(pages)) for n in range(PAGES_IN_BATCH)]
+    path.write_text(f"{head}{''.join(chosen)}</mediawiki>\n", encoding="utf-8")
+    return path
+
+
+def renamed(page: str, copy: int) -> str:
+    titled = page.replace("</title>", f" no. {copy}</title>", 1) if copy else page
+    return re.sub(r"<id>(\d+)</id>", lambda id_: f"<id>{int(id_[1]) + copy * 1_000_000}</id>", titled)
+
+
+def measure(folder: Path, name: str, run: Callable[[Path], Seconds]) -> Seconds:
+    """Run on a fresh copy of the prepared lake."""
+    copy = folder / name
+    shutil.copytree(folder / "prepared", copy)
+    seconds = run(copy)
+    footer = read_footer(Lake(copy / "data"), PAGES, BATCH)
+    if footer is None or footer.rows != PAGES_IN_BATCH or not Lake(copy / "data").partitions(ENTITIES):
+        raise RuntimeError(f"{name} did not do the work that is measured")
+    shutil.rmtree(copy)
+    return seconds
+
+
+def run_rooms(folder: Path) -> Seconds:
+    """The work of every asset, called directly."""
+    lake, source = Lake(folder / "data"), load_source(folder / "sources" / f"{SOURCE}.yaml")
+    started = perf_counter()
+    with page_reader(lake, source, BATCH, extract_of(load_site(lake, SOURCE)), folder / "state") as reader:
+        fetch_batch(lake, BATCH, reader, "bench")
+    for step in BATCH_STEPS:
+        run_step(lake, step, BATCH, "bench")
+    batch_ended = perf_counter()
+    for entity_type in sorted(ENTITY_TYPES):
+        store_entities(lake, entity_type, entity_types=ENTITY_TYPES, now=utc_now(), run_id="bench")
+        store_aliases(lake, entity_type)
+    return {BATCH_JOB: batch_ended - started, ENTITIES_JOB: perf_counter() - batch_ended}
+
+
+def run_jobs(folder: Path) -> Seconds:
+    """The same through jobs: one run for the batch, one for each entity type."""
+    definitions = build_definitions(
+        {
+            "lake": LakeResource(folder=str(folder / "data")),
+            "sources": SourcesResource(
+                folder=str(folder / "sources"), politeness_folder=str(folder / "state")
+            ),
+        }
+    )
+    batch_job, entities_job = map(definitions.resolve_job_def, (BATCH_JOB, ENTITIES_JOB))
+    (folder / "dagster").mkdir()
+    quiet = {"telemetry": {"enabled": False}}
+    with dg.DagsterInstance.local_temp(str(folder / "dagster"), overrides=quiet) as instance:
+        instance.add_dynamic_partitions("batches", [BATCH])
+        started = perf_counter()
+        execute(batch_job, instance, BATCH)
+        batch_ended = perf_counter()
+        for entity_type in sorted(ENTITY_TYPES):
+            execute(entities_job, instance, entity_type)
+        return {BATCH_JOB: batch_ended - started, ENTITIES_JOB: perf_counter() - batch_ended}
+
+
+def execute(job: dg.JobDefinition, instance: dg.DagsterInstance, partition: str) -> None:
+    job.execute_in_process(instance=instance, partition_key=partition, run_config=QUIET)
+
+
+def extract_of(site: Site) -> Extract:
+    """What the crawl needs to know of a text's links."""
+
+    def links_and_redirect(wikitext: str) -> tuple[list[str], list[str], str | None]:
+        found = extract_links(wikitext, site)
+        links = [link.title for link in found.links]
+        categories = [category.name for category in found.categories]
+        return links, categories, found.redirect.title if found.redirect else None
+
+    return links_and_redirect
+
+
+def print_table(plain: list[Seconds], through_dagster: list[Seconds]) -> None:
+    print(f"{PAGES_IN_BATCH} pages, {REPETITIONS} repetitions, medians (fastest in brackets)")
+    print(f"{'job':<18}{'rooms alone, s':>18}{'through Dagster, s':>20}{'added, ms/page':>16}{'ratio':>8}")
+    for name in (BATCH_JOB, ENTITIES_JOB, "both"):
+        alone, with_it = series(plain, name), series(through_dagster, name)
+        added = (median(with_it) - median(alone)) / PAGES_IN_BATCH * 1000
+        ratio = median(with_it) / median(alone)
+        print(f"{name:<18}{shown(alone):>18}{shown(with_it):>20}{added:>16.2f}{ratio:>8.2f}")
+
+
+def series(measured: list[Seconds], name: str) -> list[float]:
+    return [sum(seconds.values()) if name == "both" else seconds[name] for seconds in measured]
+
+
+def shown(seconds: list[float]) -> str:
+    return f"{median(seconds):.2f} ({min(seconds):.2f})"
+
+
+if __name__ == "__main__":
+    main()
