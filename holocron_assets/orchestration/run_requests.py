@@ -43,9 +43,9 @@ def run_requests(
 ) -> Requested:
     """The runs to ask for now.
 
-    A partition that a run is under way for waits. So does work whose last run ended less than 30 s ago, then
-    2 min, then 10 min: what is still to be done after a run failed. It is never given up, since the pages at
-    fault are: they die one by one.
+    Work waits while a run for it, or for its partition, is under way. It waits too if its last run ended less
+    than 30 s ago, then 2 min, then 10 min: what is still to be done after a run failed. It is never given up,
+    since the pages at fault are: they die one by one.
 
     Args:
         instance: knows the runs.
@@ -53,28 +53,27 @@ def run_requests(
         now: the moment, for tests.
     """
     now = now or utc_now()
-    busy = partitions_under_way(instance)
+    busy = _under_way(instance)
     requests: list[dg.RunRequest] = []
     waiting: list[str] = []
     for item in work:
         if len(requests) == MOST_REQUESTS:
             break
-        if item.partition in busy:
+        if {item.key, item.partition} & busy:
             continue
         attempts, due = _history(instance, item)
         if due and due > now:
             waiting.append(f"{item} is due at {due:%H:%M:%S} UTC, attempt {attempts + 1}")
             continue
-        if item.partition:
-            busy.add(item.partition)
+        busy |= {item.partition or item.key}
         requests.append(_request(item, attempts))
     return Requested(requests, waiting)
 
 
-def partitions_under_way(instance: dg.DagsterInstance) -> set[str]:
-    """Partitions that a queued or running run is about, whoever started it."""
+def _under_way(instance: dg.DagsterInstance) -> set[str]:
+    """Partitions that a queued or running run is about, whoever started it, and the work it is for."""
     runs = instance.get_runs(RunsFilter(statuses=list(_UNDER_WAY)))
-    return {run.tags[PARTITION_TAG] for run in runs if PARTITION_TAG in run.tags}
+    return {run.tags[tag] for run in runs for tag in (PARTITION_TAG, WORK_TAG) if tag in run.tags}
 
 
 def work_tags(item: Work) -> dict[str, str]:
