@@ -47,12 +47,19 @@ def refresh_sources(
     with clear_failures():
         chosen = [sources.get(config.source)] if config.source else sources.enabled()
     opened, runs = lake.open(), _runs(context)
+    problems = []
     for source in chosen:
-        _finish(runs, [Work(SEEDS_JOB, source.name, context.run_id, source.host)])
-        _fetch(opened, source, runs, config.maximum_batches)
+        try:
+            _finish(runs, [Work(SEEDS_JOB, source.name, context.run.run_id, source.host)])
+            _fetch(opened, source, runs, config.maximum_batches)
+        except dg.Failure as failure:
+            # Others go on: the job fails at its end.
+            problems.append(f"{source.name}: {failure.description}")
     _finish(runs, types_to_resolve(opened))
     _finish(runs, views_to_publish(opened, sources.all()))
     names = ", ".join(source.name for source in chosen)
+    if problems:
+        raise dg.Failure("; ".join(problems), allow_retries=False)
     context.log.info(f"refreshed {names}" if names else "no source is enabled: nothing to refresh")
 
 
@@ -97,7 +104,7 @@ def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
     """Settle and cut batches of one source and run them until nothing is pending, or the most were run."""
     while most > 0:
         _finish(runs, batches_to_settle(lake, [source]))
-        cut_batches(lake, source, now=utc_now())
+        cut_batches(lake, source, now=utc_now(), most=most)
         work = batches_to_fetch(lake, [source])[:most]
         if not work:
             return

@@ -53,7 +53,7 @@ def new_pages(
         if source.name not in unlisted:
             for batch in cut_batches(opened, source, now=utc_now()):
                 context.log.info(f"cut {batch}")
-    fetches = batches_to_fetch(opened, sources.all())
+    fetches = batches_to_fetch(opened, enabled)
     adopted = {
         SOURCES: _unknown(context.instance, SOURCES, [source.name for source in enabled]),
         BATCHES: _unknown(context.instance, BATCHES, [item.partition for item in fetches if item.partition]),

@@ -17,11 +17,13 @@ from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, Inva
 from holocron_assets.signals.hidden import FILLER, without_hidden
 
 # A title has 255 bytes; its fragment and percent-encoding may be longer. 2,000 characters bound the cache.
-# MediaWiki takes brackets in pairs from the left, so that "[[[Foo]]]" is no link.
+# A saved [[X|]], a pipe trick that was never expanded, is shown as it is: Parser::handleInternalLinks2 wants a
+# label. MediaWiki takes brackets in pairs from the left, so that "[[[Foo]]]" is no link.
 # The lookahead takes nothing, so that links inside a file's caption are found as well; what it finds tells
 # whether the link is closed before the next one opens.
 _LINK = re.compile(
-    r"\[\[(?<!\[\[\[)(?:\[\[)*+([^\[\]{}<>|\n]{1,2000})(?:\]\]|\|(?=(?:[^\[\]]++|\](?!\])|\[(?!\[))*+(\]\]|\[\[)))"
+    r"\[\[(?<!\[\[\[)(?:\[\[)*+([^\[\]{}<>|\n]{1,2000})"
+    r"(?:\]\]|\|(?!\]\])(?=(?:[^\[\]]++|\](?!\])|\[(?!\[))*+(\]\]|\[\[)))"
 )
 _REDIRECT = re.compile(r"\s*+#([^\s\[:]++)\s*+:?\s*+\[\[([^\[\]{}<>|\n]{1,2000})(?:\|[^\[\]]*+)?\]\]")
 # $wgUrlProtocols: "[[https://x y]]" is an address in brackets

@@ -89,11 +89,6 @@ def test_refresh_runs_at_most_the_batches_that_it_is_given(
     assert len(holocron.lake.partitions(PAGES)) == 1
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="refresh._fetch cuts up to four batches whatever maximum_batches says: the rest stay in flight, "
-    "and the next sensor tick fetches them",
-)
 def test_refresh_cuts_no_more_batches_than_it_runs(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     holocron = small_holocron(tmp_path, pages=6, batch_size=2)
     assert refresh(holocron, instance, maximum_batches=1).success
@@ -133,10 +128,6 @@ def test_refresh_fails_for_a_dump_that_is_not_there(tmp_path: Path, instance: dg
     assert str(tmp_path / "gone.xml") in failure_message(result)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="refresh._finish ends the job at the first source whose listing fails; others stay as they were",
-)
 def test_one_broken_source_does_not_keep_refresh_from_the_others(
     tmp_path: Path, instance: dg.DagsterInstance
 ) -> None:

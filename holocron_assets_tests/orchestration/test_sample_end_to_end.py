@@ -160,21 +160,7 @@ def test_most_entities_are_promoted_and_none_by_an_unsure_rule(lake: duckdb.Duck
     assert query(lake, "from entities where state = 'promoted' and confidence < 0.90") == []
 
 
-@pytest.mark.parametrize(
-    "trap",
-    [
-        pytest.param(
-            trap,
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason="signals.links takes a pipe trick that was saved as it was, [[X (y)|]], for a link",
-            )
-            if trap == "Lamp War (chapter)"
-            else (),
-        )
-        for trap in expected()["not_links"]
-    ],
-)
+@pytest.mark.parametrize("trap", expected()["not_links"])
 def test_what_only_looks_like_a_link_is_none(lake: duckdb.DuckDBPyConnection, trap: str) -> None:
     assert query(lake, "from page_links where target = $trap", {"trap": trap}) == []
 

@@ -48,7 +48,7 @@ def test_a_page_with_700_links_yields_700() -> None:
         ("[[foo bar|shown]]", ["Foo bar"]),
         ("[[Foo_bar]] [[foo bar]] [[Foo  bar|x]]", ["Foo bar"]),
         ("[[B]] [[A]] [[B]]", ["B", "A"]),
-        ("[[Foo (planet)|]]", ["Foo (planet)"]),
+        ("[[Foo (planet)|]] [[Foo (moon)|a moon]]", ["Foo (moon)"]),
         ("[[Foo#History]]", ["Foo"]),
         ("[[Foo#History|h]] [[Foo]]", ["Foo"]),
         ("[[#History]] [[ #x|y]]", []),
