@@ -1,0 +1,189 @@
+"""Cutting batches: what is pending, once, in order, under a name of its own."""
+
+import subprocess
+import sys
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from crawl_rows import (
+    HOUR,
+    LONG_AGO,
+    dump_source,
+    outcome,
+    put_links,
+    put_manifest,
+    put_outcomes,
+    put_seeds,
+    statuses,
+    wiki_source,
+)
+
+from holocron_assets.crawl.batches import (
+    NoManifestError,
+    batches_of,
+    cut_batches,
+    cut_given_titles,
+    manifest,
+    source_of,
+    unfinished_batches,
+)
+from holocron_assets.crawl.errors import PermanentError
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import BATCH_PAGES, PAGES
+from holocron_assets.lake.titles import DEFAULT_SITE
+
+PROGRAM = Path(__file__).with_name("cut_many.py")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path)
+
+
+def cut(lake: Lake, *, depth: int | None = 0, batch_size: int = 2, now_after: timedelta = HOUR) -> list[str]:
+    """Cut what is pending, and say how many pages each new batch has."""
+    source = wiki_source(depth=depth, batch_size=batch_size)
+    names = cut_batches(lake, source, now=LONG_AGO + now_after)
+    return [f"{name[-2:]}:{''.join(row['title'] for row in manifest(lake, name))}" for name in names]
+
+
+def test_an_empty_wiki_gives_no_batch_and_no_error(lake: Lake) -> None:
+    put_seeds(lake)
+    assert cut(lake) == []
+    assert cut(Lake(lake.root / "new")) == []
+
+
+def test_what_is_pending_is_cut_in_order_and_only_once(lake: Lake) -> None:
+    put_seeds(lake, *"ABCDE")
+    assert cut(lake) == ["01:AB", "02:CD", "03:E"]
+    assert cut(lake) == []
+    assert set(statuses(lake, wiki_source()).values()) == {"in flight"}
+
+
+def test_a_manifest_says_all_that_is_needed_to_read_its_pages(lake: Lake) -> None:
+    put_seeds(lake, "A", source="dump", ordinal=[7], revision_id=[1])
+    put_outcomes(lake, "dump-000001", outcome("A", "failed", source="dump", attempts=2, due_at=LONG_AGO))
+    source = dump_source(lake.root / "wiki.xml")
+    (batch,) = cut_batches(lake, source, now=LONG_AGO)
+    (row,) = manifest(lake, batch)
+    assert row == {
+        "source": "dump",
+        "batch": "dump-000002",
+        "position": 0,
+        "title": "A",
+        "title_key": row["title_key"],
+        "namespace": 0,
+        "depth": 0,
+        "discovered_from": None,
+        "failures": 2,
+        "reason": "retry",
+        "ordinal": 7,
+        "origin": source.address,
+        "cut_at": LONG_AGO,
+    }
+
+
+def test_no_more_than_four_batches_of_a_source_are_unfinished(lake: Lake) -> None:
+    put_seeds(lake, *"ABCDEFGHIJKL")
+    assert cut(lake) == ["01:AB", "02:CD", "03:EF", "04:GH"]
+    assert cut(lake) == []
+    put_outcomes(lake, "wiki-000002", outcome("C"), outcome("D"), manifest=False)
+    assert unfinished_batches(lake, "wiki") == ["wiki-000001", "wiki-000003", "wiki-000004"]
+    assert cut(lake) == ["05:IJ"]
+
+
+def test_no_more_is_cut_than_is_asked_for(lake: Lake) -> None:
+    put_seeds(lake, *"ABCDEF")
+    source = wiki_source(batch_size=2)
+    assert cut_batches(lake, source, now=LONG_AGO, most=1) == ["wiki-000001"]
+    assert cut_batches(lake, source, now=LONG_AGO, most=0) == []
+
+
+def test_a_crawl_that_follows_links_cuts_a_short_batch_only_when_nothing_else_is_open(lake: Lake) -> None:
+    put_seeds(lake, *"ABC")
+    assert cut(lake, depth=1) == ["01:AB"]
+    assert cut(lake, depth=1) == []
+    put_outcomes(lake, "wiki-000001", outcome("A"), outcome("B"), manifest=False)
+    assert cut(lake, depth=1) == ["02:C"]
+    put_outcomes(lake, "wiki-000002", outcome("C"), manifest=False)
+    put_links(lake, "wiki-000002", ("C", "D"), ("C", "E"), ("A", "F"))
+    assert cut(lake, depth=None) == ["03:DE"]
+
+
+def test_a_batch_that_is_stuck_for_an_hour_keeps_no_short_one_waiting(lake: Lake) -> None:
+    put_manifest(lake, "wiki-000001", "Stuck")
+    put_seeds(lake, "A")
+    assert cut(lake, depth=1, now_after=timedelta(minutes=59)) == []
+    assert cut(lake, depth=1, now_after=timedelta(minutes=60)) == ["02:A"]
+
+
+def test_a_name_is_never_used_twice(lake: Lake) -> None:
+    put_seeds(lake, "A")
+    lake.file(BATCH_PAGES, "wiki-000007").parent.mkdir(parents=True)  # a crash before the manifest was there
+    lake.file(PAGES, "wiki-000009").parent.mkdir(parents=True)  # somebody deleted a manifest
+    lake.file(BATCH_PAGES, "wiki-b-000020").parent.mkdir(parents=True)
+    lake.file(BATCH_PAGES, "wiki-backup").parent.mkdir(parents=True)
+    assert cut(lake) == ["10:A"]
+
+
+def test_sources_whose_names_begin_alike_keep_apart(lake: Lake) -> None:
+    put_seeds(lake, "A", source="wiki")
+    put_seeds(lake, "B", source="wiki_2")
+    assert cut_batches(lake, wiki_source("wiki_2"), now=LONG_AGO) == ["wiki_2-000001"]
+    assert cut_batches(lake, wiki_source("wiki"), now=LONG_AGO) == ["wiki-000001"]
+    assert batches_of(lake, "wiki") == ["wiki-000001"]
+    assert source_of("wiki_2-000001") == "wiki_2"
+
+
+def test_processes_that_cut_at_once_share_no_page_and_no_name(lake: Lake) -> None:
+    titles = [f"Page {number}" for number in range(60)]
+    put_seeds(lake, *titles)
+    command = [sys.executable, str(PROGRAM), str(lake.root), "9"]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]  # noqa: S603 - our own program
+    printed = [name for one in running for name in one.communicate(timeout=120)[0].split()]
+    assert [one.returncode for one in running] == [0, 0, 0]
+    assert sorted(printed) == [f"wiki-{number:06d}" for number in range(1, 21)]
+    cut_titles = Counter(row["title"] for name in printed for row in manifest(lake, name))
+    assert cut_titles == Counter(titles)
+
+
+def test_a_batch_that_was_never_cut_says_which_command_cuts_one(lake: Lake) -> None:
+    with pytest.raises(NoManifestError) as caught:
+        manifest(lake, "wiki-000042")
+    assert "'wiki-000042' has no manifest" in str(caught.value)
+    assert "`holocron crawl --source NAME [--title TITLE ...]`" in str(caught.value)
+    assert "`add_pages`" in str(caught.value)
+
+
+def test_given_titles_are_normalised_and_cut_once_whatever_was_fetched_before(lake: Lake) -> None:
+    put_outcomes(lake, "wiki-000001", outcome("Éclair"))
+    given = ["e\u0301clair", "Éclair#History", "ÉCLAIR", "template:foo_bar", "A/B"]
+    source = wiki_source(batch_size=3)
+    names = cut_given_titles(lake, source, DEFAULT_SITE, given, now=LONG_AGO)
+    assert names == ["wiki-000002", "wiki-000003"]
+    rows = [row for name in names for row in manifest(lake, name)]
+    assert [(row["title"], row["namespace"]) for row in rows] == [
+        ("Éclair", 0),
+        ("ÉCLAIR", 0),
+        ("Template:Foo bar", 10),
+        ("A/B", 0),
+    ]
+    assert {row["reason"] for row in rows} == {"added"}
+
+
+def test_titles_that_no_page_can_have_are_all_named_and_nothing_is_cut(lake: Lake) -> None:
+    given = ["A", "nul\0", "../../etc/passwd", "x" * 256, "", "wikipedia:Paris"]
+    with pytest.raises(PermanentError) as caught:
+        cut_given_titles(lake, wiki_source(), DEFAULT_SITE, given, now=LONG_AGO)
+    for text in given[1:]:
+        assert repr(text)[:200] in str(caught.value)
+    assert batches_of(lake, "wiki") == []
+
+
+def test_giving_no_titles_or_titles_of_a_dump_is_refused(lake: Lake) -> None:
+    with pytest.raises(PermanentError, match="no titles were given to fetch from 'wiki'"):
+        cut_given_titles(lake, wiki_source(), DEFAULT_SITE, [], now=LONG_AGO)
+    with pytest.raises(PermanentError, match="'dump' is a dump"):
+        cut_given_titles(lake, dump_source(lake.root / "x.xml"), DEFAULT_SITE, ["A"], now=LONG_AGO)

@@ -1,0 +1,60 @@
+"""Bringing dead-lettered pages back."""
+
+from pathlib import Path
+
+import pytest
+from crawl_rows import LONG_AGO, outcome, put_outcomes
+
+from holocron_assets.crawl.requeue import requeue
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.views import connect, query
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    lake = Lake(tmp_path)
+    rows = [outcome(title, "dead", attempts=4) for title in ("A", "It's")]
+    put_outcomes(lake, "wiki-000001", *rows, outcome("Waiting", "failed", due_at=LONG_AGO), outcome("Fine"))
+    put_outcomes(lake, "other-000001", outcome("A", "dead", source="other", attempts=4))
+    return lake
+
+
+def dead(lake: Lake) -> list[tuple[str, str]]:
+    with connect(lake) as connection:
+        return [(row["source"], row["title"]) for row in query(connection, "from dead_letters order by all")]
+
+
+def asked(lake: Lake, source: str | None, titles: list[str] | None) -> list[tuple[str, str]]:
+    rows = requeue(lake, source=source, titles=titles, author="Ann", reason="mended")
+    return [(row["source"], row["title"]) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("source", "titles", "brought_back"),
+    [
+        (None, None, [("other", "A"), ("wiki", "A"), ("wiki", "It's")]),
+        ("wiki", None, [("wiki", "A"), ("wiki", "It's")]),
+        (None, ["A"], [("other", "A"), ("wiki", "A")]),
+        ("wiki", ["It's", "Fine", "Waiting", "Unknown"], [("wiki", "It's")]),
+        ("wiki", [], []),
+        ("nowhere", None, []),
+    ],
+)
+def test_only_what_is_meant_and_dead_comes_back(
+    lake: Lake, source: str | None, titles: list[str] | None, brought_back: list[tuple[str, str]]
+) -> None:
+    before = dead(lake)
+    assert asked(lake, source, titles) == brought_back
+    assert dead(lake) == [letter for letter in before if letter not in brought_back]
+    assert asked(lake, source, titles) == []
+
+
+def test_who_decided_and_why_is_kept(lake: Lake) -> None:
+    requeue(lake, source="wiki", titles=["A"], author="Ann", reason="the wiki was mended")
+    requeue(lake, source="wiki", titles=["It's"], author="Ben", reason="so was this")
+    with connect(lake) as connection:
+        rows = query(connection, "select title, author, reason from lake.requeues order by all")
+    assert rows == [
+        {"title": "A", "author": "Ann", "reason": "the wiki was mended"},
+        {"title": "It's", "author": "Ben", "reason": "so was this"},
+    ]
