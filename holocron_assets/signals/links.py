@@ -17,8 +17,8 @@ from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, Inva
 from holocron_assets.signals.hidden import FILLER, without_hidden
 
 # A title has 255 bytes; its fragment and percent-encoding may be longer. 2,000 characters bound the cache.
-# A saved [[X|]], a pipe trick that was never expanded, is shown as it is: Parser::handleInternalLinks2 wants a
-# label. MediaWiki takes brackets in pairs from the left, so that "[[[Foo]]]" is no link.
+# A pipe trick that was saved unexpanded, [[X|]], is no link: Parser::handleInternalLinks2 wants a label.
+# MediaWiki takes brackets in pairs from the left, so that "[[[Foo]]]" is no link.
 # The lookahead takes nothing, so that links inside a file's caption are found as well; what it finds tells
 # whether the link is closed before the next one opens.
 _LINK = re.compile(

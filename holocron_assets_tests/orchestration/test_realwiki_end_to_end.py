@@ -7,13 +7,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
-
-if TYPE_CHECKING:
-    from holocron_assets_tests.conftest import RealWiki
+from real_mediawiki import RealWiki
 
 pytestmark = pytest.mark.realwiki
 
@@ -71,7 +69,7 @@ def wiki_statistics(api_url: str) -> dict[str, int]:
 
 
 def test_a_crawl_that_is_killed_goes_on_where_it_was_and_ends_with_the_wikis_own_counts(
-    realwiki: "RealWiki", tmp_path: Path
+    realwiki: RealWiki, tmp_path: Path
 ) -> None:
     machine = Machine(tmp_path, realwiki.api_url)
     running = machine.start("run")
@@ -101,7 +99,7 @@ def test_a_crawl_that_is_killed_goes_on_where_it_was_and_ends_with_the_wikis_own
 
 
 def test_a_page_that_is_asked_for_again_is_a_new_revision_in_a_new_batch(
-    realwiki: "RealWiki", tmp_path: Path
+    realwiki: RealWiki, tmp_path: Path
 ) -> None:
     title = "Page that changes"
     realwiki.admin("edit", title, text="'''Page that changes''' was a planet. [[Category:Planets]]")

@@ -1,0 +1,117 @@
+"""Runs whose process is gone are reported failed; those that live, or may still come to life, are not."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster import DagsterRunStatus
+
+from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.instance import open_instance, prepare_home
+from holocron_assets.orchestration.reaper import held_by_run, reap_dead_runs
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.reaper import held_by_run
+with held_by_run(Lake(Path(sys.argv[1])), sys.argv[2]):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as ephemeral:
+        yield ephemeral
+
+
+def run_of(instance: dg.DagsterInstance, status: DagsterRunStatus) -> str:
+    @dg.job
+    def some_job() -> None:
+        pass
+
+    return instance.create_run_for_job(some_job, status=status).run_id
+
+
+def status_of(instance: dg.DagsterInstance, run_id: str) -> DagsterRunStatus:
+    run = instance.get_run_by_id(run_id)
+    assert run is not None
+    return run.status
+
+
+def test_a_run_without_a_process_is_reported_failed_with_why(
+    instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    run_id = run_of(instance, DagsterRunStatus.STARTED)
+    assert reap_dead_runs(instance, Lake(tmp_path)) == [run_id]
+    assert status_of(instance, run_id) == DagsterRunStatus.FAILURE
+    assert any("process is gone" in (event.message or "") for event in instance.all_logs(run_id))
+    assert reap_dead_runs(instance, Lake(tmp_path)) == []
+
+
+def test_a_run_is_left_alone_while_its_process_lives_and_reaped_once_it_is_killed(
+    instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    run_id = run_of(instance, DagsterRunStatus.STARTED)
+    command = [sys.executable, "-c", HOLDER, str(tmp_path), run_id]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:  # noqa: S603 - our own program
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        assert reap_dead_runs(instance, Lake(tmp_path)) == []
+        assert status_of(instance, run_id) == DagsterRunStatus.STARTED
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+    assert reap_dead_runs(instance, Lake(tmp_path)) == [run_id]
+
+
+def test_a_run_that_was_launched_just_now_is_given_time_to_start(
+    instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    run_id = run_of(instance, DagsterRunStatus.STARTING)
+    assert reap_dead_runs(instance, Lake(tmp_path)) == []
+    assert reap_dead_runs(instance, Lake(tmp_path), time_to_start=timedelta(0)) == [run_id]
+
+
+def test_runs_that_no_process_was_started_for_stay(instance: dg.DagsterInstance, tmp_path: Path) -> None:
+    run_of(instance, DagsterRunStatus.NOT_STARTED)
+    assert reap_dead_runs(instance, Lake(tmp_path), time_to_start=timedelta(0)) == []
+
+
+def test_a_run_that_ends_well_leaves_no_lock_behind(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    with held_by_run(lake, "some-run"):
+        assert [path.name for path in lake.locks.iterdir()] == ["run-some-run.lock"]
+    assert list(lake.locks.iterdir()) == []
+
+
+def test_opening_the_instance_writes_the_configuration_and_the_pool_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # setenv first, so that the variable that prepare_home sets is taken back after the test
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    monkeypatch.delenv("DAGSTER_HOME")
+    monkeypatch.delenv("HOLOCRON_POSTGRES_URL", raising=False)
+    monkeypatch.setenv("HOLOCRON_DATA", str(tmp_path))
+    with open_instance() as instance:
+        assert (tmp_path / "dagster" / "dagster.yaml").is_file()
+        limits = {pool.name: pool.limit for pool in instance.event_log_storage.get_pool_limits()}
+        assert limits == {"crawl": 2}
+
+
+def test_postgresql_is_configured_when_its_address_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    monkeypatch.delenv("DAGSTER_HOME")
+    monkeypatch.setenv("HOLOCRON_DATA", str(tmp_path))
+    monkeypatch.setenv("HOLOCRON_POSTGRES_URL", "postgresql://somebody@127.0.0.1:1/holocron")
+    home = prepare_home()
+    assert "postgres_url" in (home / "dagster.yaml").read_text()
