@@ -15,7 +15,6 @@ from time import perf_counter
 import dagster as dg
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.crawl.api_pages import Extract
 from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.fetch import fetch_batch
 from holocron_assets.crawl.readers import page_reader
@@ -26,13 +25,12 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, PAGES
-from holocron_assets.lake.titles import Site
 from holocron_assets.orchestration.names import BATCH_JOB, ENTITIES_JOB
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.steps import BATCH_STEPS, run_step
 from holocron_assets.resolve.store import store_aliases, store_entities
 from holocron_assets.settings import PROJECT_FOLDER
-from holocron_assets.signals.links import extract_links
+from holocron_assets.signals.links import link_extractor
 
 PAGES_IN_BATCH = 500
 REPETITIONS = 3
@@ -99,7 +97,9 @@ def run_rooms(folder: Path) -> Seconds:
     """The work of every asset, called directly."""
     lake, source = Lake(folder / "data"), load_source(folder / "sources" / f"{SOURCE}.yaml")
     started = perf_counter()
-    with page_reader(lake, source, BATCH, extract_of(load_site(lake, SOURCE)), folder / "state") as reader:
+    with page_reader(
+        lake, source, BATCH, link_extractor(load_site(lake, SOURCE)), folder / "state"
+    ) as reader:
         fetch_batch(lake, BATCH, reader, "bench")
     for step in BATCH_STEPS:
         run_step(lake, step, BATCH, "bench")
@@ -135,18 +135,6 @@ def run_jobs(folder: Path) -> Seconds:
 
 def execute(job: dg.JobDefinition, instance: dg.DagsterInstance, partition: str) -> None:
     job.execute_in_process(instance=instance, partition_key=partition, run_config=QUIET)
-
-
-def extract_of(site: Site) -> Extract:
-    """What the crawl needs to know of a text's links."""
-
-    def links_and_redirect(wikitext: str) -> tuple[list[str], list[str], str | None]:
-        found = extract_links(wikitext, site)
-        links = [link.title for link in found.links]
-        categories = [category.name for category in found.categories]
-        return links, categories, found.redirect.title if found.redirect else None
-
-    return links_and_redirect
 
 
 def print_table(plain: list[Seconds], through_dagster: list[Seconds]) -> None:

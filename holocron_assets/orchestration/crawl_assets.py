@@ -7,7 +7,6 @@ from time import perf_counter
 import dagster as dg
 from filelock import FileLock
 
-from holocron_assets.crawl.api_pages import Extract
 from holocron_assets.crawl.batches import manifest, source_of
 from holocron_assets.crawl.fetch import fetch_batch
 from holocron_assets.crawl.readers import page_reader, wiki_client
@@ -17,7 +16,6 @@ from holocron_assets.crawl.wiki_client import WikiClient
 from holocron_assets.lake.parquet import read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES, SITES
-from holocron_assets.lake.titles import Site
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.metadata import (
     OWNER,
@@ -27,7 +25,7 @@ from holocron_assets.orchestration.metadata import (
 )
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
-from holocron_assets.signals.links import extract_links
+from holocron_assets.signals.links import link_extractor
 
 CRAWL_POOL = "crawl"
 
@@ -127,7 +125,7 @@ def pages(
     with clear_failures():
         manifest(opened, batch)
         source = sources.get(source_of(batch))
-        extract = _extract(load_site(opened, source.name))
+        extract = link_extractor(load_site(opened, source.name))
         # A person and a sensor may start the same batch: the second waits, and finds everything done.
         with (
             FileLock(opened.locks / f"batch-{batch}.lock"),
@@ -155,13 +153,3 @@ def _client(lake: Lake, source: Source, sources: SourcesResource) -> Iterator[Wi
         return
     with wiki_client(lake, source, f"{source.name}-seeds", sources.shared_folder) as client:
         yield client
-
-
-def _extract(site: Site) -> Extract:
-    def links_and_redirect(wikitext: str) -> tuple[list[str], list[str], str | None]:
-        found = extract_links(wikitext, site)
-        links = [link.title for link in found.links]
-        categories = [category.name for category in found.categories]
-        return links, categories, found.redirect.title if found.redirect else None
-
-    return links_and_redirect

@@ -161,8 +161,7 @@ def step_seconds(instance: dg.DagsterInstance, run_id: str) -> dict[str, float]:
 
 def failure_of(instance: dg.DagsterInstance, run_id: str) -> tuple[str, datetime | None]:
     """The error that ended a run, and when the same may work if it is only for now."""
-    records = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.STEP_FAILURE, limit=1).records
-    event = records[0].event_log_entry.dagster_event if records else None
+    event = _first_event(instance, run_id, dg.DagsterEventType.STEP_FAILURE)
     data = event.step_failure_data if event else None
     if data and data.user_failure_data and data.user_failure_data.description:
         due = data.user_failure_data.metadata.get(DUE_AT)
@@ -173,4 +172,12 @@ def failure_of(instance: dg.DagsterInstance, run_id: str) -> tuple[str, datetime
         while cause.cause:
             cause = cause.cause
         return cause.message.strip(), None
-    return f"it ended without success; see run {run_id}", None
+    ending = _first_event(instance, run_id, dg.DagsterEventType.RUN_FAILURE)
+    return (ending and ending.message) or f"it ended without success; see run {run_id}", None
+
+
+def _first_event(
+    instance: dg.DagsterInstance, run_id: str, kind: dg.DagsterEventType
+) -> dg.DagsterEvent | None:
+    records = instance.get_records_for_run(run_id, of_type=kind, limit=1).records
+    return records[0].event_log_entry.dagster_event if records else None

@@ -6,7 +6,7 @@ Source of the rules: MediaWiki's `Parser::handleInternalLinks2` and
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
@@ -80,6 +80,18 @@ def extract_links(wikitext: str, site: Site, *, is_redirect: bool = False) -> Pa
         is_category = target.namespace == CATEGORY_NAMESPACE and not written.lstrip().startswith(":")
         (categories if is_category else links).setdefault(target.title, target)
     return PageLinks(tuple(links.values()), tuple(categories.values()), redirect)
+
+
+def link_extractor(site: Site) -> Callable[[str], tuple[list[str], list[str], str | None]]:
+    """What a crawl needs to know of a text: titles linked to, category names, and the redirect target."""
+
+    def extract(wikitext: str) -> tuple[list[str], list[str], str | None]:
+        found = extract_links(wikitext, site)
+        links = [link.title for link in found.links]
+        categories = [category.name for category in found.categories]
+        return links, categories, found.redirect.title if found.redirect else None
+
+    return extract
 
 
 def _redirect(text: str, site: Site, *, is_redirect: bool) -> tuple[PageTitle | None, str]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.crawl.api_pages import Extract
 from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.fetch import fetch_batch
 from holocron_assets.crawl.readers import page_reader
@@ -15,11 +14,10 @@ from holocron_assets.crawl.source_files import load_source
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.titles import Site
 from holocron_assets.orchestration.steps import BATCH_STEPS, run_step
 from holocron_assets.resolve.store import store_aliases, store_entities
 from holocron_assets.settings import PROJECT_FOLDER
-from holocron_assets.signals.links import extract_links
+from holocron_assets.signals.links import link_extractor
 
 SAMPLE_EXPORT = PROJECT_FOLDER / "data" / "sample" / "wiki.xml"
 SAMPLE_BATCH = "sample-000001"
@@ -106,15 +104,3 @@ def derive(holocron: Holocron, batches: Iterable[str]) -> None:
     for name in sorted(ENTITY_TYPES):
         store_entities(lake, name, entity_types=ENTITY_TYPES, now=utc_now(), run_id="no run")
         store_aliases(lake, name)
-
-
-def link_extractor(site: Site) -> Extract:
-    """What the crawl needs to know of a text's links."""
-
-    def links_and_redirect(wikitext: str) -> tuple[list[str], list[str], str | None]:
-        found = extract_links(wikitext, site)
-        links = [link.title for link in found.links]
-        categories = [category.name for category in found.categories]
-        return links, categories, found.redirect.title if found.redirect else None
-
-    return links_and_redirect
