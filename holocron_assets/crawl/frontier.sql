@@ -52,7 +52,7 @@ link_targets as (
     select
         source, target_key as title_key,
         any_value(target) as title, any_value(target_namespace) as namespace,
-        count(distinct from_key) as inbound
+        count(*) as inbound
     from links
     group by all
 ),

@@ -134,7 +134,7 @@ def test_what_more_pages_link_to_comes_first_and_a_page_counts_once(lake: Lake) 
     put_links(lake, "wiki-000001", ("A", "C"), ("A", "D"), ("B", "D"))
     # A was read again since: its links are those of the newer answer
     put_outcomes(lake, "wiki-000002", outcome("A", fetched_at=LONG_AGO + HOUR))
-    put_links(lake, "wiki-000002", ("A", "C"), ("A", "C", "category"), ("A", "D"), ("A", "E"))
+    put_links(lake, "wiki-000002", ("A", "C"), ("A", "D"), ("A", "E"))
     pending = pending_pages(lake, wiki_source(depth=1), limit=10)
     assert titles(pending) == ["D", "C", "E"]
     assert titles(pending_pages(lake, wiki_source(depth=1), limit=1)) == ["D"]

@@ -145,7 +145,7 @@ class Model:
         return self.state.seeds | targets | self.last.keys()
 
     def inbound(self, title: str) -> int:
-        return sum(any(target == title for target, _ in links) for links in self.links.values())
+        return sum(target == title for links in self.links.values() for target, _ in links)
 
     def status(self, title: str) -> str:
         if title in self.state.in_flight:
