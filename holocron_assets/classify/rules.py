@@ -16,12 +16,12 @@ from holocron_assets.classify.title_stage import TitleStage
 from holocron_assets.classify.vocabulary import Vocabulary
 from holocron_assets.classify.weighing import Verdict, read_weighing, weigh
 from holocron_assets.lake.schema import Row
+from holocron_assets.lake.versions import room_version
 
 RULES_FOLDER = Path(__file__).with_name("rules")
 METHOD = "rules"
 
-# Raised when the code reads the same files to another effect.
-_ENGINE_VERSION = "1"
+_ENGINE_VERSION = room_version("holocron_assets.classify")
 _GRAMMAR_FILE = "grammar.yaml"
 _WEIGHING_FILE = "weighing.yaml"
 _NOT_SAID = "unknown"

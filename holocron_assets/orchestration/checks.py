@@ -1,10 +1,12 @@
 """Asset checks: quality of the whole lake. They report; what must hold is checked before a write."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import dagster as dg
 
+from holocron_assets.crawl.frontier import frontier_views
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.tables import ENTITIES, PAGE_TYPES, PAGES
 from holocron_assets.lake.views import connect, query
@@ -14,13 +16,20 @@ from holocron_assets.orchestration.resources import LakeResource, SourcesResourc
 UNKNOWN_RATE_LIMIT = 0.25
 """Share of Unknown pages, among those that are about something, where a source sets no limit of its own."""
 
+_FAULTY = "faulty"
 GROWTH_LIMIT = 0.10
 """Share of its promoted entities that a type may lose in a day."""
 
 _TYPE_COUNTS = """
     select source, primary_type, count(*) as pages from page_types group by all
 """
-_PAGE_COUNTS = "select source, count(*) as pages from current_pages group by all"
+# A crawl that goes on has not had the time to yield what it should.
+_FINISHED_COUNTS = """
+    select source, count(*) as pages
+    from current_pages
+    anti join (from frontier where status in ('pending', 'in flight', 'waiting')) as unfinished using (source)
+    group by all
+"""
 _SHRINKING = """
     select
         entity_type,
@@ -45,7 +54,7 @@ def unknown_rate(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckR
     with connect(lake.open()) as connection:
         counts = query(connection, _TYPE_COUNTS)
     rates: dict[str, float] = {}
-    problems: list[str] = []
+    problems: dict[str, list[str]] = {}
     for source in sources.all():
         of_source = {row["primary_type"]: row["pages"] for row in counts if row["source"] == source.name}
         if not of_source:
@@ -54,9 +63,7 @@ def unknown_rate(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckR
         limit = UNKNOWN_RATE_LIMIT if limit is None else limit
         rates[source.name] = of_source.get("Unknown", 0) / sum(of_source.values())
         if rates[source.name] > limit:
-            problems.append(
-                f"{source.name}: {rates[source.name]:.1%} of pages are Unknown, limit {limit:.0%}"
-            )
+            problems[source.name] = [f"{rates[source.name]:.1%} of pages are Unknown, limit {limit:.0%}"]
     return _result(problems, {f"unknown rate of {name}": rate for name, rate in rates.items()})
 
 
@@ -66,16 +73,18 @@ def unknown_rate(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckR
     retry_policy=RETRIES,
 )
 def source_expectations(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckResult:
-    """Compare each crawled source's pages and types with its `expected` counts."""
-    with connect(lake.open()) as connection:
-        pages = {row["source"]: row["pages"] for row in query(connection, _PAGE_COUNTS)}
+    """Compare the pages and types of each source that was crawled to its end with its `expected` counts."""
+    with connect(lake.open(), more_views=frontier_views(sources.all())) as connection:
+        pages = {row["source"]: row["pages"] for row in query(connection, _FINISHED_COUNTS)}
         types = {
             (row["source"], row["primary_type"]): row["pages"] for row in query(connection, _TYPE_COUNTS)
         }
-    problems: list[str] = []
-    for source in sources.all():
-        if source.name in pages:
-            problems += _unmet(source, pages[source.name], types)
+    unmet = {
+        source.name: _unmet(source, pages[source.name], types)
+        for source in sources.all()
+        if source.name in pages
+    }
+    problems = {name: problems for name, problems in unmet.items() if problems}
     return _result(problems, {f"pages of {name}": count for name, count in pages.items()})
 
 
@@ -88,10 +97,10 @@ def growth(lake: LakeResource) -> dg.AssetCheckResult:
     """Compare each type's promoted entities with those of a day ago."""
     with connect(lake.open()) as connection:
         shrinking = query(connection, _SHRINKING, {"limit": GROWTH_LIMIT})
-    problems = [
-        f"{row['entity_type']}: {row['now_promoted']} promoted, {row['promoted_a_day_ago']} a day ago"
+    problems = {
+        row["entity_type"]: [f"{row['now_promoted']} promoted, {row['promoted_a_day_ago']} a day ago"]
         for row in shrinking
-    ]
+    }
     return _result(problems, {"types that shrank": len(shrinking)})
 
 
@@ -102,18 +111,27 @@ def _unmet(source: Source, pages: int, types: dict[tuple[str, str], int]) -> lis
     expected = source.expected
     problems = []
     if expected.min_pages is not None and pages < expected.min_pages:
-        problems.append(f"{source.name}: {pages} pages, expected {expected.min_pages} or more")
+        problems.append(f"{pages} pages, expected {expected.min_pages} or more")
     for name, least in expected.min_by_type.items():
         found = types.get((source.name, name), 0)
         if found < least:
-            problems.append(f"{source.name}: {found} pages of type {name}, expected {least} or more")
+            problems.append(f"{found} pages of type {name}, expected {least} or more")
     return problems
 
 
-def _result(problems: Sequence[str], measured: dict[str, Any]) -> dg.AssetCheckResult:
+def concerns(check: dg.AssetCheckEvaluation, sources: AbstractSet[str]) -> bool:
+    """Whether a failed check found fault with one of some sources, or with what is no source's alone."""
+    named = check.metadata.get(_FAULTY)
+    faulty = set(str(named.value).split(", ")) if named else set()
+    return check.check_name == growth.check_key.name or bool(sources & faulty)
+
+
+def _result(problems: Mapping[str, Sequence[str]], measured: dict[str, Any]) -> dg.AssetCheckResult:
+    """The result of a check that found problems by source, or by entity type."""
+    told = [f"{name}: {problem}" for name, found in problems.items() for problem in found]
     return dg.AssetCheckResult(
         passed=not problems,
         severity=dg.AssetCheckSeverity.ERROR,
-        description="; ".join(problems) or "Nothing is amiss.",
-        metadata=measured,
+        description="; ".join(told) or "Nothing is amiss.",
+        metadata={**measured, **({_FAULTY: ", ".join(problems)} if problems else {})},
     )

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import NamedTuple
 
 import dagster as dg
 
@@ -50,3 +52,45 @@ def clear_failures() -> Iterator[None]:
     except WikiUnavailable as error:
         due = {DUE_AT: dg.MetadataValue.timestamp(error.due_at)}
         raise dg.Failure(description=str(error), metadata=due, allow_retries=False) from error
+
+
+class RunFailure(NamedTuple):
+    """Why a run failed.
+
+    Attributes:
+        reason: in a line.
+        due_at: when the same may work, if it failed only for now.
+        is_permanent: whether time alone does not mend it.
+    """
+
+    reason: str
+    due_at: datetime | None = None
+    is_permanent: bool = False
+
+
+def failure_of(instance: dg.DagsterInstance, run_id: str) -> RunFailure:
+    """Why a run failed, read from its events."""
+    event = _first_event(instance, run_id, dg.DagsterEventType.STEP_FAILURE)
+    data = event.step_failure_data if event else None
+    if data and data.user_failure_data and data.user_failure_data.description:
+        due = data.user_failure_data.metadata.get(DUE_AT)
+        due_at = due.value if isinstance(due, dg.TimestampMetadataValue) else None
+        return RunFailure(
+            data.user_failure_data.description,
+            datetime.fromtimestamp(due_at, UTC) if due_at else None,
+            is_permanent=due_at is None,
+        )
+    if data and data.error:
+        cause = data.error
+        while cause.cause:
+            cause = cause.cause
+        return RunFailure(cause.message.strip())
+    ending = _first_event(instance, run_id, dg.DagsterEventType.RUN_FAILURE)
+    return RunFailure((ending and ending.message) or f"it ended without success; see run {run_id}")
+
+
+def _first_event(
+    instance: dg.DagsterInstance, run_id: str, kind: dg.DagsterEventType
+) -> dg.DagsterEvent | None:
+    records = instance.get_records_for_run(run_id, of_type=kind, limit=1).records
+    return records[0].event_log_entry.dagster_event if records else None

@@ -2,12 +2,12 @@
 
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 import dagster as dg
 
+from holocron_assets.lake.parquet import replacing
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.crawl_assets import CRAWL_POOL
 from holocron_assets.orchestration.reaper import reap_dead_runs
@@ -33,7 +33,11 @@ def prepare_home() -> Path:
         folder = PROJECT_FOLDER
         if os.environ.get("HOLOCRON_POSTGRES_URL"):
             folder = PROJECT_FOLDER / "deploy" / "postgres"
-        shutil.copyfile(folder / "dagster.yaml", home / "dagster.yaml")
+        wanted = (folder / "dagster.yaml").read_bytes()
+        file = home / "dagster.yaml"
+        if not file.is_file() or file.read_bytes() != wanted:
+            with replacing(file) as aside:
+                aside.write_bytes(wanted)
     os.environ["DAGSTER_HOME"] = str(home)
     if url := os.environ.get("HOLOCRON_POSTGRES_URL"):
         # SQLAlchemy would take a driver that dagster-postgres does not bring.

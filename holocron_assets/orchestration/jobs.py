@@ -10,12 +10,18 @@ from holocron_assets.orchestration.names import (
     QUALITY_JOB,
     SEEDS_JOB,
     SETTLE_JOB,
+    SITES_JOB,
     VIEWS_JOB,
 )
 
 _CHECKS = dg.AssetSelection.all_asset_checks()
 
 _JOBS = [
+    dg.define_asset_job(
+        SITES_JOB,
+        selection=dg.AssetSelection.assets(SITES.name) - _CHECKS,
+        description="Ask what a source's wiki says of itself.",
+    ),
     dg.define_asset_job(
         SEEDS_JOB,
         selection=dg.AssetSelection.assets(SITES.name, SEED_TITLES.name) - _CHECKS,

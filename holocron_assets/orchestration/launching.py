@@ -16,10 +16,10 @@ from filelock import FileLock, Timeout
 from holocron_assets.crawl.errors import PermanentError
 from holocron_assets.definitions import defs
 from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.instance import open_instance
 from holocron_assets.orchestration.names import ADD_PAGES_JOB, PARTITION_TAG, REFRESH_JOB
 from holocron_assets.orchestration.reaper import reap_dead_runs
-from holocron_assets.orchestration.runs import failure_of
 from holocron_assets.settings import PROJECT_FOLDER
 
 _POLL_SECONDS = 0.5
@@ -65,7 +65,7 @@ def launch_job(
         if run.status == DagsterRunStatus.SUCCESS:
             tell(f"run {run_id} succeeded")
             return None
-        return f"run {run_id} of {job} ended as {run.status.value}: {failure_of(instance, run_id)[0]}"
+        return f"run {run_id} of {job} ended as {run.status.value}: {failure_of(instance, run_id).reason}"
 
 
 def serve(lake: Lake, port: int) -> int:

@@ -7,6 +7,7 @@ from functools import cache
 
 import dagster as dg
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from holocron_assets.console import print_paths, print_summary
@@ -20,7 +21,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.instance import open_instance
 from holocron_assets.orchestration.local_run import LocalRun, RunReport
 from holocron_assets.orchestration.runs import FinishedRun
-from holocron_assets.orchestration.work import Work, seeds_to_list
+from holocron_assets.orchestration.work import Work
 from holocron_assets.reports import run_summary
 from holocron_assets.settings import sources_folder
 
@@ -36,28 +37,32 @@ def run_everything(console: Console, lake: Lake, sources: Sequence[Source]) -> b
             "No source is enabled. `holocron sources list` shows them, `sources enable` starts one."
         )
         return True
-    report = _run(console, lake, sources)
+    report = _run(console, lake, sources, LocalRun.finish)
     print_summary(console, run_summary(lake, sources), report.seconds)
     return _tell_outcome(console, lake, report)
 
 
 def crawl_titles(console: Console, lake: Lake, source: Source, titles: Sequence[str]) -> bool:
-    """Fetch given pages now, whatever was fetched before, and all that follows.
+    """Fetch given pages now, whatever was fetched before, and what follows from them; nothing else.
 
     Raises:
-        InvalidTitle: a text that no page can be called; nothing is fetched.
+        PermanentError: the source is a dump, or a text is no title; nothing is fetched.
     """
-    if seeds_to_list(lake, [source.model_copy(update={"enabled": True})]):
-        console.print(f"asking {source.origin} what it is")
-    listed = _run(console, lake, [source], only_seeds=True)
-    if listed.errors:
-        return _tell_outcome(console, lake, listed)
-    batches = cut_given_titles(lake, source, load_site(lake, source.name), titles, now=utc_now())
-    console.print(f"cut {', '.join(batches)}")
-    return _tell_outcome(console, lake, _run(console, lake, [source]))
+
+    def crawl(run: LocalRun) -> RunReport:
+        if run.ask_sites().errors:
+            return run.report
+        site = load_site(lake, source.name)
+        batches = cut_given_titles(lake, source, site, titles, now=utc_now())
+        console.print(f"cut {', '.join(batches)}")
+        return run.finish_given(batches)
+
+    return _tell_outcome(console, lake, _run(console, lake, [source], crawl))
 
 
-def _run(console: Console, lake: Lake, sources: Sequence[Source], *, only_seeds: bool = False) -> RunReport:
+def _run(
+    console: Console, lake: Lake, sources: Sequence[Source], work_on: Callable[[LocalRun], RunReport]
+) -> RunReport:
     progress = Progress(
         TextColumn("{task.description:<42}"),
         BarColumn(),
@@ -80,7 +85,7 @@ def _run(console: Console, lake: Lake, sources: Sequence[Source], *, only_seeds:
         def ended(run: FinishedRun) -> None:
             progress.advance(task)
             if run.error:
-                progress.console.print(f"[red]failed[/red] {run.work}: {run.error}")
+                progress.console.print(f"[red]failed[/red] {run.work}: {escape(run.error)}")
 
         def resting(due: datetime) -> None:
             progress.update(task, description=f"waiting for pages due {due:%H:%M:%S} UTC")
@@ -96,7 +101,7 @@ def _run(console: Console, lake: Lake, sources: Sequence[Source], *, only_seeds:
             ended=ended,
             resting=resting,
         )
-        report = run.list_seeds() if only_seeds else run.finish()
+        report = work_on(run)
         progress.update(task, description="done")
     return report
 
@@ -109,7 +114,7 @@ def _tell_outcome(console: Console, lake: Lake, report: RunReport) -> bool:
     if not report.finished:
         console.print("[green]Nothing to do: everything is done already.[/green]")
     for error in report.errors:
-        console.print(f"[red]failed[/red] {error}", markup=True, soft_wrap=True)
+        console.print(f"[red]failed[/red] {escape(error)}", soft_wrap=True)
     print_paths(console, [("ask it in SQL", 'holocron sql "from entities"'), ("or open", lake.database)])
     print_paths(console, [("see it in Dagster's UI", "make ui, then http://127.0.0.1:3000")])
     return not report.errors

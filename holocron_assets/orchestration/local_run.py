@@ -15,17 +15,21 @@ from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import connect, query
-from holocron_assets.orchestration.names import QUALITY_JOB
+from holocron_assets.orchestration.checks import concerns
+from holocron_assets.orchestration.failures import failure_of
+from holocron_assets.orchestration.names import BATCH_JOB, QUALITY_JOB
 from holocron_assets.orchestration.runs import QUIET, FinishedRun, LocalRuns
 from holocron_assets.orchestration.work import (
     Work,
     batches_to_fetch,
     batches_to_settle,
     seeds_to_list,
+    sites_to_ask,
     types_to_resolve,
     views_to_publish,
 )
 
+_MOST_ROUNDS = 3
 _NEXT_DUE = "select min(due_at) as due_at from frontier where status = 'waiting' and source = any($sources)"
 
 
@@ -84,46 +88,71 @@ class LocalRun:
         A batch that failed as a whole is not tried again in this run, and the report names it; unless its
         wiki, which answered before, only wants to be left alone for a while.
         """
-        self.list_seeds()
-        # Settling comes before the next look at the frontier: a batch that was killed has its links from it.
-        while self._run(batches_to_settle(self.lake, self.sources)) or self._fetch() or self._wait():
+        while self._work_on():
             pass
-        self._run(types_to_resolve(self.lake))
+        return self._conclude()
+
+    def finish_given(self, batches: Sequence[str]) -> RunReport:
+        """Work on given batches of the first source, and what follows from them. Nothing else is fetched."""
+        host = self.sources[0].host
+        self._run([Work(BATCH_JOB, batch, "added", host) for batch in batches])
+        return self._conclude()
+
+    def ask_sites(self) -> RunReport:
+        """Ask the wikis that were never asked what they are."""
+        self._run(sites_to_ask(self.lake, self.sources))
+        return self.report
+
+    def _work_on(self) -> bool:
+        """Do what can be done now, or sleep until something can be; say whether there was either."""
+        listings = self._listings()
+        # Settling comes before the next look at the frontier: a batch that was killed has its links from it.
+        if self._run(listings) or self._run(batches_to_settle(self.lake, self.sources)):
+            return True
+        unlisted = {item.partition for item in listings}
+        for source in self.sources:
+            if source.name not in unlisted:
+                cut_batches(self.lake, source, now=utc_now())
+        return self._run(batches_to_fetch(self.lake, self.sources)) or self._wait()
+
+    def _listings(self) -> list[Work]:
+        """Seeds to list; of disabled sources too, since they were named."""
+        named = [source.model_copy(update={"enabled": True}) for source in self.sources]
+        return seeds_to_list(self.lake, named)
+
+    def _wait(self) -> bool:
+        """Sleep until the first page or batch that failed for now is due; say whether there was one."""
+        with connect(self.lake, more_views=frontier_views(self.sources)) as connection:
+            names = {"sources": [source.name for source in self.sources]}
+            pages = [row["due_at"] for row in query(connection, _NEXT_DUE, names) if row["due_at"]]
+        undone = [*self._listings(), *batches_to_fetch(self.lake, self.sources)]
+        due = self._due()
+        runs = [due[item.key] for item in undone if item.key in due and not self._given_up(item)]
+        if not pages and not runs:
+            return False
+        moment = min([*pages, *runs])
+        self.resting(moment)
+        sleep(max((moment - utc_now()).total_seconds(), 0))
+        return True
+
+    def _conclude(self) -> RunReport:
+        """Resolve entities, check the quality and publish the views."""
+        # What one type's entities are called depends on the others' titles: it settles in a few rounds.
+        for _ in range(_MOST_ROUNDS):
+            if not self._run(types_to_resolve(self.lake)):
+                break
         if self.report.finished:
             self._check()
         self._run(views_to_publish(self.lake, self.all_sources))
         return self.report
 
-    def list_seeds(self) -> RunReport:
-        """List the seeds of sources that were not listed as they are set now."""
-        named = [source.model_copy(update={"enabled": True}) for source in self.sources]
-        self._run(seeds_to_list(self.lake, named))
-        return self.report
-
-    def _fetch(self) -> bool:
-        for source in self.sources:
-            cut_batches(self.lake, source, now=utc_now())
-        return self._run(batches_to_fetch(self.lake, self.sources))
-
-    def _wait(self) -> bool:
-        """Sleep until the first page or batch that failed for now is due; say whether there was one."""
-        with connect(self.lake, more_views=frontier_views(self.sources)) as connection:
-            due = query(connection, _NEXT_DUE, {"sources": [source.name for source in self.sources]})[0][
-                "due_at"
-            ]
-        last = {run.work.key: run for run in self.report.finished}
-        batches = [run.due_at for run in last.values() if run.due_at and not self._given_up(run.work)]
-        moments = [moment for moment in (due, *batches) if moment]
-        if not moments:
-            return False
-        self.resting(min(moments))
-        sleep(max((min(moments) - utc_now()).total_seconds(), 0))
-        return True
+    def _due(self) -> dict[str, datetime]:
+        """When work that failed only for now may be tried again, by its key."""
+        return {run.work.key: run.due_at for run in self.report.finished if run.due_at}
 
     def _run(self, work: Sequence[Work]) -> bool:
         """Run what was not given up and is due; say whether there was anything."""
-        due = {run.work.key: run.due_at for run in self.report.finished if run.due_at}
-        now = utc_now()
+        due, now = self._due(), utc_now()
         work = [item for item in work if not self._given_up(item) and due.get(item.key, now) <= now]
         self.planned(work)
         for run in LocalRuns(self.instance, self.job, self.starting, self.ended).finish(work):
@@ -146,8 +175,12 @@ class LocalRun:
         result = self.job(QUALITY_JOB).execute_in_process(
             instance=self.instance, run_config=QUIET, raise_on_error=False
         )
+        names = {source.name for source in self.sources}
+        evaluations = result.get_asset_check_evaluations()
         self.report.failed_checks = [
             (check.check_name, check.description or "it failed")
-            for check in result.get_asset_check_evaluations()
-            if not check.passed
+            for check in evaluations
+            if not check.passed and concerns(check, names)
         ]
+        if not result.success and all(check.passed for check in evaluations):
+            self.report.failed_checks.append((QUALITY_JOB, failure_of(self.instance, result.run_id).reason))

@@ -2,6 +2,7 @@
 
 BATCH_JOB = "crawl_batch"
 SETTLE_JOB = "settle_batch"
+SITES_JOB = "ask_site"
 SEEDS_JOB = "list_seeds"
 ENTITIES_JOB = "resolve_entities"
 VIEWS_JOB = "publish_views"
@@ -13,6 +14,8 @@ HOST_TAG = "holocron/host"
 WORK_TAG = "holocron/work"
 SOURCE_TAG = "holocron/source"
 PARTITION_TAG = "dagster/partition"
+WAITING_TAGS = {"holocron/waits": "true"}
+"""Of jobs that wait for other runs: `dagster.yaml` lets only two be, so that others find a place."""
 
 TAGS = {
     HOST_TAG: "Host and port of the wiki that the run asks. One run per value at a time.",

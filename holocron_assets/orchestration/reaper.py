@@ -12,50 +12,72 @@ from filelock import FileLock, Timeout
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 
-_RUNNING = (DagsterRunStatus.STARTING, DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING)
+_UNFINISHED = (
+    DagsterRunStatus.NOT_STARTED,
+    DagsterRunStatus.STARTING,
+    DagsterRunStatus.STARTED,
+    DagsterRunStatus.CANCELING,
+)
 _TIME_TO_START = timedelta(minutes=1)
 
 
 @contextmanager
 def held_by_run(lake: Lake, run_id: str) -> Iterator[None]:
-    """Hold the run's lock, as a sign of life: the operating system takes it from a dead process."""
+    """Hold the run's lock, as a sign of life: the operating system takes it from a dead process.
+
+    The file is removed before the lock is given back, so that a file without a holder is a dead run's.
+    """
     path = _lock_path(lake, run_id)
     with FileLock(path):
-        yield
-    path.unlink(missing_ok=True)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def reap_dead_runs(
     instance: dg.DagsterInstance, lake: Lake, *, time_to_start: timedelta = _TIME_TO_START
 ) -> list[str]:
-    """Report runs as failed that were running and whose process is gone.
+    """Report runs as failed whose process is gone, or never came.
 
     Dagster notices a dead worker through the code server that started it. When both are killed together, the
-    run stays started, and its partition and host stay taken.
+    run stays started, and its partition and host stay taken. So does a run that was made and never launched.
 
     Args:
         instance: knows the runs.
         lake: holds their locks.
-        time_to_start: a run that was launched so short a time ago may not have its lock yet.
+        time_to_start: a run whose state changed so short a time ago may not have its lock yet, or no more.
 
     Returns:
         Ids of the runs reaped.
     """
     reaped = []
-    for record in instance.get_run_records(RunsFilter(statuses=list(_RUNNING))):
-        run = record.dagster_run
-        if run.status == DagsterRunStatus.STARTING and utc_now() - record.update_timestamp < time_to_start:
+    for record in instance.get_run_records(RunsFilter(statuses=list(_UNFINISHED))):
+        run, path = record.dagster_run, _lock_path(lake, record.dagster_run.run_id)
+        is_recent = utc_now() - record.update_timestamp < time_to_start
+        if (is_recent and not path.exists()) or _is_held(path) or _has_ended(instance, run.run_id):
             continue
-        path = _lock_path(lake, run.run_id)
-        try:
-            with FileLock(path, blocking=False):
-                instance.report_run_failed(run, "Its process is gone: killed, or the machine went down.")
-        except Timeout:
-            continue
-        path.unlink(missing_ok=True)
+        instance.report_run_failed(run, "Its process is gone: killed, or the machine went down.")
         instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+        path.unlink(missing_ok=True)
         reaped.append(run.run_id)
     return reaped
+
+
+def _is_held(path: Path) -> bool:
+    if not path.exists():
+        return False
+    try:
+        with FileLock(path, blocking=False):
+            return False
+    except Timeout:
+        return True
+
+
+def _has_ended(instance: dg.DagsterInstance, run_id: str) -> bool:
+    """Whether the run ended since it was listed: between its lock and its end there is a moment."""
+    run = instance.get_run_by_id(run_id)
+    return run is None or run.is_finished
 
 
 def _lock_path(lake: Lake, run_id: str) -> Path:

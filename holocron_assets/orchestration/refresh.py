@@ -5,21 +5,24 @@ from collections.abc import Sequence
 import dagster as dg
 
 from holocron_assets.crawl.batches import cut_batches, cut_given_titles
-from holocron_assets.crawl.seeds import load_site, seeds_are_stale
+from holocron_assets.crawl.seeds import load_site
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
-from holocron_assets.orchestration.names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB
+from holocron_assets.orchestration.names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB, WAITING_TAGS
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs import LocalRuns, QueuedRuns, Runs
 from holocron_assets.orchestration.work import (
     Work,
     batches_to_fetch,
     batches_to_settle,
+    sites_to_ask,
     types_to_resolve,
     views_to_publish,
 )
+
+_MOST_ROUNDS = 3
 
 
 class RefreshConfig(dg.Config):
@@ -55,7 +58,7 @@ def refresh_sources(
         except dg.Failure as failure:
             # Others go on: the job fails at its end.
             problems.append(f"{source.name}: {failure.description}")
-    _finish(runs, types_to_resolve(opened))
+    _resolve(opened, runs)
     _finish(runs, views_to_publish(opened, sources.all()))
     names = ", ".join(source.name for source in chosen)
     if problems:
@@ -71,19 +74,19 @@ def add_given_pages(
     opened, runs = lake.open(), _runs(context)
     with clear_failures():
         source = sources.get(config.source)
-        if seeds_are_stale(opened, source):
-            _finish(runs, [Work(SEEDS_JOB, source.name, context.run_id, source.host)])
+        _finish(runs, sites_to_ask(opened, [source]))
         batches = cut_given_titles(
             opened, source, load_site(opened, source.name), config.titles, now=utc_now()
         )
     _finish(runs, [Work(BATCH_JOB, batch, "added", source.host) for batch in batches])
-    _finish(runs, types_to_resolve(opened))
+    _resolve(opened, runs)
 
 
 @dg.job(
     name=REFRESH_JOB,
     description="Bring one source, or all enabled ones, up to date; fail if any run fails. For CI.",
     executor_def=dg.in_process_executor,
+    tags=WAITING_TAGS,
 )
 def refresh() -> None:
     """See `refresh_sources`."""
@@ -94,6 +97,7 @@ def refresh() -> None:
     name=ADD_PAGES_JOB,
     description="Fetch given pages of a source now, and all that follows from them.",
     executor_def=dg.in_process_executor,
+    tags=WAITING_TAGS,
 )
 def add_pages() -> None:
     """See `add_given_pages`."""
@@ -110,6 +114,15 @@ def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
             return
         _finish(runs, work)
         most -= len(work)
+
+
+def _resolve(lake: Lake, runs: Runs) -> None:
+    """Resolve entities; what one type's are called depends on the others', so it settles in a few rounds."""
+    for _ in range(_MOST_ROUNDS):
+        work = types_to_resolve(lake)
+        if not work:
+            return
+        _finish(runs, work)
 
 
 def _runs(context: dg.OpExecutionContext) -> Runs:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
@@ -10,13 +10,16 @@ from dagster import DagsterRunStatus, RunsFilter
 from holocron_assets.crawl.attempts import delay_after
 from holocron_assets.crawl.batches import source_of
 from holocron_assets.lake.clock import utc_now
-from holocron_assets.orchestration.names import HOST_TAG, PARTITION_TAG, SOURCE_TAG, WORK_TAG
+from holocron_assets.orchestration.failures import failure_of
+from holocron_assets.orchestration.names import ENTITIES_JOB, HOST_TAG, PARTITION_TAG, SOURCE_TAG, WORK_TAG
 from holocron_assets.orchestration.work import Work
 
 MOST_REQUESTS = 20
-"""Runs that one tick asks for, so that it ends in time and the run queue stays short."""
+"""Runs that are asked for or under way at once, so that a tick ends in time and the run queue stays short."""
 
-_UNDER_WAY = (
+_DELAY_FOR_GOOD = timedelta(hours=1)
+
+UNDER_WAY = (
     DagsterRunStatus.QUEUED,
     DagsterRunStatus.NOT_STARTED,
     DagsterRunStatus.STARTING,
@@ -43,9 +46,10 @@ def run_requests(
 ) -> Requested:
     """The runs to ask for now.
 
-    Work waits while a run for it, or for its partition, is under way. It waits too if its last run ended less
-    than 30 s ago, then 2 min, then 10 min: what is still to be done after a run failed. It is never given up,
-    since the pages at fault are: they die one by one.
+    Work waits while a run for it, or for its partition, is under way. After a run that left it undone it is
+    due in 30 s, then 2 min, then 10 min; when the wiki may be asked again, if it said when; or in an hour, if
+    the run failed for a reason that time does not mend. It is never given up, since the pages at fault are:
+    they die one by one.
 
     Args:
         instance: knows the runs.
@@ -53,53 +57,55 @@ def run_requests(
         now: the moment, for tests.
     """
     now = now or utc_now()
-    busy = _under_way(instance)
+    runs = instance.get_runs(RunsFilter(statuses=list(UNDER_WAY)))
+    # Partitions that a run is about, whoever started it, and the work that it is for.
+    busy = {run.tags[tag] for run in runs for tag in (PARTITION_TAG, WORK_TAG) if tag in run.tags}
     requests: list[dg.RunRequest] = []
     waiting: list[str] = []
     for item in work:
-        if len(requests) == MOST_REQUESTS:
+        if len(requests) + len(runs) >= MOST_REQUESTS:
             break
         if {item.key, item.partition} & busy:
             continue
-        attempts, due = _history(instance, item)
+        last_run, due = _history(instance, item)
         if due and due > now:
-            waiting.append(f"{item} is due at {due:%H:%M:%S} UTC, attempt {attempts + 1}")
+            waiting.append(f"{item} is due at {due:%H:%M:%S} UTC")
             continue
-        busy |= {item.partition or item.key}
-        requests.append(_request(item, attempts))
+        busy.add(item.partition or item.key)
+        requests.append(_request(item, last_run))
     return Requested(requests, waiting)
-
-
-def _under_way(instance: dg.DagsterInstance) -> set[str]:
-    """Partitions that a queued or running run is about, whoever started it, and the work it is for."""
-    runs = instance.get_runs(RunsFilter(statuses=list(_UNDER_WAY)))
-    return {run.tags[tag] for run in runs for tag in (PARTITION_TAG, WORK_TAG) if tag in run.tags}
 
 
 def work_tags(item: Work) -> dict[str, str]:
     """Tags of a run for some work: what limits, and the next tick, know it by."""
     tags = {WORK_TAG: item.key}
-    if item.partition:
+    if item.partition and item.job != ENTITIES_JOB:
         tags[SOURCE_TAG] = source_of(item.partition) or item.partition
     if item.host:
         tags[HOST_TAG] = item.host
     return tags
 
 
-def _history(instance: dg.DagsterInstance, item: Work) -> tuple[int, datetime | None]:
-    """How many runs ended with the work undone, and when it may be tried again."""
+def _history(instance: dg.DagsterInstance, item: Work) -> tuple[str | None, datetime | None]:
+    """The last run that ended with the work undone, and when it may be tried again."""
     runs = RunsFilter(tags={WORK_TAG: item.key})
-    attempts = instance.get_runs_count(runs)
-    if not attempts:
-        return 0, None
-    last = instance.get_run_records(runs, limit=1)[0]
-    return attempts, last.update_timestamp + delay_after(attempts)
+    last = next(iter(instance.get_run_records(runs, limit=1)), None)
+    if last is None:
+        return None, None
+    run_id, ended_at = last.dagster_run.run_id, last.update_timestamp
+    delay = delay_after(instance.get_runs_count(runs))
+    if last.dagster_run.status == DagsterRunStatus.FAILURE:
+        failure = failure_of(instance, run_id)
+        if failure.due_at:
+            return run_id, failure.due_at
+        delay = _DELAY_FOR_GOOD if failure.is_permanent else delay
+    return run_id, ended_at + delay
 
 
-def _request(item: Work, attempts: int) -> dg.RunRequest:
-    # A run key is refused for ever once used, even after a failure; so it counts the attempts.
+def _request(item: Work, last_run: str | None) -> dg.RunRequest:
+    # A run key is refused for ever once used, even after a failure; so it names the run that came before.
     return dg.RunRequest(
-        run_key=f"{item.key}/{attempts}",
+        run_key=f"{item.key}/{last_run or 'first'}",
         job_name=item.job,
         partition_key=item.partition,
         tags=work_tags(item),

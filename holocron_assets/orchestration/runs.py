@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from time import sleep
 from typing import Any, Protocol
 
@@ -12,8 +12,8 @@ from dagster._core.origin import JobPythonOrigin
 from dagster._core.remote_origin import RemoteJobOrigin
 
 from holocron_assets.orchestration.crawl_assets import batch_cut
-from holocron_assets.orchestration.failures import DUE_AT
-from holocron_assets.orchestration.names import BATCH_JOB, PARTITION_TAG, SEEDS_JOB, SETTLE_JOB
+from holocron_assets.orchestration.failures import failure_of
+from holocron_assets.orchestration.names import BATCH_JOB, PARTITION_TAG, SEEDS_JOB, SETTLE_JOB, SITES_JOB
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.run_requests import work_tags
 from holocron_assets.orchestration.work import Work
@@ -23,7 +23,7 @@ _POLL_SECONDS = 0.5
 QUIET: Mapping[str, Any] = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 """Run config under which a run says nothing on the terminal; its events are kept all the same."""
 
-_PARTITIONED_BY = {SEEDS_JOB: SOURCES, BATCH_JOB: BATCHES, SETTLE_JOB: BATCHES}
+_PARTITIONED_BY = {SITES_JOB: SOURCES, SEEDS_JOB: SOURCES, BATCH_JOB: BATCHES, SETTLE_JOB: BATCHES}
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,8 @@ class QueuedRuns:
 
 
 def _finished(instance: dg.DagsterInstance, item: Work, run_id: str, *, succeeded: bool) -> FinishedRun:
-    error, due_at = (None, None) if succeeded else failure_of(instance, run_id)
+    failure = None if succeeded else failure_of(instance, run_id)
+    error, due_at = (failure.reason, failure.due_at) if failure else (None, None)
     return FinishedRun(item, run_id, error, due_at, step_seconds(instance, run_id))
 
 
@@ -157,27 +158,3 @@ def step_seconds(instance: dg.DagsterInstance, run_id: str) -> dict[str, float]:
     return {
         step.step_key: step.end_time - step.start_time for step in steps if step.end_time and step.start_time
     }
-
-
-def failure_of(instance: dg.DagsterInstance, run_id: str) -> tuple[str, datetime | None]:
-    """The error that ended a run, and when the same may work if it is only for now."""
-    event = _first_event(instance, run_id, dg.DagsterEventType.STEP_FAILURE)
-    data = event.step_failure_data if event else None
-    if data and data.user_failure_data and data.user_failure_data.description:
-        due = data.user_failure_data.metadata.get(DUE_AT)
-        due_at = due.value if isinstance(due, dg.TimestampMetadataValue) else None
-        return data.user_failure_data.description, datetime.fromtimestamp(due_at, UTC) if due_at else None
-    if data and data.error:
-        cause = data.error
-        while cause.cause:
-            cause = cause.cause
-        return cause.message.strip(), None
-    ending = _first_event(instance, run_id, dg.DagsterEventType.RUN_FAILURE)
-    return (ending and ending.message) or f"it ended without success; see run {run_id}", None
-
-
-def _first_event(
-    instance: dg.DagsterInstance, run_id: str, kind: dg.DagsterEventType
-) -> dg.DagsterEvent | None:
-    records = instance.get_records_for_run(run_id, of_type=kind, limit=1).records
-    return records[0].event_log_entry.dagster_event if records else None

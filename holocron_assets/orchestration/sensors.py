@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import dagster as dg
+from dagster import RunsFilter
 
 from holocron_assets.crawl.batches import cut_batches, unfinished_batches
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import BATCH_PAGES
 from holocron_assets.orchestration.crawl_assets import batch_cut
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.names import (
@@ -20,8 +22,9 @@ from holocron_assets.orchestration.names import (
     VIEWS_JOB,
 )
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
+from holocron_assets.orchestration.reaper import reap_dead_runs
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
-from holocron_assets.orchestration.run_requests import Requested, run_requests
+from holocron_assets.orchestration.run_requests import UNDER_WAY, Requested, run_requests
 from holocron_assets.orchestration.work import (
     batches_to_fetch,
     batches_to_settle,
@@ -45,6 +48,8 @@ def new_pages(
 ) -> dg.SensorResult | dg.SkipReason:
     """Ask for runs that list seeds and fetch batches; adopt batches that a crash left without a partition."""
     opened, enabled = lake.open(), sources.enabled()
+    for run_id in reap_dead_runs(context.instance, opened):
+        context.log.warning(f"run {run_id} was dead and is reported failed")
     for error in sources.broken():
         context.log.error(str(error))
     listings = seeds_to_list(opened, enabled)
@@ -56,7 +61,7 @@ def new_pages(
     fetches = batches_to_fetch(opened, enabled)
     adopted = {
         SOURCES: _unknown(context.instance, SOURCES, [source.name for source in enabled]),
-        BATCHES: _unknown(context.instance, BATCHES, [item.partition for item in fetches if item.partition]),
+        BATCHES: _unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES)),
     }
     requested = run_requests(context.instance, [*listings, *fetches])
     return _answer(requested, adopted, "nothing is pending")
@@ -72,10 +77,9 @@ def settle(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:
     """Ask for runs that settle fetched batches."""
-    stale = batches_to_settle(lake.open(), sources.all())
-    adopted = {
-        BATCHES: _unknown(context.instance, BATCHES, [item.partition for item in stale if item.partition])
-    }
+    opened = lake.open()
+    stale = batches_to_settle(opened, sources.all())
+    adopted = {BATCHES: _unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES))}
     return _answer(run_requests(context.instance, stale), adopted, "every batch is settled")
 
 
@@ -90,7 +94,7 @@ def promotion(
 ) -> dg.SensorResult | dg.SkipReason:
     """Ask for runs that resolve entities."""
     opened = lake.open()
-    if _crawl_goes_on(opened, sources.all()) and not _waited_long_enough(context):
+    if _crawl_goes_on(context.instance, opened, sources.enabled()) and not _waited_long_enough(context):
         return dg.SkipReason("batches are in flight; entities are resolved after them, or in 10 minutes")
     requested = run_requests(context.instance, types_to_resolve(opened))
     if requested.requests:
@@ -124,8 +128,12 @@ SENSORS = [new_pages, settle, promotion, upkeep]
 SCHEDULES = [check_quality_hourly]
 
 
-def _crawl_goes_on(lake: Lake, sources: Sequence[Source]) -> bool:
-    return any(unfinished_batches(lake, source.name) for source in sources)
+def _crawl_goes_on(instance: dg.DagsterInstance, lake: Lake, sources: Sequence[Source]) -> bool:
+    """Whether candidates are still being made: batches are in flight, or being settled."""
+    if any(unfinished_batches(lake, source.name) for source in sources):
+        return True
+    runs = [RunsFilter(job_name=job, statuses=list(UNDER_WAY)) for job in (BATCH_JOB, SETTLE_JOB)]
+    return any(instance.get_runs_count(filters) for filters in runs)
 
 
 def _waited_long_enough(context: dg.SensorEvaluationContext) -> bool:
@@ -154,5 +162,5 @@ def _unknown(
     instance: dg.DagsterInstance, definition: dg.DynamicPartitionsDefinition, keys: Sequence[str]
 ) -> list[str]:
     """Keys that the instance does not know yet: new ones, and those that a crash left behind."""
-    name = definition.name or ""
-    return [key for key in dict.fromkeys(keys) if not instance.has_dynamic_partition(name, key)]
+    known = set(instance.get_dynamic_partitions(definition.name or ""))
+    return [key for key in keys if key not in known]

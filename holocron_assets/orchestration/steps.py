@@ -21,6 +21,7 @@ from holocron_assets.lake.tables import (
     SITES,
 )
 from holocron_assets.lake.titles import Site
+from holocron_assets.lake.versions import room_version
 from holocron_assets.resolve.candidates import candidate_row
 from holocron_assets.signals.extract import SIGNALS_VERSION, signal_row
 from holocron_assets.signals.links import LINKS_VERSION, link_rows
@@ -140,13 +141,15 @@ RULES_STEP = Step(
     "primary_type",
 )
 PAGE_TYPES_STEP = Step(
-    Derivation(PAGE_TYPES, (PAGE_SIGNALS, RULE_CLASSIFICATIONS), (), "1"),
+    Derivation(
+        PAGE_TYPES, (PAGE_SIGNALS, RULE_CLASSIFICATIONS), (), room_version("holocron_assets.classify")
+    ),
     "classification",
     _page_types,
     "primary_type",
 )
 CANDIDATES_STEP = Step(
-    Derivation(ENTITY_CANDIDATES, (PAGE_TYPES, PAGE_SIGNALS), (), "1"),
+    Derivation(ENTITY_CANDIDATES, (PAGE_TYPES, PAGE_SIGNALS), (), room_version("holocron_assets.resolve")),
     "entities",
     _entity_candidates,
     "entity_type",

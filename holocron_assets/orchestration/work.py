@@ -11,8 +11,15 @@ from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.publishing import views_are_stale
-from holocron_assets.lake.tables import BATCH_PAGES, PAGES
-from holocron_assets.orchestration.names import BATCH_JOB, ENTITIES_JOB, SEEDS_JOB, SETTLE_JOB, VIEWS_JOB
+from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SITES
+from holocron_assets.orchestration.names import (
+    BATCH_JOB,
+    ENTITIES_JOB,
+    SEEDS_JOB,
+    SETTLE_JOB,
+    SITES_JOB,
+    VIEWS_JOB,
+)
 from holocron_assets.orchestration.steps import BATCH_STEPS
 from holocron_assets.resolve.store import stale_types
 
@@ -50,6 +57,15 @@ def seeds_to_list(lake: Lake, sources: Iterable[Source]) -> list[Work]:
         Work(SEEDS_JOB, source.name, repr(sorted(fingerprint(source).items())), source.host)
         for source in sources
         if source.enabled and seeds_are_stale(lake, source)
+    ]
+
+
+def sites_to_ask(lake: Lake, sources: Iterable[Source]) -> list[Work]:
+    """Sources whose wiki was never asked what it is."""
+    return [
+        Work(SITES_JOB, source.name, "ask", source.host)
+        for source in sources
+        if not lake.has(SITES, source.name)
     ]
 
 

@@ -10,14 +10,15 @@ from holocron_assets.lake.parquet import Footer, read_footer, read_partition, wr
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_CANDIDATES
+from holocron_assets.lake.versions import room_version
 from holocron_assets.lake.views import connect, query
 from holocron_assets.resolve.aliases import alias_rows
 from holocron_assets.resolve.changes import EntityChanges, entity_changes
 from holocron_assets.resolve.entities import current_rows, resolve_entities
 from holocron_assets.resolve.promotion import DEFAULT_POLICY_FILE, load_policy
 
-ENTITIES_VERSION = "1"
-ALIASES_VERSION = "1"
+ENTITIES_VERSION = room_version("holocron_assets.resolve")
+ALIASES_VERSION = ENTITIES_VERSION
 
 _CANDIDATE_COLUMNS = ", ".join(f'"{name}"' for name in ENTITY_CANDIDATES.arrow_schema.names)
 _CANDIDATES = f"""

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.titles import InvalidTitle, PageTitle, Site
+from holocron_assets.lake.versions import room_version
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.continuity import find_continuity, split_continuity
 from holocron_assets.signals.hidden import masked, without_hidden
@@ -16,9 +16,9 @@ from holocron_assets.signals.links import page_links
 from holocron_assets.signals.markers import is_disambiguation, is_list, template_names, timeline_markers
 from holocron_assets.signals.paragraphs import HEADING
 from holocron_assets.signals.top import Top, read_top
-from holocron_assets.signals.vocabulary import VOCABULARY, VOCABULARY_TEXT
+from holocron_assets.signals.vocabulary import VOCABULARY
 
-SIGNALS_VERSION = f"1-{content_hash(VOCABULARY_TEXT)[:8]}"
+SIGNALS_VERSION = room_version("holocron_assets.signals")
 """Changes with the code's number and with any word of the vocabulary."""
 
 # MediaWiki's own limit ($wgMaxArticleSize is 2,048 KiB); what is longer is no page that anyone wrote by hand

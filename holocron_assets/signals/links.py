@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, InvalidTitle, PageTitle, Site
+from holocron_assets.lake.versions import room_version
 from holocron_assets.signals.hidden import FILLER, without_hidden
 
 # A title has 255 bytes; its fragment and percent-encoding may be longer. 2,000 characters bound the cache.
@@ -36,8 +37,8 @@ _ENGLISH_REDIRECT = "redirect"
 _PIPE_TEMPLATE = re.compile(r"\{\{\s*!\s*\}\}")
 
 
-LINKS_VERSION = "1"
-"""Raised when the same text gives other links."""
+LINKS_VERSION = room_version("holocron_assets.signals")
+"""Another when the same text may give other links."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,8 @@ def test_a_run_without_a_process_is_reported_failed_with_why(
     instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
     run_id = run_of(instance, DagsterRunStatus.STARTED)
-    assert reap_dead_runs(instance, Lake(tmp_path)) == [run_id]
+    assert reap_dead_runs(instance, Lake(tmp_path)) == [], "it may be between its start and its lock"
+    assert reap_dead_runs(instance, Lake(tmp_path), time_to_start=timedelta(0)) == [run_id]
     assert status_of(instance, run_id) == DagsterRunStatus.FAILURE
     assert any("process is gone" in (event.message or "") for event in instance.all_logs(run_id))
     assert reap_dead_runs(instance, Lake(tmp_path)) == []
@@ -71,17 +72,21 @@ def test_a_run_is_left_alone_while_its_process_lives_and_reaped_once_it_is_kille
     assert reap_dead_runs(instance, Lake(tmp_path)) == [run_id]
 
 
-def test_a_run_that_was_launched_just_now_is_given_time_to_start(
-    instance: dg.DagsterInstance, tmp_path: Path
+@pytest.mark.parametrize("status", [DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING])
+def test_a_run_that_was_made_just_now_is_given_time_to_start(
+    instance: dg.DagsterInstance, tmp_path: Path, status: DagsterRunStatus
 ) -> None:
-    run_id = run_of(instance, DagsterRunStatus.STARTING)
+    run_id = run_of(instance, status)
     assert reap_dead_runs(instance, Lake(tmp_path)) == []
     assert reap_dead_runs(instance, Lake(tmp_path), time_to_start=timedelta(0)) == [run_id]
 
 
-def test_runs_that_no_process_was_started_for_stay(instance: dg.DagsterInstance, tmp_path: Path) -> None:
-    run_of(instance, DagsterRunStatus.NOT_STARTED)
-    assert reap_dead_runs(instance, Lake(tmp_path), time_to_start=timedelta(0)) == []
+def test_a_killed_runs_lock_tells_that_it_is_dead_at_once(
+    instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    run_id = run_of(instance, DagsterRunStatus.STARTED)
+    (Lake(tmp_path).locks / f"run-{run_id}.lock").touch()
+    assert reap_dead_runs(instance, Lake(tmp_path)) == [run_id]
 
 
 def test_a_run_that_ends_well_leaves_no_lock_behind(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_add_pages_fetches_given_pages_of_a_wiki_and_all_that_follows(
     assert [(row["title"], row["status"]) for row in pages] == [("Shade", "ok"), ("Nobody", "missing")]
     manifest = read_partition(holocron.lake, BATCH_PAGES, "tiny-000001")
     assert {row["reason"] for row in manifest} == {"added"}
-    assert jobs_run(instance)[:2] == [("list_seeds", "tiny"), ("crawl_batch", "tiny-000001")]
+    assert jobs_run(instance)[:2] == [("ask_site", "tiny"), ("crawl_batch", "tiny-000001")]
     (entity,) = read_partition(holocron.lake, ENTITIES, "LocationPlace")
     assert entity["title"] == "Shade"
 

@@ -65,7 +65,7 @@ RULE_CLASSIFICATIONS = Table(
             "Each rule that fired: its stage, the type it speaks for, how surely, why, and on what text",
         ),
         TAXONOMY_VERSION,
-        Column("rules_version", type_string, "Version of the rules"),
+        Column("rules_version", type_string, "Version of the rules", provenance=True),
     ),
 )
 

@@ -144,7 +144,7 @@ HTTP_ATTEMPTS = Table(
     columns=(
         Column("attempt_id", type_string, "Unique id"),
         SOURCE,
-        Column("scope", type_string, "Batch that it served, or 'seeds'"),
+        Column("scope", type_string, "Batch that it served, or NAME-seeds"),
         Column("host", type_string, "Host and port asked"),
         Column("verb", type_string, "HTTP method"),
         Column("url", type_string, "Address without the title list"),

@@ -1,6 +1,6 @@
 """Columns that several tables share."""
 
-from holocron_assets.lake.schema import Column, type_int, type_string, type_time
+from holocron_assets.lake.schema import Column, type_int, type_string
 
 SOURCE = Column("source", type_string, "Name of the source, as in its YAML file")
 BATCH = Column("batch", type_string, "Batch (partition) that the page was fetched in")
@@ -10,4 +10,3 @@ NAMESPACE = Column("namespace", type_int, "MediaWiki namespace number; 0 is arti
 PAGE_ID = Column("page_id", type_int, "MediaWiki page id", nullable=True)
 REVISION_ID = Column("revision_id", type_int, "Revision that this row was read from", nullable=True)
 RUN_ID = Column("run_id", type_string, "Dagster run that made this row", provenance=True)
-MADE_AT = Column("made_at", type_time, "When this row was made", provenance=True)

@@ -87,6 +87,6 @@ PAGE_SIGNALS = Table(
         Column("method", type_string, "'mwparserfromhell', 'bounded' (too large or nested) or 'none'"),
         Column("extraction_error", type_string, "Why signals are incomplete, naming the page", nullable=True),
         Column("extraction_ms", type_float, "Milliseconds that the extraction took", provenance=True),
-        Column("signals_version", type_string, "Version of the code that extracted this"),
+        Column("signals_version", type_string, "Version of the code that extracted this", provenance=True),
     ),
 )
