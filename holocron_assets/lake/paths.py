@@ -1,9 +1,11 @@
 """Where things lie in the data folder. Nothing else builds a path into it."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.schema import Table
 
 _PARTITION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -66,6 +68,14 @@ class Lake:
     def files(self) -> list[Path]:
         """The Parquet files of all tables' partitions, sorted."""
         return sorted((self.root / "lake").glob("*/*/*/data.parquet"))
+
+    def mark(self, tables: Iterable[Table]) -> str:
+        """A text that changes whenever a partition of some tables is written or removed; cheap to compute."""
+        files = (file for table in tables for file in self.folder(table).glob("*/data.parquet"))
+        states = sorted(
+            f"{file.parent.parent.name}/{file.parent.name} {file.stat().st_mtime_ns}" for file in files
+        )
+        return content_hash("\n".join(states))
 
     def has(self, table: Table, partition: str) -> bool:
         """Whether the partition's file is there."""

@@ -1,7 +1,8 @@
-"""Sensors: thin shells over `work`. They read the lake, ask for runs, and keep no state of their own."""
+"""Sensors: thin shells over `work`. They read the lake and ask for runs; their cursors only save looking."""
 
+import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 from dagster import RunsFilter
@@ -9,8 +10,21 @@ from dagster import RunsFilter
 from holocron_assets.crawl.batches import cut_batches, unfinished_batches
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import BATCH_PAGES
+from holocron_assets.lake.tables import (
+    BATCH_PAGES,
+    ENTITIES,
+    ENTITY_ALIASES,
+    ENTITY_CANDIDATES,
+    PAGE_LINKS,
+    PAGE_SIGNALS,
+    PAGE_TYPES,
+    PAGES,
+    REQUEUES,
+    SEED_TITLES,
+    SITES,
+)
 from holocron_assets.orchestration.crawl_assets import batch_cut
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.names import (
@@ -25,16 +39,24 @@ from holocron_assets.orchestration.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.reaper import reap_dead_runs
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.run_requests import UNDER_WAY, Requested, run_requests
+from holocron_assets.orchestration.steps import BATCH_STEPS
 from holocron_assets.orchestration.work import (
+    SETTLED_VERSION,
     batches_to_fetch,
     batches_to_settle,
     seeds_to_list,
     types_to_resolve,
     views_to_publish,
 )
+from holocron_assets.resolve.store import ENTITIES_VERSION
 
 _RUNNING = dg.DefaultSensorStatus.RUNNING
 _LONGEST_WAIT = timedelta(minutes=10)
+_LONG_AGO = datetime.min.replace(tzinfo=UTC).isoformat()
+_LOOK_AGAIN = timedelta(minutes=1)
+_FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, REQUEUES)
+_SETTLED_TABLES = (SITES, PAGES, *(step.table for step in BATCH_STEPS))
+_ENTITY_TABLES = (PAGES, PAGE_SIGNALS, PAGE_TYPES, ENTITY_CANDIDATES, ENTITIES, ENTITY_ALIASES)
 
 
 @dg.sensor(
@@ -54,10 +76,8 @@ def new_pages(
         context.log.error(str(error))
     listings = seeds_to_list(opened, enabled)
     unlisted = {item.partition for item in listings}
-    for source in enabled:
-        if source.name not in unlisted:
-            for batch in cut_batches(opened, source, now=utc_now()):
-                context.log.info(f"cut {batch}")
+    for batch in _cut(context, opened, [source for source in enabled if source.name not in unlisted]):
+        context.log.info(f"cut {batch}")
     fetches = batches_to_fetch(opened, enabled)
     adopted = {
         SOURCES: _unknown(context.instance, SOURCES, [source.name for source in enabled]),
@@ -78,7 +98,13 @@ def settle(
 ) -> dg.SensorResult | dg.SkipReason:
     """Ask for runs that settle fetched batches."""
     opened = lake.open()
+    # What was settled stays so until a file or the code changes; looking at every footer costs seconds.
+    mark = f"{opened.mark(_SETTLED_TABLES)} {SETTLED_VERSION}"
+    if context.cursor == mark:
+        return dg.SkipReason("every batch is settled")
     stale = batches_to_settle(opened, sources.all())
+    if not stale:
+        context.update_cursor(mark)
     adopted = {BATCHES: _unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES))}
     return _answer(run_requests(context.instance, stale), adopted, "every batch is settled")
 
@@ -93,13 +119,19 @@ def promotion(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:
     """Ask for runs that resolve entities."""
-    opened = lake.open()
-    if _crawl_goes_on(context.instance, opened, sources.enabled()) and not _waited_long_enough(context):
+    opened, memory = lake.open(), _memory(context)
+    mark = f"{opened.mark(_ENTITY_TABLES)} {ENTITIES_VERSION}"
+    if memory.get("resolved") == mark:
+        return dg.SkipReason("every entity type is resolved")
+    now = utc_now()
+    goes_on = _crawl_goes_on(context.instance, opened, sources.enabled())
+    waiting_since = datetime.fromisoformat(memory.get("waiting_since") or now.isoformat())
+    if goes_on and now - waiting_since < _LONGEST_WAIT:
+        context.update_cursor(json.dumps({"waiting_since": waiting_since.isoformat()}))
         return dg.SkipReason("batches are in flight; entities are resolved after them, or in 10 minutes")
-    requested = run_requests(context.instance, types_to_resolve(opened))
-    if requested.requests:
-        context.update_cursor(utc_now().isoformat())
-    return _answer(requested, {}, "every entity type is resolved")
+    work = types_to_resolve(opened)
+    context.update_cursor(json.dumps({} if work else {"resolved": mark}))
+    return _answer(run_requests(context.instance, work), {}, "every entity type is resolved")
 
 
 @dg.sensor(
@@ -136,12 +168,25 @@ def _crawl_goes_on(instance: dg.DagsterInstance, lake: Lake, sources: Sequence[S
     return any(instance.get_runs_count(filters) for filters in runs)
 
 
-def _waited_long_enough(context: dg.SensorEvaluationContext) -> bool:
-    """Whether entities were last asked for ten minutes ago; the first tick starts the wait."""
-    if not context.cursor:
-        context.update_cursor(utc_now().isoformat())
-        return False
-    return utc_now() - datetime.fromisoformat(context.cursor) >= _LONGEST_WAIT
+def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Source]) -> list[str]:
+    """Cut what is pending. Unless something was written, a look a minute is enough to see what comes due."""
+    memory, now = _memory(context), utc_now()
+    mark = lake.mark(_FRONTIER_TABLES) + content_hash(repr(sources))
+    looked_at = datetime.fromisoformat(
+        memory.get("looked_at") or datetime.min.replace(tzinfo=UTC).isoformat()
+    )
+    if memory.get("nothing_pending") == mark and now - looked_at < _LOOK_AGAIN:
+        return []
+    batches = [batch for source in sources for batch in cut_batches(lake, source, now=now)]
+    remembered = {} if batches else {"nothing_pending": mark, "looked_at": now.isoformat()}
+    context.update_cursor(json.dumps(remembered))
+    return batches
+
+
+def _memory(context: dg.SensorEvaluationContext) -> dict[str, str]:
+    """What a sensor keeps between ticks: only what saves it looking again. Losing it costs one look."""
+    memory: dict[str, str] = json.loads(context.cursor or "{}")
+    return memory
 
 
 def _answer(

@@ -23,6 +23,9 @@ from holocron_assets.orchestration.names import (
 from holocron_assets.orchestration.steps import BATCH_STEPS
 from holocron_assets.resolve.store import stale_types
 
+SETTLED_VERSION = "-".join(step.derivation.code_version for step in BATCH_STEPS)
+"""Version of all the code that makes a batch's derived tables."""
+
 
 @dataclass(frozen=True)
 class Work:
@@ -84,9 +87,8 @@ def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
     Stale steps are found in order: what follows a stale one is redone with it.
     """
     names = {source.name for source in sources}
-    version = "-".join(step.derivation.code_version for step in BATCH_STEPS)
     return [
-        Work(SETTLE_JOB, batch, version)
+        Work(SETTLE_JOB, batch, SETTLED_VERSION)
         for batch in lake.partitions(BATCH_PAGES)
         if source_of(batch) in names and any(step.derivation.is_stale(lake, batch) for step in BATCH_STEPS)
     ]

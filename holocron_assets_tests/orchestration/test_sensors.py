@@ -1,5 +1,6 @@
 """Sensors over a real lake and a real instance: what one tick asks for, and what the next does not."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -270,11 +271,30 @@ def test_entities_wait_for_batches_in_flight_but_not_longer_than_ten_minutes(
     assert (first.work, "in flight" in (first.skipped or "")) == ([], True)
     assert first.cursor is not None
 
-    started = datetime.fromisoformat(first.cursor)
-    soon = (started - timedelta(minutes=9)).isoformat()
+    started = datetime.fromisoformat(json.loads(first.cursor)["waiting_since"])
+    soon = json.dumps({"waiting_since": (started - timedelta(minutes=9)).isoformat()})
     assert watched.tick(sensors.promotion, cursor=soon).work == []
-    late = (started - timedelta(minutes=11)).isoformat()
+    late = json.dumps({"waiting_since": (started - timedelta(minutes=11)).isoformat()})
     assert watched.tick(sensors.promotion, cursor=late).asked != []
+
+
+def test_a_tick_that_found_nothing_is_not_repeated_until_something_is_written(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(finished_sample.copy_to(tmp_path), instance)
+    ticks = {sensor: watched.tick(sensor) for sensor in (sensors.settle, sensors.promotion)}
+    assert [tick.work for tick in ticks.values()] == [[], []]
+    monkeypatch.setattr(sensors, "batches_to_settle", pytest.fail)
+    monkeypatch.setattr(sensors, "types_to_resolve", pytest.fail)
+    for sensor, tick in ticks.items():
+        assert watched.tick(sensor, cursor=tick.cursor).work == []
+    monkeypatch.undo()
+    for table in (PAGES, ENTITIES):
+        for partition in watched.holocron.lake.partitions(table):
+            watched.holocron.lake.file(table, partition).unlink()
+    assert watched.tick(sensors.promotion, cursor=ticks[sensors.promotion].cursor).cursor != (
+        ticks[sensors.promotion].cursor
+    )
 
 
 def test_views_are_published_once_there_is_something_to_see(
