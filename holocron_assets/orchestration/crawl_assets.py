@@ -13,7 +13,7 @@ from holocron_assets.crawl.readers import page_reader, wiki_client
 from holocron_assets.crawl.seeds import SEEDS_VERSION, load_site, store_seeds, store_site
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.wiki_client import WikiClient
-from holocron_assets.lake.parquet import read_footer
+from holocron_assets.lake.parquet import Footer, read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES, SITES
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
@@ -41,9 +41,17 @@ batch_pages = dg.AssetSpec(
 )
 
 
-def batch_cut(batch: str) -> dg.AssetMaterialization:
+def batch_cut(lake: Lake, batch: str) -> dg.AssetMaterialization:
     """The event that tells Dagster of a manifest, once its partition is made."""
-    return dg.AssetMaterialization(BATCH_PAGES.name, partition=batch, description="Cut from the frontier")
+    started = perf_counter()
+    rows = manifest(lake, batch)
+    footer = read_footer(lake, BATCH_PAGES, batch) or Footer(rows=len(rows), content_id="")
+    return dg.AssetMaterialization(
+        BATCH_PAGES.name,
+        partition=batch,
+        description="Cut from the frontier",
+        metadata=written_metadata(footer, rows, counted="reason", seconds=perf_counter() - started),
+    )
 
 
 @dg.asset(

@@ -155,7 +155,7 @@ class LocalRun:
         due, now = self._due(), utc_now()
         work = [item for item in work if not self._given_up(item) and due.get(item.key, now) <= now]
         self.planned(work)
-        for run in LocalRuns(self.instance, self.job, self.starting, self.ended).finish(work):
+        for run in LocalRuns(self.instance, self.lake, self.job, self.starting, self.ended).finish(work):
             self.report.finished.append(run)
             self.report.seconds.update(run.seconds)
         return bool(work)

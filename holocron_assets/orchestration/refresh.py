@@ -49,7 +49,8 @@ def refresh_sources(
     """Bring sources up to date with runs of their own, and wait for them."""
     with clear_failures():
         chosen = [sources.get(config.source)] if config.source else sources.enabled()
-    opened, runs = lake.open(), _runs(context)
+    opened = lake.open()
+    runs = _runs(context, opened)
     problems = []
     for source in chosen:
         try:
@@ -71,7 +72,8 @@ def add_given_pages(
     context: dg.OpExecutionContext, config: AddPagesConfig, lake: LakeResource, sources: SourcesResource
 ) -> None:
     """Fetch pages that a person names, whatever was fetched before."""
-    opened, runs = lake.open(), _runs(context)
+    opened = lake.open()
+    runs = _runs(context, opened)
     with clear_failures():
         source = sources.get(config.source)
         _finish(runs, sites_to_ask(opened, [source]))
@@ -125,11 +127,11 @@ def _resolve(lake: Lake, runs: Runs) -> None:
         _finish(runs, work)
 
 
-def _runs(context: dg.OpExecutionContext) -> Runs:
+def _runs(context: dg.OpExecutionContext, lake: Lake) -> Runs:
     """The run queue if this run came out of it, else this process (`dagster job execute`)."""
     if context.run.remote_job_origin:
-        return QueuedRuns(context)
-    return LocalRuns(context.instance, context.repository_def.get_job)
+        return QueuedRuns(context, lake)
+    return LocalRuns(context.instance, lake, context.repository_def.get_job)
 
 
 def _finish(runs: Runs, work: Sequence[Work]) -> None:

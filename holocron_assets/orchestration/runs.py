@@ -11,6 +11,7 @@ from dagster import DagsterRunStatus
 from dagster._core.origin import JobPythonOrigin
 from dagster._core.remote_origin import RemoteJobOrigin
 
+from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.crawl_assets import batch_cut
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.names import BATCH_JOB, PARTITION_TAG, SEEDS_JOB, SETTLE_JOB, SITES_JOB
@@ -59,12 +60,13 @@ class LocalRuns:
     def __init__(
         self,
         instance: dg.DagsterInstance,
+        lake: Lake,
         job: Callable[[str], dg.JobDefinition],
         starting: Callable[[Work], None] = lambda _: None,
         ended: Callable[[FinishedRun], None] = lambda _: None,
     ) -> None:
         """Run the jobs that `job` gives by name; call `starting` and `ended` around each run."""
-        self._instance = instance
+        self._instance, self._lake = instance, lake
         self._job = job
         self._starting, self._ended = starting, ended
 
@@ -74,7 +76,7 @@ class LocalRuns:
 
     def _run(self, item: Work) -> FinishedRun:
         self._starting(item)
-        make_partition(self._instance, item)
+        make_partition(self._instance, self._lake, item)
         result = self._job(item.job).execute_in_process(
             instance=self._instance,
             partition_key=item.partition,
@@ -90,10 +92,10 @@ class LocalRuns:
 class QueuedRuns:
     """Runs put into Dagster's run queue by a run that the queue itself started. The daemon launches them."""
 
-    def __init__(self, context: dg.OpExecutionContext) -> None:
+    def __init__(self, context: dg.OpExecutionContext, lake: Lake) -> None:
         """Submit runs to the code location that the context's run is of."""
         self._context = context
-        self._instance = context.instance
+        self._instance, self._lake = context.instance, lake
 
     def finish(self, work: Sequence[Work]) -> list[FinishedRun]:
         """Submit all of it and wait for the last to end (see `Runs.finish`)."""
@@ -106,7 +108,7 @@ class QueuedRuns:
         return finished
 
     def _submit(self, item: Work) -> str:
-        make_partition(self._instance, item)
+        make_partition(self._instance, self._lake, item)
         partition = {PARTITION_TAG: item.partition} if item.partition else {}
         parent = self._context.run
         remote, code = parent.remote_job_origin, parent.job_code_origin
@@ -141,7 +143,7 @@ def _finished(instance: dg.DagsterInstance, item: Work, run_id: str, *, succeede
     return FinishedRun(item, run_id, error, due_at, step_seconds(instance, run_id))
 
 
-def make_partition(instance: dg.DagsterInstance, item: Work) -> None:
+def make_partition(instance: dg.DagsterInstance, lake: Lake, item: Work) -> None:
     """Tell the instance of a partition that it does not know yet."""
     definition = _PARTITIONED_BY.get(item.job)
     if definition is None or item.partition is None:
@@ -149,7 +151,7 @@ def make_partition(instance: dg.DagsterInstance, item: Work) -> None:
     if not instance.has_dynamic_partition(definition.name or "", item.partition):
         instance.add_dynamic_partitions(definition.name or "", [item.partition])
         if definition is BATCHES:
-            instance.report_runless_asset_event(batch_cut(item.partition))
+            instance.report_runless_asset_event(batch_cut(lake, item.partition))
 
 
 def step_seconds(instance: dg.DagsterInstance, run_id: str) -> dict[str, float]:

@@ -84,7 +84,7 @@ def new_pages(
         BATCHES: _unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES)),
     }
     requested = run_requests(context.instance, [*listings, *fetches])
-    return _answer(requested, adopted, "nothing is pending")
+    return _answer(opened, requested, adopted, "nothing is pending")
 
 
 @dg.sensor(
@@ -106,7 +106,7 @@ def settle(
     if not stale:
         context.update_cursor(mark)
     adopted = {BATCHES: _unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES))}
-    return _answer(run_requests(context.instance, stale), adopted, "every batch is settled")
+    return _answer(opened, run_requests(context.instance, stale), adopted, "every batch is settled")
 
 
 @dg.sensor(
@@ -131,7 +131,7 @@ def promotion(
         return dg.SkipReason("batches are in flight; entities are resolved after them, or in 10 minutes")
     work = types_to_resolve(opened)
     context.update_cursor(json.dumps({} if work else {"resolved": mark}))
-    return _answer(run_requests(context.instance, work), {}, "every entity type is resolved")
+    return _answer(opened, run_requests(context.instance, work), {}, "every entity type is resolved")
 
 
 @dg.sensor(
@@ -144,8 +144,9 @@ def upkeep(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:
     """Ask for a run that publishes the views."""
-    stale = views_to_publish(lake.open(), sources.all())
-    return _answer(run_requests(context.instance, stale), {}, "the views are as they should be")
+    opened = lake.open()
+    stale = views_to_publish(opened, sources.all())
+    return _answer(opened, run_requests(context.instance, stale), {}, "the views are as they should be")
 
 
 check_quality_hourly = dg.ScheduleDefinition(
@@ -190,7 +191,10 @@ def _memory(context: dg.SensorEvaluationContext) -> dict[str, str]:
 
 
 def _answer(
-    requested: Requested, adopted: Mapping[dg.DynamicPartitionsDefinition, Sequence[str]], lacking: str
+    lake: Lake,
+    requested: Requested,
+    adopted: Mapping[dg.DynamicPartitionsDefinition, Sequence[str]],
+    lacking: str,
 ) -> dg.SensorResult:
     """The tick's result: partitions first, then the runs for them."""
     return dg.SensorResult(
@@ -198,7 +202,7 @@ def _answer(
         dynamic_partitions_requests=[
             definition.build_add_request(list(keys)) for definition, keys in adopted.items() if keys
         ],
-        asset_events=[batch_cut(batch) for batch in adopted.get(BATCHES, ())],
+        asset_events=[batch_cut(lake, batch) for batch in adopted.get(BATCHES, ())],
         skip_reason=None if requested.requests else "; ".join(requested.waiting) or lacking,
     )
 

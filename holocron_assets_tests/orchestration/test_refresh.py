@@ -20,7 +20,9 @@ from holocron_assets.orchestration.work import types_to_resolve
 @pytest.fixture
 def instance(monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.DagsterInstance]:
     # Dagster knows the other jobs of a repository only in runs that it can load anew, which tests are not.
-    monkeypatch.setattr(refresh_module, "_runs", lambda context: LocalRuns(context.instance, job_of(context)))
+    monkeypatch.setattr(
+        refresh_module, "_runs", lambda context, lake: LocalRuns(context.instance, lake, job_of(context))
+    )
     with dg.DagsterInstance.ephemeral() as ephemeral:
         yield ephemeral
 
