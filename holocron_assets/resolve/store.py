@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import datetime
+
+import duckdb
 
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.parquet import Footer, read_footer, read_partition, write_partition
@@ -35,6 +36,7 @@ _CANDIDATE_MARKS = """
             needs_review, has_lead
         )) as mark
     from entity_candidates
+    where coalesce(entity_type = $type, true)
     group by entity_type
 """
 # A redirect whose title is an entity's, in any type, is no alias. It is left out here, so of the mark too:
@@ -57,21 +59,6 @@ _REDIRECTS_MARK = f"""
 """  # noqa: S608 - our own query
 
 
-@dataclass(frozen=True)
-class _Marks:
-    """Fingerprints of what entities and aliases are made from, as the lake is now."""
-
-    candidates: Mapping[str, str]
-    redirects: str
-    policy: str
-
-    def of_entities(self, entity_type: str) -> dict[str, str]:
-        return {"candidates": self.candidates.get(entity_type, "none"), "policy": self.policy}
-
-    def of_aliases(self, entities: Footer) -> dict[str, str]:
-        return {"entities": entities.content_id, "redirects": self.redirects}
-
-
 def stale_types(lake: Lake, entity_types: Sequence[str]) -> dict[str, str]:
     """Entity types whose entities or aliases are not what the lake would give today.
 
@@ -84,11 +71,12 @@ def stale_types(lake: Lake, entity_types: Sequence[str]) -> dict[str, str]:
     Returns:
         For each stale type a mark of what it would be made from.
     """
-    marks = _marks(lake)
+    with connect(lake) as connection:
+        candidates, redirects = _candidate_marks(connection), _redirects_mark(connection)
     return {
-        name: f"{marks.of_entities(name)} {marks.redirects}"
+        name: f"{_entity_inputs(candidates, name)} {redirects}"
         for name in entity_types
-        if _is_stale(lake, name, marks)
+        if _is_stale(lake, name, candidates, redirects)
     }
 
 
@@ -110,9 +98,10 @@ def store_entities(
     Raises:
         PolicyError: the promotion policy is not valid.
     """
-    marks = _marks(lake)
     standing = read_partition(lake, ENTITIES, entity_type) if lake.has(ENTITIES, entity_type) else []
     with connect(lake) as connection:
+        # Marked before it is read: what is written in between makes the entities stale, not falsely fresh.
+        marks = _candidate_marks(connection, entity_type)
         candidates = query(connection, _CANDIDATES, {"type": entity_type})
         elsewhere = query(connection, _ELSEWHERE, {"type": entity_type})
     policy = load_policy(DEFAULT_POLICY_FILE, entity_types)
@@ -125,7 +114,7 @@ def store_entities(
         entity_type,
         rows,
         code_version=ENTITIES_VERSION,
-        inputs=marks.of_entities(entity_type),
+        inputs=_entity_inputs(marks, entity_type),
     )
     return footer, rows, entity_changes(standing, rows)
 
@@ -140,10 +129,10 @@ def store_aliases(lake: Lake, entity_type: str) -> tuple[Footer, list[Row]]:
     Raises:
         MissingPartitionError: the type's entities were not resolved yet.
     """
-    marks = _marks(lake)
     entities = read_footer(lake, ENTITIES, entity_type)
     standing = read_partition(lake, ENTITIES, entity_type)
     with connect(lake) as connection:
+        mark = _redirects_mark(connection)
         redirects = query(connection, _REDIRECTS)
     rows = alias_rows(list(current_rows(standing).values()), redirects)
     footer = write_partition(
@@ -152,27 +141,42 @@ def store_aliases(lake: Lake, entity_type: str) -> tuple[Footer, list[Row]]:
         entity_type,
         rows,
         code_version=ALIASES_VERSION,
-        inputs=marks.of_aliases(entities) if entities else {},
+        inputs=_alias_inputs(entities, mark) if entities else {},
     )
     return footer, rows
 
 
-def _is_stale(lake: Lake, entity_type: str, marks: _Marks) -> bool:
+def _is_stale(lake: Lake, entity_type: str, candidates: Mapping[str, str], redirects: str) -> bool:
     entities = read_footer(lake, ENTITIES, entity_type)
     if entities is None:
-        return entity_type in marks.candidates
+        return entity_type in candidates
     aliases = read_footer(lake, ENTITY_ALIASES, entity_type)
+    made_from = (entities.code_version, dict(entities.inputs))
     return (
         aliases is None
-        or (entities.code_version, dict(entities.inputs))
-        != (ENTITIES_VERSION, marks.of_entities(entity_type))
-        or (aliases.code_version, dict(aliases.inputs)) != (ALIASES_VERSION, marks.of_aliases(entities))
+        or made_from != (ENTITIES_VERSION, _entity_inputs(candidates, entity_type))
+        or (aliases.code_version, dict(aliases.inputs))
+        != (ALIASES_VERSION, _alias_inputs(entities, redirects))
     )
 
 
-def _marks(lake: Lake) -> _Marks:
-    with connect(lake) as connection:
-        candidates = {row["entity_type"]: row["mark"] for row in query(connection, _CANDIDATE_MARKS)}
-        redirects = query(connection, _REDIRECTS_MARK)[0]["mark"]
+def _entity_inputs(candidates: Mapping[str, str], entity_type: str) -> dict[str, str]:
+    """Fingerprints of what a type's entities are made from."""
     policy = content_hash(DEFAULT_POLICY_FILE.read_text(encoding="utf-8"))
-    return _Marks(candidates, redirects, policy)
+    return {"candidates": candidates.get(entity_type, "none"), "policy": policy}
+
+
+def _alias_inputs(entities: Footer, redirects: str) -> dict[str, str]:
+    """Fingerprints of what a type's aliases are made from."""
+    return {"entities": entities.content_id, "redirects": redirects}
+
+
+def _candidate_marks(connection: duckdb.DuckDBPyConnection, entity_type: str | None = None) -> dict[str, str]:
+    """A mark of the candidates of each type, or of one."""
+    rows = query(connection, _CANDIDATE_MARKS, {"type": entity_type})
+    return {row["entity_type"]: row["mark"] for row in rows}
+
+
+def _redirects_mark(connection: duckdb.DuckDBPyConnection) -> str:
+    mark: str = query(connection, _REDIRECTS_MARK)[0]["mark"]
+    return mark
