@@ -85,7 +85,11 @@ def run(source_name: str | None, llm: str) -> None:
     del llm  # the only choice there is
     from holocron_assets.orchestration.local_commands import run_everything
 
-    if not run_everything(Console(), _lake(), _chosen(source_name)):
+    chosen, broken = ([_source(source_name)], []) if source_name else _enabled_sources()
+    done = run_everything(Console(), _lake(), chosen)
+    for error in broken:
+        click.echo(str(error), err=True)
+    if broken or not done:
         sys.exit(1)
 
 
@@ -310,14 +314,10 @@ def _all_sources() -> list[Source]:
     return list(found.values())
 
 
-def _chosen(name: str | None) -> list[Source]:
-    """The named source, or every enabled one."""
-    if name:
-        return [_source(name)]
+def _enabled_sources() -> tuple[list[Source], list[SourceError]]:
+    """The enabled sources, and what is wrong with files that cannot be read: the others go on."""
     found, errors = read_sources(sources_folder())
-    if errors:
-        raise errors[0]
-    return [source for source in found.values() if source.enabled]
+    return [source for source in found.values() if source.enabled], errors
 
 
 def _counted(number: int, thing: str) -> str:

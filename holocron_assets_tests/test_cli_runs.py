@@ -95,6 +95,17 @@ def test_run_tells_what_failed_and_still_does_the_other_sources(
     assert len(titles(new)) == 2
 
 
+def test_run_with_a_broken_source_file_does_the_others_and_fails(
+    new: Holocron, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new.add_source("sample", SAMPLE_EXPORT)
+    (new.sources_folder / "broken.yaml").write_text("name: broken\nenabled: perhaps\n")
+    result = do(monkeypatch, new, "run")
+    assert result.exit_code == 1
+    assert "broken.yaml" in result.stderr
+    assert new.lake.partitions(PAGES) == ["sample-000001"]
+
+
 def test_import_makes_the_source_and_goes_to_entities(
     new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,7 +175,7 @@ def test_crawl_fetches_given_pages_of_a_wiki_and_all_that_follows(
         result = do(monkeypatch, new, "crawl", "--source", "tiny", "--title", "shade")
     assert result.exit_code == 0, result.output
     assert "cut tiny-000001" in words(result.stdout)
-    assert "Shade" in titles(new)
+    assert list(titles(new)) == ["Shade"], "nothing was asked for but the page that was named"
     assert "LocationPlace" in new.lake.partitions(ENTITIES)
 
 
