@@ -32,6 +32,7 @@ from holocron_assets.lake.views import connect, query
 from holocron_assets.settings import data_folder, sources_folder
 
 _EXPECTED_ERRORS = (
+    OSError,  # a folder that cannot be written, a disk that is full: it names the path
     PermanentError,
     SourceError,
     DumpError,

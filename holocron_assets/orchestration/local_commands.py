@@ -101,7 +101,12 @@ def _run(
             ended=ended,
             resting=resting,
         )
-        report = work_on(run)
+        try:
+            report = work_on(run)
+        except KeyboardInterrupt:
+            progress.update(task, description="stopped")
+            progress.console.print("Stopped. What was done is kept; the same command goes on from there.")
+            raise
         progress.update(task, description="done")
     return report
 

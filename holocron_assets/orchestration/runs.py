@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import dagster as dg
 from dagster import DagsterRunStatus
+from dagster._core.errors import DagsterExecutionInterruptedError
 from dagster._core.origin import JobPythonOrigin
 from dagster._core.remote_origin import RemoteJobOrigin
 
@@ -86,6 +87,9 @@ class LocalRuns:
         )
         finished = _finished(self._instance, item, result.run_id, succeeded=result.success)
         self._ended(finished)
+        if finished.error and DagsterExecutionInterruptedError.__name__ in finished.error:
+            # Dagster ends the run and goes on; a person who pressed Ctrl+C wants all of it to end.
+            raise KeyboardInterrupt
         return finished
 
 

@@ -1,0 +1,41 @@
+"""Runs in this process: what failed is told in a line, and Ctrl+C ends everything."""
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.errors import DagsterExecutionInterruptedError
+
+from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.runs import FinishedRun, LocalRuns
+from holocron_assets.orchestration.work import Work
+
+
+def run_of(error: BaseException, folder: Path) -> FinishedRun:
+    @dg.op
+    def failing() -> None:
+        raise error
+
+    @dg.job
+    def some_job() -> None:
+        failing()
+
+    with dg.DagsterInstance.ephemeral() as instance:
+        runs = LocalRuns(instance, Lake(folder), lambda _: some_job)
+        (finished,) = runs.finish([Work("some_job", None, "1")])
+    return finished
+
+
+def test_an_error_is_told_by_its_first_cause_and_counts_as_one_that_time_may_mend(tmp_path: Path) -> None:
+    finished = run_of(OSError("the disk is full"), tmp_path)
+    assert "the disk is full" in (finished.error or "")
+    assert finished.due_at is None
+
+
+def test_a_failure_is_told_in_its_own_words(tmp_path: Path) -> None:
+    assert run_of(dg.Failure("page 'A' is at fault"), tmp_path).error == "page 'A' is at fault"
+
+
+def test_a_run_that_a_person_interrupts_ends_everything(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_of(DagsterExecutionInterruptedError(), tmp_path)
