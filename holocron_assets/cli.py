@@ -241,6 +241,8 @@ def disable(name: str) -> None:
 @_clear_errors
 def sql(sql: str, *, as_json: bool) -> None:
     """Ask the lake in SQL (DuckDB). `holocron sql "show tables"` names the views."""
+    if not sql.strip():
+        raise click.UsageError('the query is empty; "show tables" names the views')
     with connect(_lake(), more_views=frontier_views(_all_sources())) as connection:
         rows = query(connection, sql)
     if as_json:
@@ -291,6 +293,7 @@ def ui(port: int) -> None:
 
 
 @main.command()
+@_clear_errors
 def home() -> None:
     """Prepare Dagster's home and print it, for `export DAGSTER_HOME=$(holocron home)`."""
     from holocron_assets.orchestration.instance import open_instance, prepare_home

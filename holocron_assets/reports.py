@@ -30,6 +30,7 @@ _PAGE_QUERIES = {
         select entity_id, entity_type, name, continuity, state, state_by, state_reason, valid_from,
                revision_id
         from entities where title_key = $key
+        order by state = 'suppressed', valid_from
     """,
     "aliases": """
         select alias, kind, from_title from entity_aliases
@@ -63,7 +64,7 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
 
 def _where_it_stands(topics: dict[str, list[dict[str, Any]]]) -> str:
     if topics["entities"]:
-        entity = topics["entities"][-1]
+        entity = topics["entities"][0]
         return f"It is a {entity['state']} entity of type {entity['entity_type']}: {entity['state_reason']}."
     if topics["type"]:
         page = topics["type"][0]

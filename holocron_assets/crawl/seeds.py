@@ -21,6 +21,7 @@ from holocron_assets.lake.tables import SEED_TITLES, SITES
 from holocron_assets.lake.titles import CATEGORY_NAMESPACE, InvalidTitle, Site
 
 SEEDS_VERSION = "1"
+_PROBLEM = "problem"
 _NO_DUMP = "missing"
 
 
@@ -53,15 +54,26 @@ def fingerprint(source: Source) -> dict[str, str]:
 def seeds_are_stale(lake: Lake, source: Source) -> bool:
     """Whether the seeds were never listed, or were listed from other settings or another dump.
 
-    A dump that was listed and is not there any more is not stale: it was read, and nothing replaces it.
+    A dump that broke off stays stale, so that each run fails and says so, until the file is mended. One that
+    was listed and is not there any more is not stale: it was read, and nothing replaces it.
     """
     footer = read_footer(lake, SEED_TITLES, source.name)
     if footer is None or footer.code_version != SEEDS_VERSION or not lake.has(SITES, source.name):
         return True
+    return _PROBLEM in footer.inputs or not _lists(footer, source)
+
+
+def seeds_are_usable(lake: Lake, source: Source) -> bool:
+    """Whether the seeds are those of the present settings and dump, be they whole or cut off."""
+    footer = read_footer(lake, SEED_TITLES, source.name)
+    return footer is not None and lake.has(SITES, source.name) and _lists(footer, source)
+
+
+def _lists(footer: Footer, source: Source) -> bool:
     now = fingerprint(source)
     if now.get("dump") == _NO_DUMP:
         now["dump"] = footer.inputs.get("dump", _NO_DUMP)
-    return dict(footer.inputs) != now
+    return {name: mark for name, mark in footer.inputs.items() if name != _PROBLEM} == now
 
 
 def load_site(lake: Lake, source_name: str) -> Site:
@@ -115,6 +127,8 @@ def store_seeds(lake: Lake, source: Source, client: WikiClient | None) -> SeedLi
         rows, problem = _from_dump(source)
     else:
         rows, problem = _from_wiki(source, site, client, _journal(lake, source, marks))
+    if problem and client is None:
+        marks[_PROBLEM] = problem
     footer = write_partition(lake, SEED_TITLES, source.name, rows, code_version=SEEDS_VERSION, inputs=marks)
     lake.journal(SEED_TITLES, source.name).unlink(missing_ok=True)
     return SeedListing(footer, rows, problem)

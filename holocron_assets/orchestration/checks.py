@@ -25,9 +25,11 @@ _TYPE_COUNTS = """
 """
 # A crawl that goes on has not had the time to yield what it should.
 _FINISHED_COUNTS = """
-    select source, count(*) as pages
-    from current_pages
-    anti join (from frontier where status in ('pending', 'in flight', 'waiting')) as unfinished using (source)
+    select sites.source, count(pages.title_key) as pages
+    from sites
+    left join current_pages as pages on pages.source = sites.source
+    anti join (from frontier where status in ('pending', 'in flight', 'waiting')) as unfinished
+        on unfinished.source = sites.source
     group by all
 """
 _SHRINKING = """

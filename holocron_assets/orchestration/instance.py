@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import dagster as dg
+from filelock import FileLock
 
 from holocron_assets.lake.parquet import replacing
 from holocron_assets.lake.paths import Lake
@@ -47,9 +48,14 @@ def prepare_home() -> Path:
 
 def open_instance() -> dg.DagsterInstance:
     """The instance at the prepared home, with the named pools limited and dead runs reaped."""
-    prepare_home()
-    instance = dg.DagsterInstance.get()
-    for pool, limit in POOL_LIMITS.items():
-        instance.event_log_storage.set_concurrency_slots(pool, limit)
-    reap_dead_runs(instance, Lake(data_folder()))
+    lake = Lake(data_folder())
+    # Two processes that make Dagster's database at once would break it for good.
+    with FileLock(lake.locks / "dagster-home.lock"):
+        prepare_home()
+        instance = dg.DagsterInstance.get()
+        for pool, limit in POOL_LIMITS.items():
+            instance.event_log_storage.set_concurrency_slots(pool, limit)
+        instance.get_runs_count()
+        instance.all_instigator_state()
+    reap_dead_runs(instance, lake)
     return instance

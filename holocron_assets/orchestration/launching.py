@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import uuid
@@ -79,10 +80,11 @@ def serve(lake: Lake, port: int) -> int:
         The exit code.
 
     Raises:
-        PermanentError: another daemon works on this lake.
+        PermanentError: another daemon works on this lake, or the port is taken.
     """
     try:
         with FileLock(lake.locks / "daemon.lock", blocking=False):
+            _refuse_taken_port(port)
             with open_instance() as instance:
                 # No daemon is alive, so a run that was starting has nothing left to start it.
                 reap_dead_runs(instance, lake, time_to_start=timedelta(0))
@@ -104,11 +106,26 @@ def serve(lake: Lake, port: int) -> int:
         raise PermanentError(f"another `holocron ui` works on {lake.root}; end it first") from error
 
 
+def _refuse_taken_port(port: int) -> None:
+    try:
+        with socket.create_server(("127.0.0.1", port)):
+            pass
+    except OSError as error:
+        raise PermanentError(f"port {port} is taken ({error}); name another with --port") from error
+
+
 def _until_it_ends(command: Sequence[str]) -> int:
-    process = subprocess.Popen(command, cwd=PROJECT_FOLDER)  # noqa: S603 - our own command
+    running: list[subprocess.Popen[bytes]] = []
+
+    def pass_on(number: int, _frame: object) -> None:
+        for process in running:
+            process.send_signal(number)
+
+    # Before the child starts: a shell's background job ignores interrupts, and a child would inherit that.
     for signal_number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(signal_number, lambda number, _: process.send_signal(number))
-    return process.wait()
+        signal.signal(signal_number, pass_on)
+    running.append(subprocess.Popen(command, cwd=PROJECT_FOLDER))  # noqa: S603 - our own command
+    return running[0].wait()
 
 
 def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | None) -> None:

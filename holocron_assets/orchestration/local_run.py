@@ -11,6 +11,7 @@ import dagster as dg
 from holocron_assets.crawl.attempts import MAX_ATTEMPTS
 from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.frontier import frontier_views
+from holocron_assets.crawl.seeds import seeds_are_usable
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
@@ -105,13 +106,11 @@ class LocalRun:
 
     def _work_on(self) -> bool:
         """Do what can be done now, or sleep until something can be; say whether there was either."""
-        listings = self._listings()
         # Settling comes before the next look at the frontier: a batch that was killed has its links from it.
-        if self._run(listings) or self._run(batches_to_settle(self.lake, self.sources)):
+        if self._run(self._listings()) or self._run(batches_to_settle(self.lake, self.sources)):
             return True
-        unlisted = {item.partition for item in listings}
         for source in self.sources:
-            if source.name not in unlisted:
+            if seeds_are_usable(self.lake, source):
                 cut_batches(self.lake, source, now=utc_now())
         return self._run(batches_to_fetch(self.lake, self.sources)) or self._wait()
 

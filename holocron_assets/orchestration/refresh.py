@@ -1,11 +1,12 @@
 """Jobs for CI and for people that start other runs: `refresh` and `add_pages`."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import dagster as dg
 
 from holocron_assets.crawl.batches import cut_batches, cut_given_titles
-from holocron_assets.crawl.seeds import load_site
+from holocron_assets.crawl.seeds import load_site, seeds_are_usable
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
@@ -51,14 +52,18 @@ def refresh_sources(
         chosen = [sources.get(config.source)] if config.source else sources.enabled()
     opened = lake.open()
     runs = _runs(context, opened)
-    problems = []
+    problems = [] if config.source else [str(error) for error in sources.broken()]
     for source in chosen:
-        try:
-            _finish(runs, [Work(SEEDS_JOB, source.name, context.run.run_id, source.host)])
-            _fetch(opened, source, runs, config.maximum_batches)
-        except dg.Failure as failure:
-            # Others go on: the job fails at its end.
-            problems.append(f"{source.name}: {failure.description}")
+        listing = [Work(SEEDS_JOB, source.name, context.run.run_id, source.host)]
+        for step in (
+            partial(_finish, runs, listing),
+            partial(_fetch, opened, source, runs, config.maximum_batches),
+        ):
+            try:
+                step()
+            except dg.Failure as failure:
+                # What can go on does, the pages before a dump's break too: the job fails at its end.
+                problems.append(f"{source.name}: {failure.description}")
     _resolve(opened, runs)
     _finish(runs, views_to_publish(opened, sources.all()))
     names = ", ".join(source.name for source in chosen)
@@ -108,7 +113,7 @@ def add_pages() -> None:
 
 def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
     """Settle and cut batches of one source and run them until nothing is pending, or the most were run."""
-    while most > 0:
+    while most > 0 and seeds_are_usable(lake, source):
         _finish(runs, batches_to_settle(lake, [source]))
         cut_batches(lake, source, now=utc_now(), most=most)
         work = batches_to_fetch(lake, [source])[:most]

@@ -8,6 +8,7 @@ import dagster as dg
 from dagster import RunsFilter
 
 from holocron_assets.crawl.batches import cut_batches, unfinished_batches
+from holocron_assets.crawl.seeds import seeds_are_usable
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.keys import content_hash
@@ -75,8 +76,8 @@ def new_pages(
     for error in sources.broken():
         context.log.error(str(error))
     listings = seeds_to_list(opened, enabled)
-    unlisted = {item.partition for item in listings}
-    for batch in _cut(context, opened, [source for source in enabled if source.name not in unlisted]):
+    listed = [source for source in enabled if seeds_are_usable(opened, source)]
+    for batch in _cut(context, opened, listed):
         context.log.info(f"cut {batch}")
     fetches = batches_to_fetch(opened, enabled)
     adopted = {

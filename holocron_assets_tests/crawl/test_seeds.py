@@ -12,7 +12,14 @@ from small_wiki import SmallWiki, asking, small_wiki, source_of_wiki
 
 from holocron_assets.crawl.errors import PermanentError, WikiRefused
 from holocron_assets.crawl.frontier import pending_pages
-from holocron_assets.crawl.seeds import SeedListing, load_site, seeds_are_stale, store_seeds, store_site
+from holocron_assets.crawl.seeds import (
+    SeedListing,
+    load_site,
+    seeds_are_stale,
+    seeds_are_usable,
+    store_seeds,
+    store_site,
+)
 from holocron_assets.crawl.sources import Seeds, Source
 from holocron_assets.crawl.xml_dump import DumpError
 from holocron_assets.lake.journal import Journal
@@ -229,7 +236,8 @@ def test_a_dump_that_breaks_off_keeps_the_pages_before_and_says_where(lake: Lake
     assert listing.problem is not None
     assert "cut.xml" in listing.problem
     assert "'B'" in listing.problem
-    assert not seeds_are_stale(lake, source)
+    assert seeds_are_usable(lake, source), "the pages before the break are crawled"
+    assert seeds_are_stale(lake, source), "each run says so again, until the file is mended"
     write_export(tmp_path / "cut.xml", page("A", 1), page("B", 2), page("C", 3))
     assert seeds_are_stale(lake, source)
 
