@@ -2,7 +2,6 @@
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 import uuid
@@ -80,11 +79,10 @@ def serve(lake: Lake, port: int) -> int:
         The exit code.
 
     Raises:
-        PermanentError: another daemon works on this lake, or the port is taken.
+        PermanentError: another daemon works on this lake.
     """
     try:
         with FileLock(lake.locks / "daemon.lock", blocking=False):
-            _refuse_taken_port(port)
             with open_instance() as instance:
                 # No daemon is alive, so a run that was starting has nothing left to start it.
                 reap_dead_runs(instance, lake, time_to_start=timedelta(0))
@@ -104,14 +102,6 @@ def serve(lake: Lake, port: int) -> int:
             )
     except Timeout as error:
         raise PermanentError(f"another `holocron ui` works on {lake.root}; end it first") from error
-
-
-def _refuse_taken_port(port: int) -> None:
-    try:
-        with socket.create_server(("127.0.0.1", port)):
-            pass
-    except OSError as error:
-        raise PermanentError(f"port {port} is taken ({error}); name another with --port") from error
 
 
 def _until_it_ends(command: Sequence[str]) -> int:
