@@ -5,6 +5,7 @@ from holocron_assets.lake.tables.classify import PAGE_TYPES, RULE_CLASSIFICATION
 from holocron_assets.lake.tables.crawl import (
     BATCH_PAGES,
     HTTP_ATTEMPTS,
+    PAGE_CHANGES,
     PAGES,
     REQUEUES,
     SEED_TITLES,
@@ -19,6 +20,7 @@ ALL_TABLES: tuple[Table, ...] = (
     BATCH_PAGES,
     PAGES,
     HTTP_ATTEMPTS,
+    PAGE_CHANGES,
     REQUEUES,
     PAGE_LINKS,
     PAGE_SIGNALS,
@@ -37,6 +39,7 @@ __all__ = [
     "ENTITY_CANDIDATES",
     "HTTP_ATTEMPTS",
     "PAGES",
+    "PAGE_CHANGES",
     "PAGE_LINKS",
     "PAGE_SIGNALS",
     "PAGE_TYPES",

@@ -85,7 +85,7 @@ BATCH_PAGES = Table(
         Column("depth", type_int, "Links followed from the nearest seed; 0 for a seed"),
         Column("discovered_from", type_string, "Title of the page that links here", nullable=True),
         Column("failures", type_int, "Failed attempts made in earlier batches, since the last requeue"),
-        Column("reason", type_string, "Why it was cut: 'new', 'retry', 'requeue', 'added' or 'import'"),
+        Column("reason", type_string, "Why it was cut: 'new', 'changed', 'retry', 'requeue' or 'added'"),
         Column("ordinal", type_int, "Position of the page in the dump; empty for wikis", nullable=True),
         Column("origin", type_string, "What is read: the wiki's API address, or the dump file's path"),
         Column("cut_at", type_time, "When the batch was cut"),
@@ -165,6 +165,24 @@ HTTP_ATTEMPTS = Table(
             "retry_wait_s", type_float, "Seconds to wait before the next try; empty if none", nullable=True
         ),
         Column("error", type_string, "What went wrong", nullable=True),
+    ),
+)
+
+PAGE_CHANGES = Table(
+    name="page_changes",
+    layer="crawl",
+    description="The newest change of a page that its wiki told of, and that was perhaps not fetched yet",
+    key=("title_key",),
+    columns=(
+        SOURCE,
+        TITLE,
+        TITLE_KEY,
+        NAMESPACE,
+        Column("kind", type_string, "'edit', 'new', 'delete', 'restore' or 'move'"),
+        Column("seen_in", type_string, "'recent_changes', or 'check' where revision ids were compared"),
+        Column("revision_id", type_int, "Revision that the page has since; empty if not told", nullable=True),
+        Column("changed_at", type_time, "When it changed, by the wiki's clock"),
+        Column("seen_at", type_time, "When we were first told, by our clock"),
     ),
 )
 
