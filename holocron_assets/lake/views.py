@@ -1,8 +1,9 @@
 """DuckDB over the lake: one view a table in schema `lake`, and the public views built on them."""
 
 import glob
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ def _create_views(connection: duckdb.DuckDBPyConnection, lake: Lake, more_views:
     with _damaged_files_named(connection):
         connection.execute("create schema lake")
         for table in ALL_TABLES:
-            connection.execute(f'create view lake."{table.name}" as {_select(connection, lake, table)}')
+            connection.execute(f'create view lake."{table.name}" as {rows_of(lake, table)}')
         connection.execute(PUBLIC_VIEWS)
         if more_views:
             connection.execute(more_views)
@@ -108,14 +109,29 @@ def _refuse_damaged(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
         raise damaged_file(file, error) from error
 
 
-def _select(connection: duckdb.DuckDBPyConnection, lake: Lake, table: Table) -> str:
-    """SQL that reads a table's files, or gives its columns without rows while it has no file."""
+def rows_of(lake: Lake, table: Table, partitions: Sequence[str] | None = None) -> str:
+    """SQL that reads a table's rows, or gives its columns without rows where there is no file.
+
+    Args:
+        lake: where the files are.
+        table: which table.
+        partitions: only these, of which files are there; all by default, those that are written later too.
+    """
     folder = lake.folder(table).resolve()
-    if any(folder.glob("*/data.parquet")):
-        pattern = f"{glob.escape(str(folder))}/*/data.parquet".replace("'", "''")
-        return f"select * from read_parquet('{pattern}', hive_partitioning = false)"  # noqa: S608 - own path, quoted
-    connection.register("empty_table", table.arrow_schema.empty_table())
-    described = connection.execute("describe empty_table").fetchall()
-    connection.unregister("empty_table")
+    if partitions is None:
+        files = [f"{glob.escape(str(folder))}/*/data.parquet"] if any(folder.glob("*/data.parquet")) else []
+    else:
+        files = [glob.escape(str(folder / name / "data.parquet")) for name in partitions]
+    if not files:
+        return _no_rows(table)
+    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    return f"select * from read_parquet([{listed}], hive_partitioning = false)"  # noqa: S608 - own paths, quoted
+
+
+@cache
+def _no_rows(table: Table) -> str:
+    with duckdb.connect() as connection:
+        connection.register("empty_table", table.arrow_schema.empty_table())
+        described = connection.execute("describe empty_table").fetchall()
     columns = ", ".join(f'cast(null as {kind}) as "{name}"' for name, kind, *_ in described)
     return f"select {columns} where false"
