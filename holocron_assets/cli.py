@@ -2,6 +2,7 @@
 
 import getpass
 import sys
+import unicodedata
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -139,6 +140,9 @@ def import_file(file: Path, source_name: str) -> None:
 def page(title: str, source_name: str | None, *, as_json: bool) -> None:
     """Tell everything known about one page: revisions, signals, type and why, entity, where it is stuck."""
     lake, sources = _lake(), _all_sources()
+    title = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles
+    if source_name:
+        _source(source_name)
     found = reports.find_page(lake, title, source_name)
     if not found:
         place = f" of source {source_name!r}" if source_name else ""

@@ -1,6 +1,7 @@
 """How reports look in a terminal."""
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -38,8 +39,19 @@ _PAGE_TOPICS = {
 
 
 def to_json(value: object) -> str:
-    """A report as JSON: times in ISO 8601."""
-    return json.dumps(value, ensure_ascii=False, indent=2, default=_plain)
+    """A report as JSON: times in ISO 8601, and null for numbers that JSON lacks."""
+    return json.dumps(_finite(value), ensure_ascii=False, indent=2, default=_plain)
+
+
+def _finite(value: object) -> object:
+    match value:
+        case float() if not math.isfinite(value):
+            return None
+        case dict():
+            return {key: _finite(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_finite(item) for item in value]
+    return value
 
 
 def print_rows(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -1,6 +1,8 @@
 """Commands that look and decide, over a finished sample: what a person sees, and what a script gets."""
 
 import json
+import socket
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -139,8 +141,8 @@ def test_an_unknown_page_says_how_it_would_be_fetched(finished_sample: Holocron)
 
 
 def test_an_unknown_page_of_one_source_names_the_source(finished_sample: Holocron) -> None:
-    said = complaint(holocron(finished_sample, "page", "Issa Dorrane", "--source", "other"))
-    assert "no page of source 'other' is called 'Issa Dorrane'" in said
+    said = complaint(holocron(finished_sample, "page", "Nobody Ever", "--source", "sample"))
+    assert "no page of source 'sample' is called 'Nobody Ever'" in said
 
 
 @pytest.mark.parametrize("title", ["", "../../etc/passwd", "'; drop table pages; --", "%", "x" * 5000])
@@ -299,10 +301,45 @@ def test_requeue_wants_a_reason(with_dead_letter: Holocron) -> None:
         (["no_such_job"], "there is no job 'no_such_job'; there are "),
         (["crawl_batch"], "job crawl_batch needs --partition"),
         (["refresh", "--partition", "sample-000001"], "job refresh takes no --partition"),
-        (["check_quality", "--source", "sample"], "job check_quality takes no config: source"),
+        (["check_quality", "--source", "sample"], "job check_quality takes no --source"),
+        (["refresh", "--title", "Button"], "job refresh takes no --title"),
+        (["add_pages", "--source", "sample"], "job add_pages needs --title"),
     ],
 )
 def test_launch_says_what_a_job_takes(tmp_path: Path, arguments: list[str], problem: str) -> None:
     result = holocron(sample_holocron(tmp_path), "launch", *arguments)
     assert result.exit_code == 2
     assert problem in result.stderr
+
+
+def test_launch_names_no_job_of_dagsters_own(tmp_path: Path) -> None:
+    result = holocron(sample_holocron(tmp_path), "launch", "nothing")
+    assert "resolve_entities" in result.stderr
+    assert "__" not in result.stderr
+
+
+def test_ui_refuses_a_port_that_another_program_uses(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        problem = complaint(holocron(sample_holocron(tmp_path), "ui", "--port", str(port)))
+    assert f"port {port} of 127.0.0.1 cannot be used" in problem
+    assert "--port" in problem
+
+
+def test_a_page_is_found_by_a_decomposed_title(finished_sample: Holocron) -> None:
+    composed = "Café Orrin"
+    decomposed = unicodedata.normalize("NFD", composed)
+    result = holocron(finished_sample, "page", decomposed)
+    assert f"is called {composed!r}" in complaint(result)
+
+
+def test_a_page_of_an_unknown_source_names_the_source(finished_sample: Holocron) -> None:
+    result = holocron(finished_sample, "page", "Button", "--source", "nosuch")
+    assert "nosuch.yaml" in complaint(result)
+
+
+def test_numbers_that_json_lacks_are_null(finished_sample: Holocron) -> None:
+    rows = answered(holocron(finished_sample, "sql", "select 'nan'::double as one, 1.5::double as two", "--json"))
+    assert rows == [{"one": None, "two": 1.5}]

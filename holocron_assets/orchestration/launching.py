@@ -2,15 +2,17 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
-from time import sleep
+from time import sleep, time
 from typing import Any
 
-from dagster import DagsterRunStatus
+from dagster import DagsterInstance, DagsterRunStatus
 from filelock import FileLock, Timeout
 
 from holocron_assets.crawl.errors import PermanentError
@@ -23,7 +25,27 @@ from holocron_assets.orchestration.reaper import reap_dead_runs
 from holocron_assets.settings import PROJECT_FOLDER
 
 _POLL_SECONDS = 0.5
-_CONFIGURED_OPS: Mapping[str, str] = {REFRESH_JOB: "refresh_sources", ADD_PAGES_JOB: "add_given_pages"}
+_LOOPBACK = "127.0.0.1"
+_QUEUE_DAEMON = "QUEUED_RUN_COORDINATOR"
+_SILENT_SECONDS = 180  # a daemon shows every half minute that it lives
+
+
+@dataclass(frozen=True)
+class _Configured:
+    """What a job's config belongs to, and which of it is needed and allowed."""
+
+    op: str
+    needed: frozenset[str]
+    allowed: frozenset[str]
+
+
+_CONFIGURED: Mapping[str, _Configured] = {
+    REFRESH_JOB: _Configured("refresh_sources", frozenset(), frozenset({"source", "maximum_batches"})),
+    ADD_PAGES_JOB: _Configured(
+        "add_given_pages", frozenset({"source", "titles"}), frozenset({"source", "titles"})
+    ),
+}
+_OPTIONS = {"source": "--source", "titles": "--title", "maximum_batches": "--maximum-batches"}
 _WORKSPACE = PROJECT_FOLDER / "workspace.yaml"
 
 
@@ -51,21 +73,31 @@ def launch_job(
         command = [sys.executable, "-m", "dagster", "job", "launch", "-w", str(_WORKSPACE), "-j", job]
         command += ["--run-id", run_id]
         if config:
-            command += ["--config-json", json.dumps({"ops": {_CONFIGURED_OPS[job]: {"config": config}}})]
+            command += ["--config-json", json.dumps({"ops": {_CONFIGURED[job].op: {"config": config}}})]
         if partition:
             command += ["--tags", json.dumps({PARTITION_TAG: partition})]
         launched = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
         if launched.returncode:
             return f"job {job} was not launched: {launched.stderr.strip() or launched.stdout.strip()}"
         tell(f"launched {job}: run {run_id}")
-        if not wait:
-            return None
-        while (run := instance.get_run_by_id(run_id)) is None or not run.is_finished:
-            sleep(_POLL_SECONDS)
-        if run.status == DagsterRunStatus.SUCCESS:
-            tell(f"run {run_id} succeeded")
-            return None
-        return f"run {run_id} of {job} ended as {run.status.value}: {failure_of(instance, run_id).reason}"
+        return _outcome(instance, job, run_id, tell) if wait else None
+
+
+def _outcome(instance: DagsterInstance, job: str, run_id: str, tell: Callable[[str], None]) -> str | None:
+    """Wait for a run; say why it failed, or why it cannot even start."""
+    while (run := instance.get_run_by_id(run_id)) is None or not run.is_finished:
+        if run and run.status == DagsterRunStatus.QUEUED and not _daemon_lives(instance):
+            return f"run {run_id} of {job} stays queued: no daemon takes it. `make ui` starts one."
+        sleep(_POLL_SECONDS)
+    if run.status == DagsterRunStatus.SUCCESS:
+        tell(f"run {run_id} succeeded")
+        return None
+    return f"run {run_id} of {job} ended as {run.status.value}: {failure_of(instance, run_id).reason}"
+
+
+def _daemon_lives(instance: DagsterInstance) -> bool:
+    last = instance.get_daemon_statuses([_QUEUE_DAEMON])[_QUEUE_DAEMON].last_heartbeat
+    return last is not None and time() - last.timestamp < _SILENT_SECONDS
 
 
 def serve(lake: Lake, port: int) -> int:
@@ -79,8 +111,9 @@ def serve(lake: Lake, port: int) -> int:
         The exit code.
 
     Raises:
-        PermanentError: another daemon works on this lake.
+        PermanentError: another daemon works on this lake, or another program uses the port.
     """
+    _refuse_taken(port)
     try:
         with FileLock(lake.locks / "daemon.lock", blocking=False):
             with open_instance() as instance:
@@ -95,7 +128,7 @@ def serve(lake: Lake, port: int) -> int:
                     "-w",
                     str(_WORKSPACE),
                     "-h",
-                    "127.0.0.1",
+                    _LOOPBACK,
                     "-p",
                     str(port),
                 ]
@@ -119,11 +152,31 @@ def _until_it_ends(command: Sequence[str]) -> int:
 
 
 def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | None) -> None:
-    jobs = {definition.name: definition for definition in defs.resolve_all_job_defs()}
+    every_job = defs.resolve_all_job_defs()
+    jobs = {definition.name: definition for definition in every_job if not definition.name.startswith("__")}
     if job not in jobs:
         raise ValueError(f"there is no job {job!r}; there are {', '.join(sorted(jobs))}")
-    if config and job not in _CONFIGURED_OPS:
-        raise ValueError(f"job {job} takes no config: {', '.join(config)}")
+    takes = _CONFIGURED.get(job, _Configured("", frozenset(), frozenset()))
+    if wrong := config.keys() - takes.allowed:
+        raise ValueError(f"job {job} takes no {_options(wrong)}")
+    if lacking := takes.needed - config.keys():
+        raise ValueError(f"job {job} needs {_options(lacking)}")
     partitioned = jobs[job].partitions_def is not None
     if partitioned != bool(partition):
         raise ValueError(f"job {job} {'needs' if partitioned else 'takes no'} --partition")
+
+
+def _options(names: Iterable[str]) -> str:
+    return " and ".join(sorted(_OPTIONS[name] for name in names))
+
+
+def _refuse_taken(port: int) -> None:
+    """Raise PermanentError if the port is not free: Dagster would go on without its web page."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_LOOPBACK, port))
+        except OSError as error:
+            raise PermanentError(
+                f"port {port} of {_LOOPBACK} cannot be used ({error.strerror}); choose another with --port"
+            ) from error
