@@ -73,25 +73,36 @@ def write_partition(  # noqa: PLR0913 - two name the file, the rest is what it s
     Raises:
         SchemaError: the rows do not fit; the file is as it was.
     """
-    arrow = table.to_arrow(rows, partition)
-    footer = Footer(
-        rows=arrow.num_rows,
-        content_id=table_hash(arrow.select(table.content_columns)),
-        code_version=code_version,
-        inputs=dict(inputs or {}),
+    footer, arrow = sealed(
+        table, table.to_arrow(rows, partition), code_version=code_version, inputs=dict(inputs or {})
     )
-    stored = {"content_id": footer.content_id, "code_version": code_version, "inputs": footer.inputs}
-    arrow = arrow.replace_schema_metadata({_FOOTER_KEY: json.dumps(stored).encode()})
-    target = lake.file(table, partition)
-    with replacing(target) as aside:
-        pq.write_table(
-            arrow,
-            aside,
-            compression="zstd",
-            row_group_size=table.row_group_rows,
-            write_page_checksum=True,
-        )
+    with replacing(lake.file(table, partition)) as aside:
+        write_file(table, arrow, aside)
     return footer
+
+
+def sealed(
+    table: Table, arrow: pa.Table, *, code_version: str, inputs: Mapping[str, str]
+) -> tuple[Footer, pa.Table]:
+    """The footer of rows, and the rows with it, ready to be written.
+
+    Args:
+        table: the declaration that the rows fit.
+        arrow: all rows of a partition.
+        code_version: version of the code that made them.
+        inputs: fingerprints of what they were made from.
+    """
+    content_id = table_hash(arrow.select(table.content_columns))
+    footer = Footer(arrow.num_rows, content_id, code_version, inputs)
+    stored = {"content_id": content_id, "code_version": code_version, "inputs": dict(inputs)}
+    return footer, arrow.replace_schema_metadata({_FOOTER_KEY: json.dumps(stored).encode()})
+
+
+def write_file(table: Table, arrow: pa.Table, path: Path) -> None:
+    """Write sealed rows as every file of the lake is written, but neither synced nor in its place yet."""
+    pq.write_table(
+        arrow, path, compression="zstd", row_group_size=table.row_group_rows, write_page_checksum=True
+    )
 
 
 def read_footer(lake: Lake, table: Table, partition: str) -> Footer | None:
