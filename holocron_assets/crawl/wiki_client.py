@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from holocron_assets.crawl import api_sites
+from holocron_assets.crawl import api_changes, api_sites
 from holocron_assets.crawl.api_answers import ApiAnswer, JsonObject
 from holocron_assets.crawl.api_requests import ApiRequests
 from holocron_assets.crawl.api_titles import AnsweredPages, unsendable
@@ -21,6 +21,13 @@ _PAGE_PROPERTIES = {
     "rvprop": "ids|timestamp|sha1|size|content|contentmodel",
     "rvslots": "main",
     "cllimit": "max",
+}
+_CHANGE_PARAMETERS = {
+    "list": "recentchanges",
+    "rctype": "edit|new|log",
+    "rcprop": "title|ids|timestamp|loginfo",
+    "rcdir": "newer",
+    "curtimestamp": "1",
 }
 
 Continuation = Mapping[str, str]
@@ -40,6 +47,19 @@ class FetchedPages:
     pages: Mapping[str, JsonObject | None]
     http_status: int | None
     fetched_at: datetime
+
+
+@dataclass(frozen=True)
+class PageRevisions:
+    """Which revisions a wiki says that some pages have.
+
+    Attributes:
+        pages: a page object for each title asked for, or None where the wiki left it out.
+        wiki_time: when the wiki answered, by its own clock.
+    """
+
+    pages: Mapping[str, JsonObject | None]
+    wiki_time: datetime
 
 
 class WikiClient:
@@ -158,8 +178,7 @@ class WikiClient:
             WikiUnavailable: no usable answer, for now. No page is at fault.
             WikiRefused: the wiki will not answer this. No page is at fault.
         """
-        if len(titles) > MOST_TITLES:
-            raise ValueError(f"{len(titles)} titles in one request; a wiki takes {MOST_TITLES}")
+        _refuse_too_many(titles)
         refused = {title: reason for title in titles if (reason := unsendable(title))}
         asked = [title for title in dict.fromkeys(titles) if title not in refused]
         answered = AnsweredPages()
@@ -177,6 +196,65 @@ class WikiClient:
         for title, reason in refused.items():
             pages[title] = {"title": title, "invalid": True, "invalidreason": reason}
         return FetchedPages(pages, status, utc_now())
+
+    def list_changes(
+        self, since: datetime, continue_from: Continuation | None = None
+    ) -> Iterator[api_changes.ToldChanges]:
+        """List the recent changes of all pages, oldest first: edits, new pages and log entries.
+
+        Args:
+            since: from when on, by the wiki's clock.
+            continue_from: what came with the last answer of an earlier listing.
+
+        Yields:
+            What each answer tells.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the wiki will not answer this.
+        """
+        parameters = {**_CHANGE_PARAMETERS, "rclimit": "max", "rcstart": f"{since:%Y-%m-%dT%H:%M:%SZ}"}
+        for answer, _ in self._follow({**parameters, **(continue_from or {})}):
+            try:
+                told = api_changes.read_changes(answer)
+            except ValueError as error:
+                raise self._misunderstood(error) from error
+            yield told
+
+    def oldest_change(self) -> api_changes.ToldChanges:
+        """The oldest entry that the list of recent changes holds; none if it is empty.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the wiki will not answer this.
+        """
+        answer, _ = next(self._follow({**_CHANGE_PARAMETERS, "rclimit": "1"}))
+        try:
+            return api_changes.read_changes(answer)
+        except ValueError as error:
+            raise self._misunderstood(error) from error
+
+    def fetch_revision_ids(self, titles: Sequence[str]) -> PageRevisions:
+        """Ask which revision some pages have, without their texts. Redirects are pages of their own.
+
+        Args:
+            titles: 50 at most, all of them titles of pages.
+
+        Raises:
+            ValueError: too many titles.
+            WikiUnavailable: no usable answer, for now. No page is at fault.
+            WikiRefused: the wiki will not answer this. No page is at fault.
+        """
+        _refuse_too_many(titles)
+        answered = AnsweredPages()
+        parameters = {"prop": "info", "titles": "|".join(titles), "curtimestamp": "1"}
+        for answer, _ in self._follow(parameters):
+            try:
+                answered.add(answer.query)
+                wiki_time = api_changes.read_wiki_time(answer)
+            except ValueError as error:
+                raise self._misunderstood(error) from error
+        return PageRevisions({title: answered.find(title) for title in titles}, wiki_time)
 
     def _list(
         self, name: str, parameters: Mapping[str, str], continue_from: Continuation | None
@@ -208,6 +286,11 @@ class WikiClient:
 
     def _unavailable(self, reason: str) -> WikiUnavailable:
         return WikiUnavailable(self._requests.host, reason, utc_now(), "not_api")
+
+
+def _refuse_too_many(titles: Sequence[str]) -> None:
+    if len(titles) > MOST_TITLES:
+        raise ValueError(f"{len(titles)} titles in one request; a wiki takes {MOST_TITLES}")
 
 
 def _page_parameters(titles: Sequence[str], *, with_links: bool) -> dict[str, str]:

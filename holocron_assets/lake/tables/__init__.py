@@ -4,10 +4,12 @@ from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables.classify import PAGE_TYPES, RULE_CLASSIFICATIONS
 from holocron_assets.lake.tables.crawl import (
     BATCH_PAGES,
+    CHANGE_LOOKS,
     HTTP_ATTEMPTS,
     PAGE_CHANGES,
     PAGES,
     REQUEUES,
+    REVISION_CHECKS,
     SEED_TITLES,
     SITES,
 )
@@ -21,6 +23,8 @@ ALL_TABLES: tuple[Table, ...] = (
     PAGES,
     HTTP_ATTEMPTS,
     PAGE_CHANGES,
+    CHANGE_LOOKS,
+    REVISION_CHECKS,
     REQUEUES,
     PAGE_LINKS,
     PAGE_SIGNALS,
@@ -34,6 +38,7 @@ ALL_TABLES: tuple[Table, ...] = (
 __all__ = [
     "ALL_TABLES",
     "BATCH_PAGES",
+    "CHANGE_LOOKS",
     "ENTITIES",
     "ENTITY_ALIASES",
     "ENTITY_CANDIDATES",
@@ -44,6 +49,7 @@ __all__ = [
     "PAGE_SIGNALS",
     "PAGE_TYPES",
     "REQUEUES",
+    "REVISION_CHECKS",
     "RULE_CLASSIFICATIONS",
     "SEED_TITLES",
     "SITES",

@@ -181,8 +181,79 @@ PAGE_CHANGES = Table(
         Column("kind", type_string, "'edit', 'new', 'delete', 'restore' or 'move'"),
         Column("seen_in", type_string, "'recent_changes', or 'check' where revision ids were compared"),
         Column("revision_id", type_int, "Revision that the page has since; empty if not told", nullable=True),
-        Column("changed_at", type_time, "When it changed, by the wiki's clock"),
-        Column("seen_at", type_time, "When we were first told, by our clock"),
+        Column(
+            "changed_at",
+            type_time,
+            "When it changed, or was found changed, by the wiki's clock, which is set right by whole minutes",
+        ),
+        Column(
+            "seen_at",
+            type_time,
+            "When we were first told, by our clock; of several edits that were not fetched, of the first",
+        ),
+    ),
+)
+
+CHANGE_LOOKS = Table(
+    name="change_looks",
+    layer="crawl",
+    description="How far a wiki's list of recent changes was read, and when it is read again",
+    key=("source",),
+    columns=(
+        SOURCE,
+        Column(
+            "place",
+            type_time,
+            "Up to when the wiki told of its changes, by its clock; empty before it told of any",
+            nullable=True,
+        ),
+        Column(
+            "continuation",
+            type_string,
+            "Where its list goes on, as JSON; empty when it was read to its end",
+            nullable=True,
+        ),
+        Column(
+            "told",
+            pa.list_(pa.struct([("entry_id", pa.int64()), ("at", type_time)])),
+            "Entries of the list's last minutes, so that none counts twice: the wiki's number and time",
+        ),
+        Column(
+            "reaches_back_to",
+            type_time,
+            "The oldest entry that the list held, when it was last asked for",
+            nullable=True,
+        ),
+        Column("changes", type_int, "Changes of wanted namespaces that the last look told of"),
+        Column("problem", type_string, "Why the last look told of no more", nullable=True),
+        Column("looked_at", type_time, "When we last looked, by our clock"),
+        Column("due_at", type_time, "When the next look is due, by our clock"),
+    ),
+)
+
+REVISION_CHECKS = Table(
+    name="revision_checks",
+    layer="crawl",
+    description="A pass over all fetched pages of a wiki, comparing their revisions with those it has now",
+    key=("started_at",),
+    columns=(
+        SOURCE,
+        Column("started_at", type_time, "When it was decided on"),
+        Column(
+            "why",
+            type_string,
+            "'schedule', 'person', or 'gap': the wiki's list of changes did not reach back far enough",
+        ),
+        Column(
+            "place",
+            type_int,
+            "Title key up to which pages are checked; empty before the first",
+            nullable=True,
+        ),
+        Column("checked", type_int, "Pages checked so far"),
+        Column("changed", type_int, "Pages found to be otherwise than they were fetched"),
+        Column("continued_at", type_time, "When it last went on", nullable=True),
+        Column("finished_at", type_time, "When it ended; empty while it goes on", nullable=True),
     ),
 )
 

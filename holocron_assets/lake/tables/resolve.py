@@ -64,6 +64,13 @@ ENTITIES = Table(
         Column("state_by", type_string, "Who set the state: 'policy:ID'"),
         Column("state_reason", type_string, "Why it has this state"),
         Column("state_at", type_time, "Since when it has this state", provenance=True),
+        Column(
+            "review_reason",
+            type_string,
+            "Why a person should look at it: its page was deleted, moved, restored or retyped, or redirects",
+            nullable=True,
+        ),
+        Column("review_since", type_time, "Since when, for this reason", nullable=True, provenance=True),
         Column("valid_from", type_time, "When this row became true"),
         Column("valid_to", type_time, "When it stopped being true; empty while it is", nullable=True),
         RUN_ID,
