@@ -20,7 +20,7 @@ from pyrate_limiter import Rate, RateItem, SQLiteBucket
 
 from holocron_assets.crawl.errors import HostBusy
 from holocron_assets.crawl.politeness import Decision, HostState, hold_seconds
-from holocron_assets.crawl.sources import Politeness
+from holocron_assets.crawl.politeness_settings import Politeness
 from holocron_assets.lake.parquet import replacing
 
 _POLL_SECONDS = 0.02

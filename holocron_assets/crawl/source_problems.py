@@ -4,6 +4,7 @@ import difflib
 import re
 import reprlib
 from collections.abc import Iterable
+from typing import get_args
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -74,8 +75,15 @@ def _meaning(keys: KeyPath) -> str:
 
 def _model_at(keys: KeyPath) -> type[BaseModel]:
     field = _field_at(keys)
-    model = field.annotation if field else Source
-    return model if isinstance(model, type) and issubclass(model, BaseModel) else Source
+    return (_model_of(field) if field else None) or Source
+
+
+def _model_of(field: FieldInfo) -> type[BaseModel] | None:
+    """The mapping of keys that a field holds, be it optional; None if it holds another thing."""
+    for kind in (field.annotation, *get_args(field.annotation)):
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return kind
+    return None
 
 
 def _field_at(keys: KeyPath) -> FieldInfo | None:
@@ -84,6 +92,5 @@ def _field_at(keys: KeyPath) -> FieldInfo | None:
     field: FieldInfo | None = None
     for key in keys:
         field = model.model_fields.get(str(key), field)
-        if field and isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            model = field.annotation
+        model = (_model_of(field) if field else None) or model
     return field

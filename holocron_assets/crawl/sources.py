@@ -21,6 +21,8 @@ from pydantic import (
     field_validator,
 )
 
+from holocron_assets.crawl.politeness_settings import Politeness
+
 Kind = Literal["mediawiki_api", "mediawiki_dump"]
 LinksFrom = Literal["wikitext", "api"]
 
@@ -28,7 +30,6 @@ NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,39}")
 LARGEST_BATCH = 500  # more pages would make one partition too large to redo; the lake's design fixes it
 
 _TYPE_NAME = re.compile(r"[A-Z][A-Za-z]*")
-_CONTACT = re.compile(r"[!-~]+@[!-~]+|https?://[!-~]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _DEFAULT_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
 
@@ -51,13 +52,6 @@ def _pattern(text: str) -> str:
 def _type_name(text: str) -> str:
     if not _TYPE_NAME.fullmatch(text):
         raise ValueError("must be the name of a page type, such as PersonCharacter")
-    return text
-
-
-def _contact(text: str) -> str:
-    # it becomes part of an HTTP header, so nothing but visible ASCII
-    if not _CONTACT.fullmatch(text):
-        raise ValueError("must be an e-mail address or a web address, in plain ASCII without spaces")
     return text
 
 
@@ -89,26 +83,6 @@ class Seeds(_Settings):
 
 
 _WHOLE = Seeds(all_pages=True)
-
-
-class Politeness(_Settings):
-    """How much is asked of a wiki's servers. It counts for a host, whatever number of processes ask it."""
-
-    contact: Annotated[StrictStr, AfterValidator(_contact)] | None = Field(
-        default=None, description="how the wiki's operators reach you: an e-mail address or a web address"
-    )
-    requests_per_second: Annotated[StrictFloat, Field(gt=0, le=100, allow_inf_nan=False)] = Field(
-        default=1.0, description="requests started in a second, at most"
-    )
-    requests_in_flight: Annotated[StrictInt, Field(ge=1, le=32)] = Field(
-        default=1, description="requests that wait for their answer at once, at most"
-    )
-    maxlag: Annotated[StrictInt, Field(ge=0, le=3600)] = Field(
-        default=5, description="seconds of database lag from which the wiki shall refuse us"
-    )
-    timeout_seconds: Annotated[StrictFloat, Field(gt=0, le=900, allow_inf_nan=False)] = Field(
-        default=60.0, description="seconds to wait for an answer"
-    )
 
 
 class Expected(_Settings):

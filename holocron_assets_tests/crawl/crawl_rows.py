@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from holocron_assets.crawl.frontier import frontier_views
-from holocron_assets.crawl.sources import Politeness, Seeds, Source
+from holocron_assets.crawl.politeness_settings import Politeness
+from holocron_assets.crawl.sources import Seeds, Source
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import write_partition
 from holocron_assets.lake.paths import Lake

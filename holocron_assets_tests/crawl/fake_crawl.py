@@ -9,7 +9,7 @@ from fake_mediawiki import FakeWiki
 
 from holocron_assets.crawl.http import HttpClient
 from holocron_assets.crawl.limits import HostLimits
-from holocron_assets.crawl.sources import Politeness
+from holocron_assets.crawl.politeness_settings import Politeness
 from holocron_assets.crawl.wiki_client import WikiClient
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import HTTP_ATTEMPTS

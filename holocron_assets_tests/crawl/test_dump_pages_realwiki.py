@@ -12,7 +12,7 @@ import pytest
 from holocron_assets.crawl import api_pages, dump_pages
 from holocron_assets.crawl.http import HttpClient
 from holocron_assets.crawl.limits import HostLimits
-from holocron_assets.crawl.sources import Politeness
+from holocron_assets.crawl.politeness_settings import Politeness
 from holocron_assets.crawl.wiki_client import WikiClient
 from holocron_assets.crawl.xml_dump import read_pages, read_site
 from holocron_assets.lake.titles import Site

@@ -18,7 +18,7 @@ import pytest
 from holocron_assets.crawl.errors import HostBusy, TransientError
 from holocron_assets.crawl.limits import HostLimits
 from holocron_assets.crawl.politeness import Answer, Decision, HostState, judge
-from holocron_assets.crawl.sources import Politeness
+from holocron_assets.crawl.politeness_settings import Politeness
 
 HOST = "127.0.0.1:8090"
 
@@ -39,7 +39,7 @@ CHILD = """
 import sys, time
 from pathlib import Path
 from holocron_assets.crawl.limits import HostLimits
-from holocron_assets.crawl.sources import Politeness
+from holocron_assets.crawl.politeness_settings import Politeness
 folder, rate, in_flight, turns, hold = Path(sys.argv[1]), *map(float, sys.argv[2:])
 politeness = Politeness(requests_per_second=rate, requests_in_flight=int(in_flight))
 with HostLimits("127.0.0.1:8090", politeness, folder) as limits:

@@ -7,8 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from holocron_assets.crawl.politeness_settings import Politeness
 from holocron_assets.crawl.source_files import SourceError, load_source, load_sources, read_sources
-from holocron_assets.crawl.sources import Politeness, Seeds, Source
+from holocron_assets.crawl.sources import Seeds, Source
 
 SHIPPED = Path(__file__).parents[2] / "data" / "sources"
 

@@ -1,0 +1,103 @@
+"""What a source file may say of politeness: the `politeness` block, and what its values may be."""
+
+import re
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    ValidationInfo,
+    field_validator,
+)
+
+_CONTACT = re.compile(r"[!-~]+@[!-~]+|https?://[!-~]+")
+_CLOCK_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+
+
+def _contact(text: str) -> str:
+    # It becomes part of an HTTP header, so nothing but visible ASCII
+    if not _CONTACT.fullmatch(text):
+        raise ValueError("must be an e-mail address or a web address, in plain ASCII without spaces")
+    return text
+
+
+def _clock_time(text: str) -> str:
+    if not _CLOCK_TIME.fullmatch(text):
+        raise ValueError("must be a time of day such as 08:00, from 00:00 to 23:59")
+    return text
+
+
+def _time_zone(text: str) -> str:
+    try:
+        ZoneInfo(text)
+    except (ValueError, OSError, KeyError) as error:  # no name, a folder of the database, not in it
+        raise ValueError("must be the name of a time zone, such as Europe/Berlin or UTC") from error
+    return text
+
+
+class QuietHours(BaseModel):
+    """When nothing is asked of a wiki, each day. They may go over midnight."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: Annotated[StrictStr, AfterValidator(_clock_time)] = Field(
+        description="time of day from which nothing is asked, such as 08:00"
+    )
+    end: Annotated[StrictStr, AfterValidator(_clock_time)] = Field(
+        description="time of day from which it is asked again, such as 18:00"
+    )
+
+    @field_validator("end")
+    @classmethod
+    def _ends_at_another_time(cls, end: str, info: ValidationInfo) -> str:
+        if end == info.data.get("start"):
+            raise ValueError("must differ from start: to ask nothing at all, disable the source")
+        return end
+
+
+class Politeness(BaseModel):
+    """How much is asked of a wiki's servers. It counts for a host, whatever number of processes ask it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    contact: Annotated[StrictStr, AfterValidator(_contact)] | None = Field(
+        default=None, description="how the wiki's operators reach you: an e-mail address or a web address"
+    )
+    requests_per_second: Annotated[StrictFloat, Field(gt=0, le=100, allow_inf_nan=False)] = Field(
+        default=1.0, description="requests started in a second, at most"
+    )
+    burst: Annotated[StrictInt, Field(ge=1, le=100)] = Field(
+        default=1, description="requests that may start at once after a rest; 1 spaces them evenly"
+    )
+    requests_in_flight: Annotated[StrictInt, Field(ge=1, le=32)] = Field(
+        default=1, description="requests that wait for their answer at once, at most"
+    )
+    maxlag: Annotated[StrictInt, Field(ge=0, le=3600)] = Field(
+        default=5, description="seconds of database lag from which the wiki shall refuse us"
+    )
+    timeout_seconds: Annotated[StrictFloat, Field(gt=0, le=900, allow_inf_nan=False)] = Field(
+        default=60.0, description="seconds to wait for an answer"
+    )
+    slow_seconds: Annotated[StrictFloat, Field(gt=0, le=900, allow_inf_nan=False)] = Field(
+        default=10.0, description="seconds a typical answer may take before the wiki is asked less"
+    )
+    requests_per_day: Annotated[StrictInt, Field(ge=1)] | None = Field(
+        default=None, description="requests in a day, at most; without it there is no such limit"
+    )
+    quiet_hours: QuietHours | None = Field(
+        default=None, description="a mapping of start and end, between which nothing is asked"
+    )
+    timezone: Annotated[StrictStr, AfterValidator(_time_zone)] = Field(
+        default="UTC", description="time zone of the quiet hours, and of the day whose requests are counted"
+    )
+    obey_robots: StrictBool = Field(
+        default=True,
+        description="whether robots.txt is obeyed; false only with the wiki's written permission",
+    )
