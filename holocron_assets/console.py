@@ -111,6 +111,7 @@ def print_status(console: Console, report: Mapping[str, Any]) -> None:
     print_rows(console, "Types", _by_status(stages, "page_types", ("settled", "needs review")))
     states = ("promoted", "candidate", "staged", "suppressed")
     print_rows(console, "Entities", _by_status(stages, "entities", states))
+    print_rows(console, "Entities to look at", _by_status(stages, "entity_reviews", ("needs review",)))
     print_records(console, "Dead letter", report["dead_letters"])
 
 

@@ -27,8 +27,8 @@ _PAGE_QUERIES = {
     """,
     "type": "select * exclude (source, title, title_key) from page_types where title_key = $key",
     "entities": """
-        select entity_id, entity_type, name, continuity, state, state_by, state_reason, valid_from,
-               revision_id
+        select entity_id, entity_type, name, continuity, state, state_by, state_reason, review_reason,
+               review_since, valid_from, revision_id
         from entities where title_key = $key
         order by state = 'suppressed', valid_from
     """,
@@ -65,7 +65,9 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
 def _where_it_stands(topics: dict[str, list[dict[str, Any]]]) -> str:
     if topics["entities"]:
         entity = topics["entities"][0]
-        return f"It is a {entity['state']} entity of type {entity['entity_type']}: {entity['state_reason']}."
+        told = f"It is a {entity['state']} entity of type {entity['entity_type']}: {entity['state_reason']}."
+        reason = entity["review_reason"]
+        return f"{told} A person should look at it: {reason}." if reason else told
     if topics["type"]:
         page = topics["type"][0]
         sure = f"typed {page['primary_type']} at {page['confidence']:.2f}: {page['reason']}"

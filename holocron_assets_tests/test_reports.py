@@ -10,7 +10,7 @@ from sample_holocron import SAMPLE_BATCH, Holocron, list_seeds_and_cut, sample_h
 
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.tables import PAGES
+from holocron_assets.lake.tables import ENTITIES, PAGES
 from holocron_assets.reports import find_page, page_report, run_summary, status_report
 
 
@@ -39,6 +39,27 @@ def test_a_promoted_page_leads_from_revision_to_entity(finished_sample: Holocron
     assert report["linked_from"] == [{"pages": 21}]
     assert report["frontier"][0]["status"] == "done"
     assert report["stuck"].startswith("It is a promoted entity of type PersonCharacter: ")
+
+
+def test_an_entity_that_a_person_should_look_at_says_why_and_is_counted(
+    finished_sample: Holocron, tmp_path: Path
+) -> None:
+    holocron = finished_sample.copy_to(tmp_path)
+    rows = read_partition(holocron.lake, ENTITIES, "PersonCharacter")
+    for row in rows:
+        if row["title"] == "Issa Dorrane":
+            row.update(review_reason="page restored", review_since=utc_now())
+    write_partition(holocron.lake, ENTITIES, "PersonCharacter", rows)
+    report = report_of(holocron, "Issa Dorrane")
+    assert report["entities"][0]["review_reason"] == "page restored"
+    assert report["stuck"].endswith(". A person should look at it: page restored.")
+    stages = status_report(holocron.lake, [holocron.source()])["stages"]
+    (counted,) = [row for row in stages if row["stage"] == "entity_reviews"]
+    assert (counted["status"], counted["reason"], counted["titles"]) == (
+        "needs review",
+        "PersonCharacter",
+        1,
+    )
 
 
 def test_canon_and_legends_pages_have_reports_of_their_own(finished_sample: Holocron) -> None:

@@ -196,4 +196,8 @@ union all
 select 'entities', source, state, entity_type, count(*), null
 from entities
 group by all
+union all
+select 'entity_reviews', source, 'needs review', entity_type, count(*), null
+from entity_reviews
+group by all
 order by all;

@@ -150,6 +150,9 @@ def read_partition(
             rows: list[dict[str, Any]] = opened.read(columns=list(columns) if columns else None).to_pylist()
     except FileNotFoundError as error:
         raise MissingPartitionError(f"table {table.name} has no partition {partition!r}: {file}") from error
+    added = dict.fromkeys(name for name in table.added_columns if columns is None or name in columns)
+    if rows and added.keys() - rows[0].keys():
+        return [{**added, **row} for row in rows]
     return rows
 
 

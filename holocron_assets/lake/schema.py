@@ -38,6 +38,7 @@ class Column:
         nullable: whether a row may leave it empty.
         provenance: it says how or when the row was made, not what it says; left out of the content hash, so
             that making the same facts again counts as no change.
+        added: it was declared after the table; older files lack it, and are read as if it were empty.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Column:
     description: str
     nullable: bool = False
     provenance: bool = False
+    added: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,11 @@ class Table:
                 for c in self.columns
             ]
         )
+
+    @cached_property
+    def added_columns(self) -> list[str]:
+        """Names of the columns that older files lack."""
+        return [c.name for c in self.columns if c.added]
 
     @cached_property
     def content_columns(self) -> list[str]:

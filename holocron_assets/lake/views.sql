@@ -56,6 +56,14 @@ create view entity_history as from lake.entities;
 
 create view entities as from lake.entities where valid_to is null;
 
+-- Entities that a person should look at. One whose page was retyped stands in two types, and is shown once.
+create view entity_reviews as
+select
+    entity_id, entity_type, source, title, title_key, page_id, revision_id, state, review_reason, review_since
+from entities
+where review_reason is not null
+qualify row_number() over (partition by entity_id order by state = 'suppressed', valid_from desc) = 1;
+
 create view entity_aliases as from lake.entity_aliases;
 
 create view http_attempts as from lake.http_attempts;

@@ -37,6 +37,7 @@ _PROMISED_VIEWS = (
     "entity_aliases",
     "entity_candidates",
     "entity_history",
+    "entity_reviews",
     "http_attempts",
     "page_classifications",
     "page_links",

@@ -1,16 +1,18 @@
 """Entities of one type with their history: what was held true of each, from when to when."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any
 
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
-from holocron_assets.resolve.identity import match_entities, new_ids
+from holocron_assets.resolve.identity import holders_of, last_held, match_entities, new_ids
 from holocron_assets.resolve.promotion import PromotionPolicy
+from holocron_assets.resolve.reviews import PageNow, review_reason
 
 _SMALLEST_STEP = timedelta(microseconds=1)
 
@@ -18,6 +20,7 @@ _SMALLEST_STEP = timedelta(microseconds=1)
 # another id, changes nothing about an entity.
 _NO_CHANGE = frozenset({"batch", "state_by", "valid_from", "valid_to"})
 _COMPARED = itemgetter(*(name for name in ENTITIES.content_columns if name not in _NO_CHANGE))
+_NO_REVIEW: Mapping[str, None] = {"review_reason": None, "review_since": None}
 _FROM_CANDIDATE = tuple(
     name for name in ENTITY_CANDIDATES.content_columns if name in set(ENTITIES.content_columns)
 )
@@ -32,6 +35,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
     now: datetime,
     run_id: str,
     elsewhere: Sequence[Row] = (),
+    pages: Mapping[tuple[str, str], PageNow] = MappingProxyType({}),
 ) -> list[Row]:
     """All rows, history included, of an entity type's new file.
 
@@ -39,10 +43,12 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
     another, since an entity leads back to the revision that it was last read from. Rows are never removed. An
     entity that no candidate stands for any more is suppressed, and comes back under its id with its page.
 
-    A retyped page is not seen as one, for identity is decided inside one type. Its old type's file suppresses
-    it, and the new type's file makes it anew. New ids are made from source and title, so that it keeps its
-    id, and only one of the two files holds it unsuppressed. A page that is renamed and retyped at once, or
-    whose title another page had before it, may get another id.
+    An entity whose page was deleted, moved, restored or retyped, or became a redirect, is flagged for review
+    when that shows in it. The flag stays, through edits too, until such a thing happens again.
+
+    A retyped page takes its id along: its old type's file suppresses it, and the new type's file holds it
+    under the id that the page had there. Only one of the two files holds it unsuppressed. A page that is
+    moved and retyped at once, and whose old title another page took, may get another id.
 
     Args:
         entity_type: the type that the file is about.
@@ -53,6 +59,8 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
         now: with time zone. The clock may have moved back: an entity's rows still follow each other.
         run_id: the run that makes new rows.
         elsewhere: current rows of other types' entities, so that no two pages get one id.
+        pages: by entity type and id, what became of entities' pages: of those without a candidate of their
+            title, and of those whose title was absent since they were read.
 
     Returns:
         Rows of `entities`, by id and then time. The same input again gives the same rows.
@@ -69,7 +77,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
     unmatched = [row for row in candidates if row["title_key"] not in matched]
     minted = new_ids(unmatched, current.keys(), elsewhere)
 
-    revision = _Revision(policy, now, run_id)
+    revision = _Revision(policy, now, run_id, pages, holders_of(elsewhere))
     rows = [row for row in standing if row["valid_to"] is not None]
     for candidate in candidates:
         key = candidate["title_key"]
@@ -112,15 +120,35 @@ class _Revision:
     policy: PromotionPolicy
     now: datetime
     run_id: str
+    pages: Mapping[tuple[str, str], PageNow]
+    holders: Mapping[str, Sequence[Row]]
 
     def create(self, identifier: str, candidate: Row) -> Row:
-        return self._open(self._facts(identifier, candidate), state_at=self.now, valid_from=self.now)
+        last = last_held(self.holders.get(identifier, ()))
+        review = self._review(last, candidate) if last else _NO_REVIEW
+        facts = {**self._facts(identifier, candidate), **review}
+        return self._open(facts, state_at=self.now, valid_from=self.now)
 
     def confirm(self, before: Row, candidate: Row) -> list[Row]:
-        return self._succeed(before, self._facts(before["entity_id"], candidate))
+        last = last_held([before, *self.holders.get(before["entity_id"], ())]) or before
+        facts = {**self._facts(before["entity_id"], candidate), **self._review(last, candidate)}
+        return self._succeed(before, facts)
 
     def suppress(self, before: Row) -> list[Row]:
-        return self._succeed(before, {**before, **self.policy.suppress(before)._asdict()})
+        facts = {**before, **self.policy.suppress(before)._asdict()}
+        known = self.pages.get((before["entity_type"], before["entity_id"]))
+        # What happens to the page of an entity that is suppressed already changes nothing about it.
+        if known and before["state"] != "suppressed":
+            facts |= self._review(before, known.page)
+        return self._succeed(before, facts)
+
+    def _review(self, last: Row, page: Row | None) -> dict[str, Any]:
+        """The flag for review: a new one if something happened to the page, else the one that stands."""
+        known = self.pages.get((last["entity_type"], last["entity_id"]))
+        reason = review_reason(last, page, was_absent=known is not None and known.was_absent)
+        if reason is None or reason == last["review_reason"]:
+            return {name: last[name] for name in _NO_REVIEW}
+        return {"review_reason": reason, "review_since": self.now}
 
     def _facts(self, identifier: str, candidate: Row) -> dict[str, Any]:
         return {

@@ -6,7 +6,8 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import count
+from datetime import datetime
+from itertools import chain, count
 
 from holocron_assets.lake.schema import Row
 
@@ -84,7 +85,7 @@ def match_entities(
         claimed = {row["entity_id"] for row in found.values()}
         waiting = [row for row in waiting if row["title_key"] not in found]
         free = [row for row in free if row["entity_id"] not in claimed]
-    holders = _holders(row for row in elsewhere if row["state"] != "suppressed")
+    holders = holders_of(row for row in elsewhere if row["state"] != "suppressed")
     for row in by_title:
         standing = matched.get(row["title_key"])
         if standing and not _may_hold(row, standing["entity_id"], holders):
@@ -114,13 +115,14 @@ def new_ids(
             keeps its id; no other page gets it.
 
     Returns:
-        The id by title key. It is made from source and title; where another page that had the title took
-        that with it, a number is added: no page is lost.
+        The id by title key: the one that the page had in another type, or one made from source and title.
+        Where another page that had the title took that with it, a number is added: no page is lost.
     """
-    used, holders = set(taken), _holders(elsewhere)
+    elsewhere = list(elsewhere)
+    used, holders, pages = set(taken), holders_of(elsewhere), _by_page(elsewhere)
     ids: dict[int, str] = {}
     for row in sorted(candidates, key=lambda row: (row["source"], row["title"])):
-        possible = _possible_ids(row)
+        possible = chain(_ids_held(row, pages), _possible_ids(row))
         chosen = next(each for each in possible if each not in used and _may_hold(row, each, holders))
         used.add(chosen)
         ids[row["title_key"]] = chosen
@@ -133,9 +135,32 @@ def _possible_ids(row: Row) -> Iterator[str]:
         yield entity_id(row["source"], row["title"], str(number))
 
 
-def _holders(elsewhere: Iterable[Row]) -> Mapping[str, Sequence[Row]]:
+def _by_page(rows: Iterable[Row]) -> Mapping[Hashable, Sequence[Row]]:
+    pages: defaultdict[Hashable, list[Row]] = defaultdict(list)
+    for row in rows:
+        pages[_moved_page(row) or row["title_key"]].append(row)
+    return pages
+
+
+def _ids_held(page: Row, pages: Mapping[Hashable, Sequence[Row]]) -> Iterator[str]:
+    """Ids under which the page stands in other types, the one that it had last first."""
+    held = pages.get(_moved_page(page) or page["title_key"], ())
+    yield from (row["entity_id"] for row in sorted(held, key=_held_last, reverse=True))
+
+
+def last_held(rows: Iterable[Row]) -> Row | None:
+    """Of current rows of one entity in several types, the one that stands, or stood last."""
+    return max(rows, key=_held_last, default=None)
+
+
+def _held_last(row: Row) -> tuple[bool, datetime]:
+    return row["state"] != "suppressed", row["valid_from"]
+
+
+def holders_of(rows: Iterable[Row]) -> Mapping[str, Sequence[Row]]:
+    """Rows of `entities` by entity id."""
     holders: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in elsewhere:
+    for row in rows:
         holders[row["entity_id"]].append(row)
     return holders
 

@@ -17,6 +17,7 @@ from holocron_assets.resolve.aliases import alias_rows
 from holocron_assets.resolve.changes import EntityChanges, entity_changes
 from holocron_assets.resolve.entities import current_rows, resolve_entities
 from holocron_assets.resolve.promotion import DEFAULT_POLICY_FILE, load_policy
+from holocron_assets.resolve.reviews import PageNow
 
 ENTITIES_VERSION = room_version("holocron_assets.resolve")
 ALIASES_VERSION = ENTITIES_VERSION
@@ -26,7 +27,55 @@ _CANDIDATES = f"""
     select {_CANDIDATE_COLUMNS} from entity_candidates where entity_type = $type order by source, title
 """  # noqa: S608 - column names of our own
 _ELSEWHERE = """
-    select entity_id, entity_type, source, title_key, page_id, state from entities where entity_type <> $type
+    select
+        entity_id, entity_type, source, title, title_key, page_id, revision_id, state, review_reason,
+        review_since, valid_from
+    from entities
+    where entity_type <> $type
+"""
+# What became of the pages that entities were last read from: of those that are no candidates under their
+# title any more, and of those whose title had no page, or a redirect only, in between.
+_PAGES_NOW = """
+    with absent as (
+        select answers.source, answers.title_key, max(answers.moment) as moment
+        from answers join lake.pages as pages using (batch, position)
+        where pages.status <> 'ok' or pages.redirect_target is not null
+        group by all
+    ),
+    absent_since as (
+        select distinct entities.entity_type, entities.entity_id
+        from entities
+        join answers as read on read.batch = entities.batch and read.title_key = entities.title_key
+        join absent on absent.source = entities.source and absent.title_key = entities.title_key
+        where read.status = 'ok' and absent.moment > read.moment
+    ),
+    asked as (
+        select entity_type, entity_id, source, title_key, page_id, since.entity_id is not null as was_absent
+        from entities left join absent_since as since using (entity_type, entity_id)
+        where was_absent or not exists (
+            from entity_candidates as candidates
+            where candidates.entity_type = entities.entity_type
+                and candidates.title_key = entities.title_key
+                and candidates.page_id is not distinct from entities.page_id
+        )
+    ),
+    found as (
+        select asked.entity_id, asked.entity_type as held_as, 1 as place, pages.batch, pages.position
+        from asked join current_pages as pages using (source, page_id)
+        union all
+        select asked.entity_id, asked.entity_type, 2, pages.batch, pages.position
+        from asked join current_pages as pages using (source, title_key)
+    )
+    select
+        asked.entity_type as held_as, asked.entity_id, was_absent,
+        pages.title, pages.title_key, pages.page_id, pages.revision_id, pages.redirect_target,
+        coalesce(types.primary_type, asked.entity_type) as entity_type
+    from asked
+    left join found on found.held_as = asked.entity_type and found.entity_id = asked.entity_id
+    left join lake.pages as pages using (batch, position)
+    left join lake.page_types as types on types.batch = pages.batch and types.title_key = pages.title_key
+    where asked.entity_type = $type
+    qualify row_number() over (partition by asked.entity_type, asked.entity_id order by place) = 1
 """
 _CANDIDATE_MARKS = """
     select
@@ -104,9 +153,17 @@ def store_entities(
         marks = _candidate_marks(connection, entity_type)
         candidates = query(connection, _CANDIDATES, {"type": entity_type})
         elsewhere = query(connection, _ELSEWHERE, {"type": entity_type})
+        pages = _pages_now(connection, entity_type)
     policy = load_policy(DEFAULT_POLICY_FILE, entity_types)
     rows = resolve_entities(
-        entity_type, candidates, standing, policy=policy, now=now, run_id=run_id, elsewhere=elsewhere
+        entity_type,
+        candidates,
+        standing,
+        policy=policy,
+        now=now,
+        run_id=run_id,
+        elsewhere=elsewhere,
+        pages=pages,
     )
     footer = write_partition(
         lake,
@@ -175,6 +232,14 @@ def _candidate_marks(connection: duckdb.DuckDBPyConnection, entity_type: str | N
     """A mark of the candidates of each type, or of one."""
     rows = query(connection, _CANDIDATE_MARKS, {"type": entity_type})
     return {row["entity_type"]: row["mark"] for row in rows}
+
+
+def _pages_now(connection: duckdb.DuckDBPyConnection, entity_type: str) -> dict[tuple[str, str], PageNow]:
+    """What became of pages, by the type and id of their entities."""
+    return {
+        (row["held_as"], row["entity_id"]): PageNow(row if row["title"] else None, row["was_absent"])
+        for row in query(connection, _PAGES_NOW, {"type": entity_type})
+    }
 
 
 def _redirects_mark(connection: duckdb.DuckDBPyConnection) -> str:

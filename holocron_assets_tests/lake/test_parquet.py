@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,17 @@ def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
     write_partition(lake, SHIPS, "north", ships())
     assert read_partition(lake, SHIPS, "north") == ships()
     assert read_partition(lake, SHIPS, "north", ["name"]) == [{"name": row["name"]} for row in ships()]
+
+
+def test_a_column_declared_later_reads_as_empty_in_older_files(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    write_partition(lake, SHIPS, "north", ships())
+    crew = Column("crew", type_int, "People aboard", nullable=True, added=True)
+    grown = replace(SHIPS, columns=(*SHIPS.columns, crew))
+    assert read_partition(lake, grown, "north") == [{**row, "crew": None} for row in ships()]
+    assert read_partition(lake, grown, "north", ["hull"]) == [{"hull": hull} for hull in range(3)]
+    write_partition(lake, grown, "south", [{**row, "crew": 4} for row in ships()])
+    assert [row["crew"] for row in read_partition(lake, grown, "south", ["crew"])] == [4, 4, 4]
 
 
 def test_a_file_says_what_it_was_made_from_and_by(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,19 @@ def in_dump(title: str, revision_day: int, **changes: Any) -> dict[str, Any]:
     return page(title, 9, http_status=None, revision_at=START + revision_day * DAY, **changes)
 
 
+def entity(entity_type: str) -> dict[str, Any]:
+    return {
+        "entity_id": f"id of {entity_type}",
+        "entity_type": entity_type,
+        **dict.fromkeys(("source", "name", "continuity", "title", "batch", "method"), "any"),
+        "title_key": 1,
+        "confidence": 0.9,
+        "rule_ids": [],
+        **dict.fromkeys(("state", "state_by", "state_reason", "run_id"), "any"),
+        **dict.fromkeys(("state_at", "valid_from"), START),
+    }
+
+
 def lake_of(folder: Path, *batches: Iterable[dict[str, Any]]) -> Lake:
     lake = Lake(folder)
     for number, pages in enumerate(batches):
@@ -107,6 +121,17 @@ def test_an_empty_lake_gives_every_other_view_too(tmp_path: Path) -> None:
     with connect(Lake(tmp_path)) as connection:
         for row in query(connection, "select schema_name || '.' || view_name as name from duckdb_views()"):
             query(connection, f"select * from {row['name']}")  # noqa: S608 - a name from the catalog
+
+
+def test_files_from_before_a_column_was_declared_are_read_beside_newer_ones(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    before = replace(ENTITIES, columns=tuple(column for column in ENTITIES.columns if not column.added))
+    write_partition(lake, before, "Droid", [entity("Droid")])
+    write_partition(lake, ENTITIES, "Species", [{**entity("Species"), "review_reason": "page deleted"}])
+    rows = asked(lake, "select entity_type, review_reason from entities")
+    reasons = {row["entity_type"]: row["review_reason"] for row in rows}
+    assert reasons == {"Droid": None, "Species": "page deleted"}
+    assert described(lake, "entities") == described(Lake(tmp_path / "empty"), "entities")
 
 
 @pytest.mark.parametrize("table", ALL_TABLES, ids=lambda table: table.name)

@@ -76,6 +76,8 @@ def test_a_new_entity_leads_back_to_page_revision_rule_and_run() -> None:
         "state_by": "policy:test-1",
         "state_reason": "Confidence is 0.90 or above, the page has a lead and needs no review",
         "state_at": NOON,
+        "review_reason": None,
+        "review_since": None,
         "valid_from": NOON,
         "valid_to": None,
         "run_id": "run-1",

@@ -1,10 +1,13 @@
 import unicodedata
 import uuid
+from datetime import UTC, datetime
 from typing import Any
 
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.schema import Row
 from holocron_assets.resolve.identity import entity_id, match_entities, new_ids
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def page(title: str, page_id: int | None = None, **changes: Any) -> Row:
@@ -20,7 +23,18 @@ def page(title: str, page_id: int | None = None, **changes: Any) -> Row:
 
 
 def entity(row: Row, identifier: str = "id-1", state: str = "promoted") -> Row:
-    return {**row, "entity_id": identifier, "state": state}
+    return {**row, "entity_id": identifier, "state": state, "valid_from": START}
+
+
+def test_a_page_that_was_moved_before_it_was_retyped_keeps_its_id() -> None:
+    held = entity(page("Varnite", 4), "id-7")
+    assert new_ids([page("Varnite", 4)], frozenset(), [held]) == {page("Varnite")["title_key"]: "id-7"}
+
+
+def test_of_several_ids_in_other_types_a_page_keeps_the_one_that_stands() -> None:
+    standing, older = entity(page("Varn", 4), "id-7"), entity(page("Varn", 4), "id-1", "suppressed")
+    for elsewhere in ([standing, older], [older, standing]):
+        assert new_ids([page("Varn", 4)], frozenset(), elsewhere) == {page("Varn")["title_key"]: "id-7"}
 
 
 def test_an_id_is_the_same_for_ever() -> None:

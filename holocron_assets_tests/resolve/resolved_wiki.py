@@ -1,0 +1,176 @@
+"""A lake that batches of pages are written to, and the entities that are resolved from it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from holocron_assets.lake.keys import title_key
+from holocron_assets.lake.parquet import Footer, write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row, Table
+from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_SIGNALS, PAGE_TYPES, PAGES
+from holocron_assets.lake.views import connect, query
+from holocron_assets.resolve.changes import EntityChanges
+from holocron_assets.resolve.store import stale_types, store_aliases, store_entities
+
+TYPES = ("Droid", "PersonCharacter", "Species")
+START = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A page as a batch saw it: missing, a redirect, or about a thing of some type."""
+
+    title: str
+    page_id: int | None = None
+    entity_type: str | None = "Species"
+    redirect: str | None = None
+    status: str = "ok"
+    revision_id: int = 100
+
+
+def redirect(title: str, target: str, page_id: int | None = None, revision_id: int = 100) -> Seen:
+    return Seen(title, page_id, None, target, revision_id=revision_id)
+
+
+def missing(title: str) -> Seen:
+    return Seen(title, entity_type=None, status="missing")
+
+
+@dataclass
+class Wiki:
+    """A lake that batches of pages are written to, a day after one another."""
+
+    lake: Lake
+    batches: int = 0
+
+    def crawl(self, *pages: Seen) -> None:
+        self.batches += 1
+        batch = f"sample-{self.batches:06}"
+        seen = list(enumerate(pages))
+        found = [(place, page) for place, page in seen if page.status == "ok"]
+        self._write(PAGES, batch, (self._page(place, page) for place, page in seen))
+        self._write(PAGE_SIGNALS, batch, (self._signals(page) for _, page in found))
+        self._write(
+            ENTITY_CANDIDATES, batch, (self._candidate(page) for _, page in found if page.entity_type)
+        )
+        self._write(PAGE_TYPES, batch, (self._type(page) for _, page in found))
+
+    def resolve(self, entity_type: str = "Species") -> tuple[Footer, EntityChanges]:
+        footer, _, changes = store_entities(
+            self.lake, entity_type, entity_types=frozenset(TYPES), now=self._now(), run_id="run-1"
+        )
+        store_aliases(self.lake, entity_type)
+        return footer, changes
+
+    def resolve_all(self) -> None:
+        for entity_type in stale_types(self.lake, TYPES):
+            self.resolve(entity_type)
+
+    def stale(self) -> list[str]:
+        return sorted(stale_types(self.lake, TYPES))
+
+    def entities(self) -> dict[str, str]:
+        """State by type and title of the entities that are held now."""
+        rows = self.query("select entity_type, title, state from entities")
+        return {f"{row['entity_type']} {row['title']}": row["state"] for row in rows}
+
+    def redirects(self) -> dict[str, str]:
+        rows = self.query(
+            "select alias, title from entity_aliases join entities using (entity_id) where kind = 'redirect'"
+        )
+        return {row["alias"]: row["title"] for row in rows}
+
+    def ids(self) -> dict[str, str]:
+        rows = self.query("select title, entity_id from entities where state <> 'suppressed'")
+        return {row["title"]: row["entity_id"] for row in rows}
+
+    def reviews(self) -> dict[str, str]:
+        """Reason by title, of the entities that a person should look at."""
+        return {row["title"]: row["review_reason"] for row in self.query("from entity_reviews")}
+
+    def query(self, sql: str) -> list[dict[str, Any]]:
+        """Ask the lake."""
+        with connect(self.lake) as connection:
+            return query(connection, sql)
+
+    def _now(self) -> datetime:
+        return START + timedelta(days=self.batches)
+
+    def _write(self, table: Table, batch: str, rows: Iterable[Row]) -> None:
+        empty = dict.fromkeys(column.name for column in table.columns)
+        shared = {"source": "sample", "batch": batch, "namespace": 0, "run_id": "run-0"}
+        columns = set(empty)
+        complete = [
+            {**empty, **{name: value for name, value in {**shared, **row}.items() if name in columns}}
+            for row in rows
+        ]
+        write_partition(self.lake, table, batch, complete)
+
+    def _names(self, page: Seen) -> dict[str, Any]:
+        return {
+            "title": page.title,
+            "title_key": title_key("sample", page.title),
+            "page_id": page.page_id,
+            "revision_id": page.revision_id if page.status == "ok" else None,
+            "name": page.title.removesuffix("/Legends"),
+            "continuity": "legends" if page.title.endswith("/Legends") else "canon",
+        }
+
+    def _page(self, place: int, page: Seen) -> Row:
+        return {
+            **self._names(page),
+            "position": place,
+            "requested_title": page.title,
+            "requested_key": title_key("sample", page.title),
+            "redirect_target": page.redirect,
+            "status": page.status,
+            "http_status": 200,
+            "attempts": 1,
+            "fetched_at": self._now(),
+            "depth": 0,
+        }
+
+    def _signals(self, page: Seen) -> Row:
+        return {
+            **self._names(page),
+            "continuity_evidence": [],
+            "lead_length": 10,
+            "lead_method": "bold_title",
+            "infobox_fields": [],
+            "categories": [],
+            "sections": [],
+            "is_redirect": page.redirect is not None,
+            "redirect_target": page.redirect,
+            "is_disambiguation": False,
+            "is_list": False,
+            "timeline_markers": [],
+            "wikitext_length": 10,
+            "method": "mwparserfromhell",
+            "extraction_ms": 0.0,
+            "signals_version": "1",
+        }
+
+    def _candidate(self, page: Seen) -> Row:
+        return {**self._judged(page), "entity_type": page.entity_type, "has_lead": True}
+
+    def _type(self, page: Seen) -> Row:
+        told = {"types": [], "reason": "a test says so", "taxonomy_version": "1"}
+        return {**self._judged(page), **told, "primary_type": page.entity_type or "Unknown"}
+
+    def _judged(self, page: Seen) -> dict[str, Any]:
+        return {
+            **self._names(page),
+            "confidence": 0.95,
+            "method": "rules",
+            "rule_ids": ["infobox.species"],
+            "needs_review": False,
+        }
+
+
+def wiki_of(folder: Path, *pages: Seen) -> Wiki:
+    wiki = Wiki(Lake(folder))
+    wiki.crawl(*pages)
+    return wiki
