@@ -42,6 +42,10 @@ def _time_zone(text: str) -> str:
     return text
 
 
+TimeZone = Annotated[StrictStr, AfterValidator(_time_zone)]
+"""Name of a time zone."""
+
+
 class QuietHours(BaseModel):
     """When nothing is asked of a wiki, each day. They may go over midnight."""
 
@@ -94,7 +98,7 @@ class Politeness(BaseModel):
     quiet_hours: QuietHours | None = Field(
         default=None, description="a mapping of start and end, between which nothing is asked"
     )
-    timezone: Annotated[StrictStr, AfterValidator(_time_zone)] = Field(
+    timezone: TimeZone = Field(
         default="UTC", description="time zone of the quiet hours, and of the day whose requests are counted"
     )
     obey_robots: StrictBool = Field(

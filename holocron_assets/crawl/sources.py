@@ -21,6 +21,7 @@ from pydantic import (
     field_validator,
 )
 
+from holocron_assets.crawl.change_settings import Changes
 from holocron_assets.crawl.politeness_settings import Politeness
 
 Kind = Literal["mediawiki_api", "mediawiki_dump"]
@@ -131,6 +132,7 @@ class Source(_Settings):
     politeness: Politeness = Field(
         default=Politeness(), validate_default=True, description="limits of the crawl"
     )
+    changes: Changes = Field(default=Changes(), description="how it is kept current")
     expected: Expected = Field(default=Expected(), description="counts to assert")
 
     @field_validator("name")
@@ -192,6 +194,13 @@ class Source(_Settings):
         if info.data.get("kind") == "mediawiki_api" and politeness.contact is None:
             raise ValueError("needs a contact, an e-mail or web address that is sent with every request")
         return politeness
+
+    @field_validator("changes")
+    @classmethod
+    def _dumps_do_not_change(cls, changes: Changes, info: ValidationInfo) -> Changes:
+        if info.data.get("kind") == "mediawiki_dump" and changes.model_fields_set:
+            raise ValueError("is for wikis read through their API: a dump is read anew when its file changes")
+        return changes
 
     @property
     def host(self) -> str | None:
