@@ -1,0 +1,142 @@
+"""Changes as rows: which of several counts, which are settled, and which can be forgotten."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from crawl_rows import LONG_AGO, key, wiki_source
+
+from holocron_assets.crawl.api_changes import Change, ChangeKind
+from holocron_assets.crawl.change_rows import Answer, Told, change_rows, is_settled, merged, unsettled
+from holocron_assets.lake.tables import PAGE_CHANGES
+from holocron_assets.lake.titles import DEFAULT_SITE
+
+MINUTE = timedelta(minutes=1)
+
+
+def row(
+    kind: ChangeKind = "edit",
+    revision: int | None = None,
+    *,
+    title: str = "A",
+    changed: int = 0,
+    seen: int | None = None,
+    ahead: timedelta = timedelta(),
+) -> dict[str, Any]:
+    """A change `changed` minutes after a moment, that we saw after `seen` minutes."""
+    told = Told("recent_changes", LONG_AGO + (changed if seen is None else seen) * MINUTE, ahead)
+    change = Change(title, kind, revision, LONG_AGO + changed * MINUTE + ahead)
+    (made,) = change_rows([change], told, wiki_source(), DEFAULT_SITE)
+    return made
+
+
+def answer(minute: float, revision: int | None = 1, *, is_ok: bool = True) -> Answer:
+    return Answer(is_ok, revision, LONG_AGO + minute * MINUTE)
+
+
+def test_rows_fit_their_table_and_bear_the_canonical_title() -> None:
+    made = row("edit", 7, title="some_page")
+    PAGE_CHANGES.to_arrow([made], "wiki")
+    assert (made["title"], made["title_key"]) == ("Some page", key("Some page"))
+
+
+def test_changes_in_other_namespaces_and_of_impossible_titles_are_no_rows() -> None:
+    titles = ["Talk:A", "A", "No [brackets]", "File:A.png"]
+    changes = [Change(title, "edit", 1, LONG_AGO) for title in titles]
+    told = Told("recent_changes", LONG_AGO, timedelta())
+    source = wiki_source(namespaces=(0, 6))
+    found = [made["title"] for made in change_rows(changes, told, source, DEFAULT_SITE)]
+    assert found == ["A", "File:A.png"]
+
+
+@pytest.mark.parametrize("ahead", [timedelta(hours=2), timedelta(days=-1)])
+def test_a_clock_that_is_wrong_by_minutes_is_set_right(ahead: timedelta) -> None:
+    assert row(changed=3, ahead=ahead)["changed_at"] == LONG_AGO + 3 * MINUTE
+
+
+def test_the_seconds_that_an_answer_takes_are_not_taken_for_a_wrong_clock() -> None:
+    late = timedelta(seconds=-20)
+    assert row(changed=3, ahead=late)["changed_at"] == LONG_AGO + 3 * MINUTE + late
+
+
+def test_the_newest_change_of_a_title_counts() -> None:
+    edit, deletion = row("edit", 5, changed=1), row("delete", changed=2)
+    other = row("edit", 9, title="B")
+    assert merged([edit, other], [deletion]) == [deletion, other]
+    assert merged([deletion], [edit]) == [deletion]
+
+
+def test_of_changes_in_one_second_the_one_told_last_counts() -> None:
+    deletion, restoration = row("delete"), row("restore")
+    assert merged([], [deletion, restoration]) == [restoration]
+
+
+def test_a_change_that_is_told_twice_was_seen_when_it_was_told_first() -> None:
+    for kind, revision in (("edit", 5), ("delete", None)):
+        before = row(kind, revision, changed=1, seen=2)
+        assert merged([before], [row(kind, revision, changed=1, seen=30)]) == [before]
+
+
+def test_a_check_that_finds_a_revision_we_were_told_of_finds_nothing_new() -> None:
+    before = row("edit", 5, changed=1)
+    assert merged([before], [{**row("edit", 5, changed=50), "seen_in": "check"}]) == [before]
+
+
+def test_a_page_that_is_edited_again_and_again_waits_since_the_first_edit() -> None:
+    (waiting,) = merged([row("edit", 5, changed=1, seen=2)], [row("edit", 6, changed=40, seen=41)])
+    assert waiting["revision_id"] == 6
+    assert waiting["seen_at"] == LONG_AGO + 2 * MINUTE
+
+
+def test_a_deletion_after_an_edit_was_seen_when_the_deletion_was() -> None:
+    (waiting,) = merged([row("edit", 5, changed=1, seen=2)], [row("delete", changed=40, seen=41)])
+    assert waiting["seen_at"] == LONG_AGO + 41 * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("revision", "minute", "settled"),
+    [(5, 0.0, True), (6, 0.0, True), (4, 0.0, False), (4, 4.9, False), (4, 5.0, True)],
+)
+def test_an_edit_is_settled_by_its_revision_or_by_an_answer_that_is_surely_later(
+    revision: int, minute: float, *, settled: bool
+) -> None:
+    assert is_settled(row("edit", 5), answer(minute, revision)) is settled
+
+
+def test_a_page_that_was_missing_does_not_settle_an_edit_until_surely_after_it() -> None:
+    change = row("new", 5, changed=0, seen=1)
+    assert not is_settled(change, answer(2, None, is_ok=False))
+    assert is_settled(change, answer(5, None, is_ok=False))
+
+
+@pytest.mark.parametrize("kind", ["delete", "restore", "move"])
+@pytest.mark.parametrize(
+    ("seen", "minute", "settled"), [(1, 0.9, False), (1, 1.0, True), (30, 4.9, False), (30, 5.0, True)]
+)
+def test_other_changes_are_settled_by_an_answer_after_we_were_told_or_surely_after_them(
+    kind: ChangeKind, seen: int, minute: float, *, settled: bool
+) -> None:
+    assert is_settled(row(kind, changed=0, seen=seen), answer(minute)) is settled
+
+
+def kept(*changes: dict[str, Any], unknown_are_wanted: bool = False, **known: Any) -> list[str]:
+    answers = {key(title): found for title, found in known.get("answers", {}).items()}
+    in_flight = {key(title) for title in known.get("in_flight", ())}
+    left = unsettled(changes, answers, in_flight, unknown_are_wanted=unknown_are_wanted)
+    return [change["title"] for change in left]
+
+
+def test_a_change_stays_until_an_answer_settles_it() -> None:
+    change = row("edit", 5)
+    assert kept(change, answers={"A": answer(0, 4)}) == ["A"]
+    assert kept(change, answers={"A": answer(0, 5)}) == []
+
+
+def test_a_change_of_a_page_that_was_never_asked_for_is_forgotten_unless_it_is_being_read() -> None:
+    assert kept(row("edit", 5)) == []
+    assert kept(row("edit", 5), in_flight=["A"]) == ["A"]
+
+
+def test_where_every_page_is_wanted_an_unknown_one_stays_unless_it_is_gone() -> None:
+    changes = [row("new", 5, title="A"), row("delete", title="B"), row("move", title="C")]
+    assert kept(*changes, unknown_are_wanted=True) == ["A", "C"]

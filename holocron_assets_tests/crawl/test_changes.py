@@ -1,0 +1,319 @@
+"""Looking for changes on a fake wiki: what is told, from where a look goes on, and what is never lost."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import time_machine
+from changing_wiki import ChangingWiki, changing_wiki, source_of
+from crawl_rows import dump_source, outcome, put_manifest, put_outcomes, put_site, wiki_source
+from fake_mediawiki import api_error, page
+
+from holocron_assets.crawl import changes as changes_module
+from holocron_assets.crawl.change_store import drop_settled, last_look
+from holocron_assets.crawl.changes import Look, look_for_changes, next_look
+from holocron_assets.crawl.readers import wiki_client
+from holocron_assets.crawl.revision_check import passes, start_pass, unfinished_pass
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import PAGE_CHANGES
+
+MINUTE = timedelta(minutes=1)
+DAY = timedelta(days=1)
+
+
+@contextmanager
+def crawled_wiki(folder: Path, *titles: str, **settings: Any) -> Iterator[tuple[Lake, ChangingWiki]]:
+    """A wiki that was crawled an hour ago, and the lake that holds what was fetched."""
+    lake = Lake(folder)
+    put_site(lake)
+    with changing_wiki(titles, **settings) as wiki:
+        hold(lake, wiki, *titles)
+        yield lake, wiki
+
+
+def hold(
+    lake: Lake, wiki: ChangingWiki, *titles: str, batch: int = 1, ago: timedelta = 60 * MINUTE, **columns: Any
+) -> None:
+    """Have titles in the lake as the wiki has them now, fetched a while ago."""
+    at, name = utc_now() - ago, f"wiki-{batch:06d}"
+    known = {"status": "ok", "fetched_at": at, **columns}
+    rows = [outcome(title, **{"revision_id": wiki.pages.get(title, (0, ""))[0], **known}) for title in titles]
+    put_manifest(lake, name, *titles, cut_at=at, origin=wiki.fake.api_url)
+    put_outcomes(lake, name, *rows, manifest=False)
+
+
+@contextmanager
+def ago(span: timedelta) -> Iterator[None]:
+    """Let what people do to the wiki have happened a while ago."""
+    with time_machine.travel(utc_now() - span):
+        yield
+
+
+def look(lake: Lake, wiki: ChangingWiki, *, seconds: float = 10) -> Look:
+    source = source_of(wiki)
+    with wiki_client(lake, source, "wiki-changes", lake.root / "politeness") as client:
+        return look_for_changes(lake, source, client, seconds=seconds)
+
+
+def told(look: Look) -> list[tuple[str, str]]:
+    return [(row["kind"], row["title"]) for row in look.rows]
+
+
+def stored(lake: Lake) -> dict[str, Any]:
+    return {row["title"]: row for row in read_partition(lake, PAGE_CHANGES, "wiki")}
+
+
+def test_a_look_tells_what_changed_and_the_next_one_only_what_changed_since(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A", "B", "C", "D") as (lake, wiki):
+        wiki.edit("A")
+        wiki.delete("B")
+        wiki.move("C", "C two")
+        first = look(lake, wiki)
+        second = look(lake, wiki)
+        wiki.restore("B")
+        third = look(lake, wiki)
+    assert told(first) == [("edit", "A"), ("delete", "B"), ("move", "C"), ("move", "C two")]
+    assert (told(second), second.footer) == ([], None)
+    assert told(third) == [("restore", "B")]
+    kinds = {title: row["kind"] for title, row in stored(lake).items()}
+    assert kinds == {"A": "edit", "B": "restore", "C": "move", "C two": "move"}
+
+
+def test_the_first_look_begins_when_the_first_pages_were_begun(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A", "B", "C") as (lake, wiki):
+        with ago(2 * 60 * MINUTE):
+            wiki.edit("A")
+        with ago(61 * MINUTE):
+            wiki.edit("B")
+        with ago(59 * MINUTE):
+            wiki.edit("C")
+        first = look(lake, wiki)
+    assert told(first) == [("edit", "B"), ("edit", "C")], "a margin for clocks, but not for ever"
+    assert not first.gap
+
+
+@pytest.mark.parametrize("ahead", [timedelta(hours=3), timedelta(hours=-3)])
+def test_a_wiki_whose_clock_is_wrong_is_asked_by_its_own_clock(tmp_path: Path, ahead: timedelta) -> None:
+    with crawled_wiki(tmp_path, "A", "B", clock_ahead=ahead) as (lake, wiki):
+        with ago(2 * 60 * MINUTE):
+            wiki.edit("A")
+        with ago(30 * MINUTE):
+            wiki.delete("B")
+        assert told(look(lake, wiki)) == [("delete", "B")]
+        wiki.edit("A")
+        assert told(look(lake, wiki)) == [("edit", "A")]
+    changed_ago = utc_now() - stored(lake)["B"]["changed_at"]
+    assert abs(changed_ago - 30 * MINUTE) < MINUTE
+    state = last_look(lake, "wiki")
+    assert state is not None
+    assert abs(state["place"] - utc_now() - ahead) < MINUTE
+
+
+def test_a_long_list_is_read_in_several_looks_from_where_each_stopped(tmp_path: Path) -> None:
+    titles = [f"Page {number}" for number in range(5)]
+    with crawled_wiki(tmp_path, *titles, list_limit=2) as (lake, wiki):
+        for title in titles:
+            wiki.edit(title)
+        looks = [look(lake, wiki, seconds=0) for _ in range(3)]
+        following = [said.get("rccontinue") for said in wiki.asked(list="recentchanges", rclimit="max")]
+    assert [len(one.rows) for one in looks] == [2, 2, 1]
+    assert [one.goes_on for one in looks] == [True, True, False]
+    assert [place is not None for place in following] == [False, True, True]
+    assert set(stored(lake)) == set(titles)
+    assert looks[1].due_at <= utc_now() < looks[2].due_at
+
+
+def test_an_entry_that_is_listed_late_is_told_and_the_others_are_not_told_again(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
+        wiki.delete("A")
+        look(lake, wiki)
+        with ago(3 * MINUTE):
+            wiki.delete("B")
+        assert told(look(lake, wiki)) == [("delete", "B")]
+
+
+def test_a_kill_before_the_changes_are_written_loses_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki):
+        wiki.edit("A")
+        monkeypatch.setattr(changes_module, "add_changes", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            look(lake, wiki)
+        monkeypatch.undo()
+        assert told(look(lake, wiki)) == [("edit", "A")]
+
+
+def test_a_kill_after_the_changes_are_written_tells_them_twice_and_keeps_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
+        wiki.edit("A")
+        wiki.delete("B")
+        monkeypatch.setattr(changes_module, "_write_look", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            look(lake, wiki)
+        before = stored(lake)
+        monkeypatch.undo()
+        assert told(look(lake, wiki)) == [("edit", "A"), ("delete", "B")]
+    assert stored(lake) == before
+
+
+def test_a_list_that_does_not_reach_back_starts_a_check_of_everything(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
+        with ago(90 * MINUTE):
+            wiki.edit("B")
+        with ago(50 * MINUTE):
+            wiki.edit("A")
+        assert not look(lake, wiki).gap
+        wiki.forget(older_than=utc_now())
+        with time_machine.travel(utc_now() + DAY):
+            wiki.edit("B")
+            late = look(lake, wiki)
+            assert not look(lake, wiki).gap, "one check is enough"
+    assert (late.gap, told(late)) == (True, [("edit", "B")])
+    (begun,) = passes(lake, "wiki")
+    assert (begun["why"], begun["finished_at"]) == ("gap", None)
+    state = last_look(lake, "wiki")
+    assert state is not None
+    assert state["reaches_back_to"] > utc_now()
+
+
+def test_a_gap_starts_a_check_anew_that_had_come_half_way(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki):
+        start_pass(lake, "wiki", "person", utc_now() - DAY)
+        wiki.edit("A")
+        assert look(lake, wiki).gap, "nothing that is as old as the first fetch is listed"
+    begun = unfinished_pass(lake, "wiki")
+    assert begun is not None
+    assert begun["why"] == "gap"
+    assert len(passes(lake, "wiki")) == 1
+
+
+def test_an_empty_list_is_a_gap_only_when_nobody_looked_for_a_day(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki):
+        assert not look(lake, wiki).gap
+        with time_machine.travel(utc_now() + 23 * 60 * MINUTE):
+            assert not look(lake, wiki).gap
+        with time_machine.travel(utc_now() + 4 * DAY):
+            assert look(lake, wiki).gap
+
+
+def test_pages_that_were_read_from_an_export_are_checked_once(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki):
+        put_manifest(lake, "wiki-000002", "B", origin="/somewhere/export.xml", cut_at=utc_now())
+        assert look(lake, wiki).gap
+        assert not look(lake, wiki).gap
+
+
+def test_a_wiki_that_does_not_answer_is_asked_again_from_the_same_place(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki):
+        look(lake, wiki)
+        wiki.edit("A")
+        wiki.fake.will(page(503, "down", Retry_After="600"))
+        refused = look(lake, wiki)
+        state = last_look(lake, "wiki")
+    assert refused.problem is not None
+    assert "503" in refused.problem
+    assert utc_now() + 9 * MINUTE < refused.due_at < utc_now() + 11 * MINUTE
+    assert next_look(lake, source_of(wiki)) == refused.due_at
+    assert state is not None
+    assert state["problem"] == refused.problem
+    with crawled_wiki(tmp_path, "A") as (lake, again):
+        again.entries = wiki.entries
+        assert told(look(lake, again)) == [("edit", "A")]
+
+
+def test_what_was_told_before_a_wiki_fell_silent_is_kept(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A", "B", "C", list_limit=2) as (lake, wiki):
+        with ago(2 * MINUTE):
+            wiki.edit("C")
+        look(lake, wiki)
+        for title in ("A", "B", "C"):
+            wiki.edit(title)
+        answer = wiki.answer
+
+        def answer_once(asked: Any) -> dict[str, Any]:
+            wiki.fake.will(page(503, "down", Retry_After="600"))
+            return answer(asked)
+
+        wiki.fake.answer = answer_once
+        half = look(lake, wiki)
+        assert (told(half), half.goes_on) == ([("edit", "A")], False)
+        assert half.problem is not None
+        state = last_look(lake, "wiki")
+    assert state is not None
+    assert state["continuation"] is not None
+
+
+def test_a_continuation_that_the_wiki_refuses_is_given_up_for_the_place(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A", "B", "C", list_limit=2) as (lake, wiki):
+        for title in ("A", "B", "C"):
+            wiki.edit(title)
+        assert look(lake, wiki, seconds=0).goes_on
+        wiki.fake.will(api_error("badcontinue"))
+        refused = look(lake, wiki)
+        assert refused.problem is not None
+        assert "badcontinue" in refused.problem
+        assert told(look(lake, wiki)) == [("edit", "C")]
+
+
+def test_a_wiki_that_refuses_to_list_changes_is_asked_again_only_when_a_look_is_due(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki):
+        wiki.fake.will(api_error("readapidenied"))
+        refused = look(lake, wiki)
+    assert refused.problem is not None
+    assert refused.due_at > utc_now() + 4 * MINUTE
+
+
+def test_looks_are_due_as_often_as_the_source_says(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki):
+        source = source_of(wiki, changes={"every_minutes": 30})
+        assert (next_look(lake, source) or utc_now()) <= utc_now()
+        with wiki_client(lake, source, "wiki-changes", tmp_path / "politeness") as client:
+            made = look_for_changes(lake, source, client, seconds=10)
+    assert next_look(lake, source) == made.due_at
+    assert abs(made.due_at - utc_now() - 30 * MINUTE) < MINUTE
+
+
+def test_exports_and_wikis_of_which_nothing_was_cut_are_not_looked_at(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    assert next_look(lake, wiki_source()) is None
+    put_manifest(lake, "dump-000001", "A")
+    assert next_look(lake, dump_source(tmp_path / "x.xml")) is None
+
+
+def test_settled_changes_are_dropped_and_the_others_stay(tmp_path: Path) -> None:
+    titles = ("Edited", "Edited twice", "Deleted", "Deleted later")
+    with crawled_wiki(tmp_path, *titles) as (lake, wiki):
+        wiki.edit("Edited")
+        wiki.edit("Edited twice")
+        wiki.delete("Deleted")
+        wiki.edit("Never asked for")
+        look(lake, wiki)
+        hold(lake, wiki, "Edited", "Edited twice", batch=2, ago=timedelta())
+        hold(lake, wiki, "Deleted", batch=3, ago=timedelta(), status="missing")
+        wiki.edit("Edited twice")
+        wiki.delete("Deleted later")
+        look(lake, wiki)
+        assert drop_settled(lake, source_of(wiki)) == 2
+    assert set(stored(lake)) == {"Edited twice", "Deleted later"}
+
+
+def test_a_change_of_a_page_that_is_in_flight_stays(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki):
+        put_manifest(lake, "wiki-000002", "Being read", origin=wiki.fake.api_url)
+        wiki.edit("Being read")
+        wiki.edit("Never asked for")
+        look(lake, wiki)
+        assert drop_settled(lake, source_of(wiki)) == 1
+    assert set(stored(lake)) == {"Being read"}
+
+
+def _killed(*_arguments: Any, **_named: Any) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,215 @@
+"""Checking revisions on a fake wiki: every known page, 50 a request, and on from where a run ended."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from changing_wiki import ChangingWiki, changing_wiki, source_of
+from crawl_rows import outcome, put_manifest, put_outcomes, put_seeds, put_site
+from fake_mediawiki import page
+
+from holocron_assets.crawl import revision_check
+from holocron_assets.crawl.errors import WikiUnavailable
+from holocron_assets.crawl.readers import wiki_client
+from holocron_assets.crawl.revision_check import (
+    check_revisions,
+    passes,
+    seeds_are_due,
+    start_pass,
+    unfinished_pass,
+)
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row
+from holocron_assets.lake.tables import PAGE_CHANGES
+
+HOUR = timedelta(hours=1)
+
+
+@contextmanager
+def crawled_wiki(
+    folder: Path, *titles: str, missing: tuple[str, ...] = ()
+) -> Iterator[tuple[Lake, ChangingWiki]]:
+    """A wiki whose pages were fetched an hour ago, some of which were not there."""
+    lake = Lake(folder)
+    put_site(lake)
+    with changing_wiki(titles) as wiki:
+        rows = [
+            outcome(title, revision_id=wiki.pages[title][0], fetched_at=utc_now() - HOUR) for title in titles
+        ]
+        rows += [outcome(title, "missing", fetched_at=utc_now() - HOUR) for title in missing]
+        put_manifest(lake, "wiki-000001", *titles, *missing, origin=wiki.fake.api_url)
+        put_outcomes(lake, "wiki-000001", *rows, manifest=False)
+        yield lake, wiki
+
+
+def check(lake: Lake, wiki: ChangingWiki, *, seconds: float = 60) -> tuple[Row, list[Row]]:
+    source = source_of(wiki)
+    with wiki_client(lake, source, "wiki-recheck", lake.root / "politeness") as client:
+        return check_revisions(lake, source, client, seconds=seconds)
+
+
+def found(rows: list[Row]) -> dict[str, tuple[str, int | None]]:
+    return {row["title"]: (row["kind"], row["revision_id"]) for row in rows}
+
+
+def asked_titles(wiki: ChangingWiki) -> list[list[str]]:
+    return [said["titles"].split("|") for said in wiki.asked(prop="info")]
+
+
+def test_a_pass_finds_what_nobody_told_of(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "Same", "Edited", "Deleted", "Moved", missing=("Created", "Absent")) as (
+        lake,
+        wiki,
+    ):
+        edited, created = wiki.edit("Edited", told=False), wiki.edit("Created", told=False)
+        wiki.delete("Deleted", told=False)
+        wiki.move("Moved", "Moved away")
+        start_pass(lake, "wiki", "person", utc_now())
+        ended, rows = check(lake, wiki)
+    assert found(rows) == {
+        "Edited": ("edit", edited),
+        "Created": ("new", created),
+        "Deleted": ("delete", None),
+        "Moved": ("edit", wiki.pages["Moved"][0]),
+    }
+    assert found(read_partition(lake, PAGE_CHANGES, "wiki")) == found(rows)
+    assert {row["seen_in"] for row in rows} == {"check"}
+    assert (ended["checked"], ended["changed"]) == (6, 4)
+    assert ended["finished_at"] is not None
+    assert unfinished_pass(lake, "wiki") is None
+
+
+def test_fifty_titles_are_asked_for_at_once_and_each_once(tmp_path: Path) -> None:
+    titles = [f"Page {number}" for number in range(120)]
+    with crawled_wiki(tmp_path, *titles) as (lake, wiki):
+        start_pass(lake, "wiki", "schedule", utc_now())
+        ended, rows = check(lake, wiki)
+    assert [len(group) for group in asked_titles(wiki)] == [50, 50, 20]
+    assert sorted(title for group in asked_titles(wiki) for title in group) == sorted(titles)
+    assert (ended["checked"], rows) == (120, [])
+
+
+def test_a_page_that_was_fetched_twice_is_compared_with_its_newest_answer(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
+        newest = wiki.edit("A", told=False)
+        put_manifest(lake, "wiki-000002", "A", "B")
+        rows = [outcome("A", revision_id=newest, fetched_at=utc_now())]
+        rows.append(outcome("B", "failed", fetched_at=utc_now(), attempts=1, due_at=utc_now()))
+        put_outcomes(lake, "wiki-000002", *rows, manifest=False)
+        start_pass(lake, "wiki", "person", utc_now())
+        assert check(lake, wiki)[1] == []
+
+
+def test_a_run_ends_in_time_and_the_next_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    titles = [f"Page {number}" for number in range(120)]
+    monkeypatch.setattr(revision_check, "_STEP", 50)
+    with crawled_wiki(tmp_path, *titles) as (lake, wiki):
+        wiki.edit("Page 7", told=False)
+        start_pass(lake, "wiki", "schedule", utc_now())
+        first, _ = check(lake, wiki, seconds=0)
+        assert (first["checked"], first["finished_at"]) == (50, None)
+        second, _ = check(lake, wiki)
+    assert second["checked"] == 120
+    assert sorted(title for group in asked_titles(wiki) for title in group) == sorted(titles)
+    assert set(found(read_partition(lake, PAGE_CHANGES, "wiki"))) == {"Page 7"}
+
+
+@pytest.mark.parametrize("slice_size", [1, 7, 50])
+def test_slices_of_any_size_cover_every_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slice_size: int
+) -> None:
+    monkeypatch.setattr(revision_check, "_SLICE", slice_size)
+    titles = [f"Page {number}" for number in range(15)]
+    with crawled_wiki(tmp_path, *titles) as (lake, wiki):
+        start_pass(lake, "wiki", "schedule", utc_now())
+        assert check(lake, wiki)[0]["checked"] == 15
+    assert sorted(title for group in asked_titles(wiki) for title in group) == sorted(titles)
+
+
+def test_a_wiki_that_falls_silent_keeps_what_was_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    titles = [f"Page {number}" for number in range(100)]
+    monkeypatch.setattr(revision_check, "_STEP", 50)
+    with crawled_wiki(tmp_path, *titles) as (lake, wiki):
+        start_pass(lake, "wiki", "schedule", utc_now())
+        answer = wiki.answer
+
+        def answer_once(asked: Any) -> dict[str, Any]:
+            wiki.fake.will(page(503, "down", Retry_After="600"))
+            return answer(asked)
+
+        wiki.fake.answer = answer_once
+        with pytest.raises(WikiUnavailable):
+            check(lake, wiki)
+    current = unfinished_pass(lake, "wiki")
+    assert current is not None
+    assert current["checked"] == 50
+
+
+def test_a_kill_between_changes_and_place_checks_those_pages_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_arguments: Any, **_named: Any) -> None:
+        raise KeyboardInterrupt
+
+    with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
+        wiki.edit("A", told=False)
+        start_pass(lake, "wiki", "person", utc_now())
+        monkeypatch.setattr(revision_check, "_note", killed)
+        with pytest.raises(KeyboardInterrupt):
+            check(lake, wiki)
+        monkeypatch.undo()
+        before = read_partition(lake, PAGE_CHANGES, "wiki")
+        ended, _ = check(lake, wiki)
+    assert (ended["checked"], ended["changed"]) == (2, 1)
+    assert read_partition(lake, PAGE_CHANGES, "wiki") == before
+
+
+def test_a_pass_is_not_started_while_one_goes_on_but_after_a_gap_it_starts_anew(tmp_path: Path) -> None:
+    lake, now = Lake(tmp_path), utc_now()
+    assert start_pass(lake, "wiki", "schedule", now)["started_at"] == now
+    assert start_pass(lake, "wiki", "person", now + HOUR)["started_at"] == now
+    assert start_pass(lake, "wiki", "gap", now + HOUR)["started_at"] == now + HOUR
+    assert [(row["why"], row["started_at"]) for row in passes(lake, "wiki")] == [("gap", now + HOUR)]
+
+
+def test_passes_that_ended_stay_on_record(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki):
+        for why in ("schedule", "person"):
+            start_pass(lake, "wiki", why, utc_now())
+            check(lake, wiki)
+    assert [(row["why"], row["checked"]) for row in passes(lake, "wiki")] == [("schedule", 1), ("person", 1)]
+
+
+def test_a_check_without_a_pass_is_refused(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki), pytest.raises(LookupError, match="no check of 'wiki'"):
+        check(lake, wiki)
+
+
+def test_seeds_are_listed_anew_with_each_pass(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put_site(lake)
+    put_seeds(lake, "A", listed_at=[utc_now() - HOUR])
+    assert not seeds_are_due(lake, "wiki")
+    start_pass(lake, "wiki", "schedule", utc_now())
+    assert seeds_are_due(lake, "wiki")
+    put_seeds(lake, "A", listed_at=[utc_now() + HOUR])
+    assert not seeds_are_due(lake, "wiki")
+
+
+def test_of_an_empty_list_of_seeds_the_site_tells_when_it_was_listed(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put_seeds(lake)
+    put_site(lake, fetched_at=utc_now() - HOUR)
+    start_pass(lake, "wiki", "schedule", utc_now())
+    assert seeds_are_due(lake, "wiki")
+    put_site(lake, fetched_at=utc_now() + HOUR)
+    assert not seeds_are_due(lake, "wiki")
