@@ -1,6 +1,6 @@
-"""A fake wiki that people work on: it lists its changes as MediaWiki does, and forgets the oldest on command."""
+"""A fake wiki that people work on: it lists its changes as MediaWiki does, and forgets when told to."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta

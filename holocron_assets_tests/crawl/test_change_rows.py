@@ -14,7 +14,7 @@ from holocron_assets.lake.titles import DEFAULT_SITE
 MINUTE = timedelta(minutes=1)
 
 
-def row(
+def row(  # noqa: PLR0913 - what a test says of a change, all of it optional
     kind: ChangeKind = "edit",
     revision: int | None = None,
     *,
