@@ -27,6 +27,11 @@ class ApiAnswer:
     problem: str | None = None
 
     @property
+    def is_expected(self) -> bool:
+        """Whether it was the API that spoke."""
+        return self.content is not None
+
+    @property
     def query(self) -> JsonObject:
         """The object under `query`; empty when there is none."""
         found = (self.content or {}).get("query")

@@ -31,11 +31,16 @@ class WikiUnavailable(TransientError):  # noqa: N818 - named for what happened
 
 
 class HostBusy(WikiUnavailable):
-    """A wiki was not asked at all: it is being left alone, or others of us are asking it."""
+    """A wiki was not asked at all: it is being left alone, or others of us are asking it.
 
-    def __init__(self, host: str, reason: str, due_at: datetime) -> None:
+    Attributes:
+        hindrance: what was in the way (see `permits.Hindrance`).
+    """
+
+    def __init__(self, host: str, reason: str, due_at: datetime, hindrance: str) -> None:
         """Say which host, why, and until when."""
         super().__init__(host, reason, due_at, outcome=None)
+        self.hindrance = hindrance
 
 
 class WikiRefused(PermanentError):  # noqa: N818 - named for what happened

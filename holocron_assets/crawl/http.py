@@ -83,11 +83,15 @@ class HttpClient:
         Returns:
             The answer. Nothing that the network or the peer does raises: it is told in `error`.
         """
-        request = (
-            self._client.build_request("GET", url, params=parameters)
-            if verb == "GET"
-            else self._client.build_request("POST", url, data=parameters)
-        )
+        try:
+            # Empty parameters would take away those that the address has.
+            request = (
+                self._client.build_request("GET", url, params=parameters or None)
+                if verb == "GET"
+                else self._client.build_request("POST", url, data=parameters)
+            )
+        except httpx.InvalidURL as problem:  # a peer's redirect may say anything
+            return HttpAnswer(error=f"InvalidURL: {problem}")
         return asyncio.run_coroutine_threadsafe(self._answer(request), self._loop).result()
 
     async def _answer(self, request: httpx.Request) -> HttpAnswer:

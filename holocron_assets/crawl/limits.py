@@ -1,29 +1,26 @@
 """The limits of one host, shared by every process on the machine: rate, requests in flight, holds.
 
-All state lies in one folder and is guarded by locks of the operating system, which a killed process cannot
-leave behind. The folder must be on a local disk.
+All state lies in one folder, which must be on a local disk.
 """
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
-from urllib.parse import quote
-
-from filelock import BaseFileLock, FileLock, Timeout
-from pyrate_limiter import Rate, RateItem, SQLiteBucket
+from typing import NamedTuple, Self
 
 from holocron_assets.crawl.errors import HostBusy
-from holocron_assets.crawl.politeness import Decision, HostState, hold_seconds
+from holocron_assets.crawl.host_state import HostState
+from holocron_assets.crawl.permits import Obstacle, permit
+from holocron_assets.crawl.politeness import Decision
 from holocron_assets.crawl.politeness_settings import Politeness
-from holocron_assets.lake.parquet import replacing
+from holocron_assets.crawl.shared_state import SharedState, Slots, folder_of
 
 _POLL_SECONDS = 0.02
+_LONGEST_SPACING_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -39,11 +36,19 @@ class Turn:
     held_seconds: float
 
 
+class _Look(NamedTuple):
+    slot: int | None
+    """The slot taken, with leave to send; None if something is in the way."""
+    obstacle: Obstacle
+
+
 class HostLimits:
     """The limits of one host. A context manager, safe to use from several threads.
 
     Attributes:
         host: host and port.
+        politeness: the limits set for it.
+        folder: what all processes share about it.
     """
 
     def __init__(
@@ -53,20 +58,17 @@ class HostLimits:
 
         Args:
             host: host and port.
-            politeness: requests a second and in flight.
+            politeness: what may be asked of it.
             state_folder: holds a folder for each host.
             queue_seconds: longest wait for rate and slot: that long, and something is stuck.
         """
         self.host = host
-        self._in_flight = politeness.requests_in_flight
+        self.politeness = politeness
+        self.folder = folder_of(host, state_folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
         self._queue_seconds = queue_seconds
-        self._folder = state_folder / f"host-{quote(host, safe='')}"
-        self._folder.mkdir(parents=True, exist_ok=True)
-        # One request in each interval spreads them evenly; N a second would let N leave at once.
-        interval = Rate(1, max(round(1000 / politeness.requests_per_second), 1))
-        self._bucket = SQLiteBucket.init_from_file(
-            [interval], db_path=str(self._folder / "rate.sqlite"), use_file_lock=True
-        )
+        self._shared = SharedState(self.folder)
+        self._slots = Slots(self.folder, politeness.requests_in_flight)
 
     def __enter__(self) -> Self:
         """Return the limits themselves."""
@@ -75,8 +77,15 @@ class HostLimits:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the shared state."""
-        self._bucket.close()  # type: ignore[no-untyped-call] # pyrate-limiter left it so
+        """Close what is shared."""
+        self._slots.close()
+        self._shared.close()
+
+    def space_out(self, seconds: float) -> None:
+        """Let so much time pass between two requests, at least; a day at most."""
+        rate = 1 / max(min(seconds, _LONGEST_SPACING_SECONDS), 1e-3)
+        if rate < self.politeness.requests_per_second:
+            self.politeness = self.politeness.model_copy(update={"requests_per_second": rate, "burst": 1})
 
     @contextmanager
     def turn(self, max_hold_seconds: float = 10.0) -> Iterator[Turn]:
@@ -93,74 +102,45 @@ class HostLimits:
         started = time.monotonic()
         held = 0.0
         while True:
-            if hold := hold_seconds(self.state(), time.time()):
-                if held + hold > max_hold_seconds:
-                    raise self._busy("it is being left alone, as its last answers asked", hold)
-                held += hold
-                time.sleep(hold)
-                continue
-            slot, wait = self._take_slot()
-            if slot:
+            slot, obstacle = self._look()
+            if slot is not None:
                 break
-            if time.monotonic() - started - held + wait > self._queue_seconds:
-                raise self._busy(f"no request may be sent within {self._queue_seconds:g} s", wait)
-            time.sleep(wait)
+            if obstacle.hindrance in {"rate", "slot"}:
+                queued = time.monotonic() - started - held
+                if queued + obstacle.wait_seconds > self._queue_seconds:
+                    raise self._busy(obstacle, f"no request may be sent within {self._queue_seconds:g} s")
+            else:
+                held += obstacle.wait_seconds
+                if held > max_hold_seconds:
+                    raise self._busy(obstacle, obstacle.reason)
+            time.sleep(obstacle.wait_seconds)
         try:
             yield Turn(time.monotonic() - started, held)
         finally:
-            slot.release()
+            self._slots.free(slot)
 
     def state(self) -> HostState:
         """What any process last learnt of the host."""
-        try:
-            return HostState(**json.loads((self._folder / "state.json").read_text()))
-        except (FileNotFoundError, ValueError, TypeError):
-            # A damaged file costs one request too early; refusing to start would cost a person's time.
-            return HostState()
+        with self._shared.locked():
+            return self._shared.read()
 
     def learn(self, judge: Callable[[HostState], Decision]) -> Decision:
         """Let `judge` decide on what is known of the host, and share what it makes of it."""
-        with FileLock(self._folder / "state.lock"):
-            before = self.state()
-            decision = judge(before)
-            if decision.state != before:
-                with replacing(self._folder / "state.json") as file:
-                    file.write_text(json.dumps(asdict(decision.state)))
+        with self._shared.locked():
+            decision = judge(self._shared.read())
+            self._shared.write(decision.state)
         return decision
 
-    def _take_slot(self) -> tuple[BaseFileLock | None, float]:
-        """A slot whose request may be sent now; else None, and the seconds to wait before asking again."""
-        slot = self._free_slot()
-        if slot is None:
-            return None, _POLL_SECONDS
-        wait = self._take_rate()
-        if wait > 0:
-            slot.release()
-            return None, wait
-        return slot, 0.0
+    def _look(self) -> _Look:
+        """See whether a request may leave now; if so, take a slot and count it."""
+        with self._shared.locked():
+            found = permit(self._shared.read(), self.politeness, time.time())
+            most = 1 if found.one_at_a_time else self.politeness.requests_in_flight
+            slot = None if found.obstacle else self._slots.take(most)
+            self._shared.write(found.state if slot is None else found.state_once_sent)
+        in_the_way = found.obstacle or Obstacle("slot", _POLL_SECONDS, "others of us are asking it")
+        return _Look(slot, in_the_way)
 
-    def _free_slot(self) -> BaseFileLock | None:
-        for number in range(self._in_flight):
-            slot = FileLock(self._folder / f"slot-{number}.lock", thread_local=False)
-            try:
-                slot.acquire(timeout=0)
-            except Timeout:
-                continue
-            return slot
-        return None
-
-    def _take_rate(self) -> float:
-        """Count a request; or, if one would be too many, the seconds until there is room."""
-        with self._bucket.lock:
-            now = time.time_ns() // 1_000_000
-            newest = self._bucket.peek(0)
-            if newest and newest.timestamp > now:
-                self._bucket.flush()  # the clock was moved back: what it counted would block us until then
-            request = RateItem(self.host, now)
-            if not self._bucket.put(request):
-                return cast("int", self._bucket.waiting(request)) / 1000
-            self._bucket.leak(now)
-        return 0.0
-
-    def _busy(self, reason: str, wait_seconds: float) -> HostBusy:
-        return HostBusy(self.host, reason, datetime.fromtimestamp(time.time() + wait_seconds, UTC))
+    def _busy(self, obstacle: Obstacle, reason: str) -> HostBusy:
+        due_at = datetime.fromtimestamp(time.time() + obstacle.wait_seconds, UTC)
+        return HostBusy(self.host, reason, due_at, obstacle.hindrance)

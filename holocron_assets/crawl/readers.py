@@ -19,8 +19,11 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 
-PERHAPS_A_PAGES_FAULT = frozenset({"server_error", "network_error", "api_error", "not_api", "client_error"})
-"""Outcomes of a request that a page among those asked for may have caused."""
+PERHAPS_A_PAGES_FAULT = frozenset(
+    {"server_error", "network_error", "api_error", "not_api", "client_error", "robots"}
+)
+"""Outcomes of a request that a page among those asked for may have caused; robots.txt too may name one."""
+_QUEUE_SECONDS = 300.0  # longest wait for a request's turn: that long, and something is stuck
 _DRAWN = 10  # so that one of them is another page, even of a small wiki
 
 
@@ -113,7 +116,9 @@ def _in_namespace(row: dict[str, Any], wanted: Row) -> dict[str, Any]:
 
 
 @contextmanager
-def wiki_client(lake: Lake, source: Source, scope: str, politeness_folder: Path) -> Iterator[WikiClient]:
+def wiki_client(
+    lake: Lake, source: Source, scope: str, politeness_folder: Path, *, patience_seconds: float | None = None
+) -> Iterator[WikiClient]:
     """A client of a source's wiki, whose requests are recorded under `scope`.
 
     Args:
@@ -121,12 +126,16 @@ def wiki_client(lake: Lake, source: Source, scope: str, politeness_folder: Path)
         source: the wiki and its limits.
         scope: what the requests serve; it names the partition of `http_attempts`.
         politeness_folder: what all processes of this machine share about hosts.
+        patience_seconds: longest wait for a request's turn, and for its answer, where less than usual is due.
     """
     politeness = source.politeness
+    queue, deadline = _QUEUE_SECONDS, politeness.timeout_seconds
+    if patience_seconds is not None:
+        queue, deadline = min(queue, patience_seconds), min(deadline, patience_seconds)
     agent = f"Holocron/{version('holocron-assets')} ({politeness.contact})"
     with (
-        HttpClient(agent, deadline_seconds=politeness.timeout_seconds) as http,
-        HostLimits(source.host or "", politeness, politeness_folder) as limits,
+        HttpClient(agent, deadline_seconds=deadline) as http,
+        HostLimits(source.host or "", politeness, politeness_folder, queue_seconds=queue) as limits,
         HttpLog(lake, scope) as log,
     ):
         yield WikiClient(

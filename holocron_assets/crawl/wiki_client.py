@@ -12,6 +12,7 @@ from holocron_assets.crawl.api_titles import AnsweredPages, unsendable
 from holocron_assets.crawl.errors import WikiUnavailable
 from holocron_assets.crawl.http import HttpClient
 from holocron_assets.crawl.limits import HostLimits
+from holocron_assets.crawl.polite_requests import PoliteRequests
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.schema import Row
 
@@ -82,12 +83,13 @@ class WikiClient:
             api_url: address of `api.php`.
             http: sends the requests.
             limits: of the API's host.
-            record: takes a row of table `http_attempts` for each request sent.
+            record: takes a row of table `http_attempts` for each request sent, or refused before sending.
             source: name of the source, for the rows.
             scope: what the requests serve, for the rows: a batch, or 'seeds'.
             maxlag: seconds of database lag from which the wiki shall refuse us.
         """
-        self._requests = ApiRequests(api_url, http, limits, record, source=source, scope=scope)
+        polite = PoliteRequests(http, limits, record, source=source, scope=scope)
+        self._requests = ApiRequests(api_url, polite)
         self._source = source
         self._common = {"action": "query", "format": "json", "formatversion": "2", "maxlag": str(maxlag)}
 

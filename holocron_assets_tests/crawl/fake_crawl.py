@@ -18,11 +18,11 @@ from holocron_assets.lake.tables import HTTP_ATTEMPTS
 class Crawl:
     """A client of a fake wiki, and the rows it recorded."""
 
-    def __init__(self, wiki: FakeWiki, http: HttpClient, state_folder: Path) -> None:
+    def __init__(self, wiki: FakeWiki, http: HttpClient, state_folder: Path, **politeness: Any) -> None:
         self.wiki = wiki
         self.attempts: list[Row] = []
-        politeness = Politeness(requests_per_second=100.0, requests_in_flight=4)
-        self.limits = HostLimits(wiki.host, politeness, state_folder)
+        said = {"requests_per_second": 100.0, "requests_in_flight": 4, "obey_robots": False, **politeness}
+        self.limits = HostLimits(wiki.host, Politeness(**said), state_folder)
         self.client = WikiClient(
             wiki.api_url, http, self.limits, self.attempts.append, source="sample", scope="sample-000001"
         )
@@ -37,10 +37,10 @@ class Crawl:
 
 
 @contextmanager
-def crawling(state_folder: Path) -> Iterator[Crawl]:
-    """A fake wiki and a client of it, whose requests may take 0.4 s."""
+def crawling(state_folder: Path, **politeness: Any) -> Iterator[Crawl]:
+    """A fake wiki and a client of it, whose requests may take 0.4 s. Unless told, it reads no robots.txt."""
     with FakeWiki() as wiki, HttpClient("Holocron-tests/1", deadline_seconds=0.4) as http:
-        crawl = Crawl(wiki, http, state_folder)
+        crawl = Crawl(wiki, http, state_folder, **politeness)
         with crawl.limits:
             yield crawl
 

@@ -36,6 +36,10 @@ class Handler(BaseHTTPRequestHandler):
     parameters: dict[str, str]
 
     def do_GET(self) -> None:
+        if urlsplit(self.path).path == "/robots.txt":
+            self.server.wiki.robots_requests += 1
+            self.server.wiki.robots(self)
+            return
         self._serve(urlsplit(self.path).query)
 
     def do_POST(self) -> None:
@@ -110,6 +114,9 @@ def api_error(code: str, status: int = 200, **headers: str) -> Behaviour:
     return lambda handler: handler.reply(status, body, {"Content-Type": "application/json", **named})
 
 
+NO_ROBOTS = page(404, "no such file")
+
+
 def truncated(handler: Handler) -> None:
     """Promise more than is sent."""
     handler.reply(200, b'{"batchcomplete":true', {"Content-Length": "1000"})
@@ -150,8 +157,13 @@ def _drip(handler: Handler) -> None:
 
 @dataclass
 class FakeWiki:
-    """The wiki. Behaviours in `script` are used up one a request; then `answer` answers."""
+    """The wiki. Behaviours in `script` are used up one a request; then `answer` answers.
 
+    Its robots.txt stands apart: it is no request of the API, and uses up none of the script.
+    """
+
+    robots: Behaviour = NO_ROBOTS
+    robots_requests: int = 0
     script: deque[Behaviour] = field(default_factory=deque)
     answer: Answerer = lambda _: {"batchcomplete": True, "query": {}}
     requests: list[Request] = field(default_factory=list)

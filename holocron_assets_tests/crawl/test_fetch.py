@@ -229,7 +229,7 @@ def test_a_page_that_the_wiki_answers_500_for_fails_alone(lake: Lake) -> None:
 def test_a_page_that_the_wiki_answers_500_for_fails_alone_without_retries(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holocron_assets.crawl.api_requests._MOST_TRIES", 1)
+    monkeypatch.setattr("holocron_assets.crawl.polite_requests._MOST_TRIES", 1)
     _one_page_answers_500(lake)
 
 
@@ -250,7 +250,7 @@ def _one_page_answers_500(lake: Lake) -> None:
 def test_a_wiki_that_serves_no_text_any_more_marks_no_page(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, status: int, error: type[Exception], *, lists_go_on: bool
 ) -> None:
-    monkeypatch.setattr("holocron_assets.crawl.api_requests._MOST_TRIES", 1)
+    monkeypatch.setattr("holocron_assets.crawl.polite_requests._MOST_TRIES", 1)
     titles = [f"Page {number}" for number in range(60)]
     put_manifest(lake, BATCH, *titles)
     with small_wiki(titles) as wiki:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -14,7 +15,7 @@ from crawl_rows import LONG_AGO
 
 from holocron_assets.crawl import http_log
 from holocron_assets.crawl.http_log import HttpLog
-from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import HTTP_ATTEMPTS
 
@@ -39,8 +40,12 @@ def attempt(name: str) -> dict[str, Any]:
         "latency_ms": 1.5,
         "bytes": 0,
         "limiter_wait_s": 0.0,
+        "held_s": 0.0,
         "retry_wait_s": 1.0,
         "error": "no answer",
+        "pace": 1.0,
+        "breaker": "closed",
+        "decision": "held for 1.0 s: no whole answer comes",
     }
 
 
@@ -58,6 +63,17 @@ def test_rows_are_stored_as_recorded_and_later_ones_added(tmp_path: Path) -> Non
         log.record(attempt("three"))
     assert stored(lake) == ["one", "two", "three"]
     assert not lake.journal(HTTP_ATTEMPTS, SCOPE).exists()
+
+
+def test_rows_that_an_earlier_version_stored_are_kept(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    new = ("held_s", "pace", "breaker", "decision")
+    earlier = {name: value for name, value in attempt("one").items() if name not in new}
+    old_table = replace(HTTP_ATTEMPTS, columns=tuple(c for c in HTTP_ATTEMPTS.columns if c.name not in new))
+    write_partition(lake, old_table, SCOPE, [earlier])
+    with HttpLog(lake, SCOPE) as log:
+        log.record(attempt("two"))
+    assert read_partition(lake, HTTP_ATTEMPTS, SCOPE) == [{**earlier, **dict.fromkeys(new)}, attempt("two")]
 
 
 def test_without_requests_nothing_is_written(tmp_path: Path) -> None:

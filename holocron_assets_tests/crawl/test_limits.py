@@ -2,37 +2,55 @@
 
 import json
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
-from itertools import pairwise
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
+import time_machine
 
+from holocron_assets.crawl.breaker import Breaker
 from holocron_assets.crawl.errors import HostBusy, TransientError
+from holocron_assets.crawl.host_state import HostState
 from holocron_assets.crawl.limits import HostLimits
-from holocron_assets.crawl.politeness import Answer, Decision, HostState, judge
+from holocron_assets.crawl.outcomes import Answer
+from holocron_assets.crawl.pace import Pace
+from holocron_assets.crawl.politeness import Decision, judge
 from holocron_assets.crawl.politeness_settings import Politeness
+from holocron_assets.crawl.shared_state import folder_of
 
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOST = "127.0.0.1:8090"
 
 
 def limits_of(
-    folder: Path, *, rate: float = 100, in_flight: int = 1, queue_seconds: float = 5, host: str = HOST
+    folder: Path,
+    *,
+    rate: float = 100,
+    queue_seconds: float = 5,
+    host: str = HOST,
+    **limits: int,
 ) -> HostLimits:
-    politeness = Politeness(requests_per_second=rate, requests_in_flight=in_flight)
+    politeness = Politeness.model_validate({"requests_per_second": float(rate), **limits})
     return HostLimits(host, politeness, folder, queue_seconds=queue_seconds)
 
 
 def fail(limits: HostLimits, retry_after: str) -> Decision:
     answer = Answer(time.time(), 429, headers={"retry-after": retry_after})
-    return limits.learn(lambda state: judge(state, answer, time.time(), 0))
+    # At full pace, so that the tests of holds need not wait for the pace too.
+    return limits.learn(lambda state: at_full_pace(judge(state, answer, time.time(), 0)))
+
+
+def at_full_pace(decision: Decision) -> Decision:
+    return replace(decision, state=replace(decision.state, pace=Pace()))
 
 
 CHILD = """
@@ -40,8 +58,8 @@ import sys, time
 from pathlib import Path
 from holocron_assets.crawl.limits import HostLimits
 from holocron_assets.crawl.politeness_settings import Politeness
-folder, rate, in_flight, turns, hold = Path(sys.argv[1]), *map(float, sys.argv[2:])
-politeness = Politeness(requests_per_second=rate, requests_in_flight=int(in_flight))
+folder, rate, in_flight, turns, hold, burst = Path(sys.argv[1]), *map(float, sys.argv[2:])
+politeness = Politeness(requests_per_second=rate, requests_in_flight=int(in_flight), burst=int(burst))
 with HostLimits("127.0.0.1:8090", politeness, folder) as limits:
     for _ in range(int(turns)):
         with limits.turn():
@@ -53,10 +71,10 @@ with HostLimits("127.0.0.1:8090", politeness, folder) as limits:
 
 
 @contextmanager
-def child(
-    folder: Path, *, rate: float, in_flight: int, turns: int, hold: float
+def child(  # noqa: PLR0913 - one for each thing that the child is told
+    folder: Path, *, rate: float, in_flight: int = 8, turns: int = 1, hold: float = 0, burst: int = 1
 ) -> Iterator[subprocess.Popen[str]]:
-    arguments = [str(folder), *(str(number) for number in (rate, in_flight, turns, hold))]
+    arguments = [str(folder), *(str(number) for number in (rate, in_flight, turns, hold, burst))]
     process = subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-c", CHILD, *arguments], stdout=subprocess.PIPE, text=True
     )
@@ -111,7 +129,7 @@ def test_threads_share_rate_and_slots(tmp_path: Path) -> None:
             with counting:
                 inside -= 1
 
-    with limits_of(tmp_path, rate=25, in_flight=2) as limits, ThreadPoolExecutor(6) as pool:
+    with limits_of(tmp_path, rate=25, requests_in_flight=2) as limits, ThreadPoolExecutor(6) as pool:
         for future in [pool.submit(work, limits) for _ in range(12)]:
             future.result()
     assert most == 2
@@ -226,7 +244,9 @@ def test_failures_learnt_by_several_threads_are_all_kept(tmp_path: Path) -> None
         assert limits.state().consecutive_failures == 20
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"unknown": 1}', "\x00"])
+@pytest.mark.parametrize(
+    "damage", ["", "{", "[]", '{"unknown": 1}', "\x00", '{"not_before": "x"}', '{"pace": {"factor": 0}}']
+)
 def test_a_damaged_state_file_is_as_good_as_none(tmp_path: Path, damage: str) -> None:
     with limits_of(tmp_path) as limits:
         fail(limits, "600")
@@ -237,38 +257,108 @@ def test_a_damaged_state_file_is_as_good_as_none(tmp_path: Path, damage: str) ->
             pass
 
 
-def test_a_hold_from_before_the_clock_was_moved_back_is_ignored(tmp_path: Path) -> None:
-    with limits_of(tmp_path) as limits:
+def test_a_hold_lasts_as_long_as_it_was_meant_to_when_the_clock_is_set_back(tmp_path: Path) -> None:
+    with limits_of(tmp_path) as limits, time_machine.travel(NOON + timedelta(days=1), tick=False) as clock:
         fail(limits, "600")
-        (state_file,) = tmp_path.glob("*/state.json")
-        state_file.write_text(
-            json.dumps({**json.loads(state_file.read_text()), "not_before": time.time() + 9000})
-        )
+        clock.move_to(NOON)
+        with pytest.raises(HostBusy) as caught, limits.turn():
+            pass
+        assert caught.value.due_at == NOON + timedelta(seconds=600)
+        clock.move_to(NOON + timedelta(seconds=601))
         with limits.turn() as turn:
             assert turn.held_seconds == 0
 
 
-def test_requests_counted_before_the_clock_was_moved_back_do_not_block(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_requests_sent_before_the_clock_was_set_back_hold_up_no_longer_than_their_rate(
+    tmp_path: Path,
 ) -> None:
-    with limits_of(tmp_path, rate=0.001) as limits:
-        with monkeypatch.context() as patch:
-            tomorrow = time.time_ns() + 86_400 * 10**9
-            patch.setattr(time, "time_ns", lambda: tomorrow)
-            with limits.turn():
-                pass
-        with limits.turn() as turn:
-            assert turn.waited_seconds < 5
+    with limits_of(tmp_path, rate=0.01) as limits, time_machine.travel(NOON, tick=False) as clock:
+        with limits.turn():
+            pass
+        clock.move_to(NOON - timedelta(days=1))
+        with pytest.raises(HostBusy, match="no request may be sent") as caught, limits.turn():
+            pass
+        assert caught.value.due_at == NOON - timedelta(days=1) + timedelta(seconds=100)
 
 
-def test_requests_that_no_longer_count_are_forgotten(tmp_path: Path) -> None:
+def test_the_state_of_an_earlier_version_is_understood(tmp_path: Path) -> None:
+    folder = folder_of(HOST, tmp_path)
+    folder.mkdir()
+    until = time.time() + 600
+    earlier = {"not_before": until, "consecutive_failures": 3, "failed_at": time.time()}
+    (folder / "state.json").write_text(json.dumps(earlier))
     with limits_of(tmp_path) as limits:
-        for _ in range(10):
+        assert (limits.state().not_before, limits.state().pace.factor) == (until, 1)
+        with pytest.raises(HostBusy), limits.turn():
+            pass
+
+
+def test_a_burst_leaves_at_once_and_the_rest_at_the_rate(tmp_path: Path) -> None:
+    with limits_of(tmp_path, rate=10, burst=5) as limits:
+        moments = []
+        for _ in range(8):
             with limits.turn():
+                moments.append(time.monotonic())
+    assert moments[4] - moments[0] < 0.1
+    assert moments[7] - moments[0] > 0.3 - 0.01
+
+
+def test_processes_never_exceed_burst_and_rate_in_any_window(tmp_path: Path) -> None:
+    with (
+        child(tmp_path, rate=40, in_flight=8, turns=20, hold=0, burst=5) as one,
+        child(tmp_path, rate=40, in_flight=8, turns=20, hold=0, burst=5) as two,
+    ):
+        moments = sorted(moment for word, moment in read_times(one) + read_times(two) if word == "in")
+    # What a process notes after it was let go may be late, which moves requests together.
+    late = 0.05
+    for first, last in combinations(range(len(moments)), 2):
+        assert last - first + 1 <= 5 + 40 * (moments[last] - moments[first] + late)
+    assert len(moments) == 40
+
+
+def test_a_hundred_requests_a_second_are_reached(tmp_path: Path) -> None:
+    with (
+        limits_of(tmp_path, requests_in_flight=4, burst=4) as limits,
+        ThreadPoolExecutor(4) as pool,
+    ):
+
+        def ask(_: int) -> None:
+            with limits.turn():
+                time.sleep(0.02)
+
+        started = time.monotonic()
+        list(pool.map(ask, range(100)))
+        assert 0.95 < time.monotonic() - started < 1.5
+
+
+def test_a_half_open_breaker_lets_one_probe_through_at_a_time_over_all_processes(tmp_path: Path) -> None:
+    half_open = HostState(breaker=Breaker(is_open=True, openings=1))
+    with limits_of(tmp_path, requests_in_flight=4, queue_seconds=0.2) as limits:
+        limits.learn(lambda _: Decision("ok", retry=False, wait_seconds=None, state=half_open))
+        with child(tmp_path, rate=100, in_flight=4, turns=1, hold=60) as prober:
+            assert prober.stdout
+            assert prober.stdout.readline().startswith("in")
+            with pytest.raises(HostBusy) as caught, limits.turn():
                 pass
-    (database,) = tmp_path.glob("*/rate.sqlite")
-    with closing(sqlite3.connect(database)) as connection:
-        assert connection.execute("SELECT count(*) FROM rate_bucket").fetchone()[0] <= 2
+            assert caught.value.hindrance == "slot"
+        with limits.turn():  # the prober was killed, and its place is free
+            pass
+
+
+def test_a_crawl_delay_spaces_requests_and_allows_no_burst(tmp_path: Path) -> None:
+    with limits_of(tmp_path, rate=100, burst=10) as limits:
+        limits.space_out(0.2)
+        moments = []
+        for _ in range(3):
+            with limits.turn():
+                moments.append(time.time())
+    assert min(later - earlier for earlier, later in pairwise(moments)) > 0.19
+
+
+def test_a_crawl_delay_shorter_than_the_rates_spacing_changes_nothing(tmp_path: Path) -> None:
+    with limits_of(tmp_path, rate=2, burst=3) as limits:
+        limits.space_out(0.1)
+        assert (limits.politeness.requests_per_second, limits.politeness.burst) == (2, 3)
 
 
 def test_a_hosts_name_stays_inside_the_state_folder(tmp_path: Path) -> None:

@@ -120,5 +120,6 @@ def test_requests_name_the_project_and_the_contact_and_are_recorded_under_the_ba
         assert fetch(lake, source_of_wiki(wiki, politeness=contact), ["wiki-000001"]) == {"A": "text"}
         (request,) = wiki.fake.requests
     assert request.headers["User-Agent"] == f"Holocron/{version('holocron-assets')} (ann@example.org)"
-    (row,) = read_partition(lake, HTTP_ATTEMPTS, "wiki-000001")
+    robots, row = read_partition(lake, HTTP_ATTEMPTS, "wiki-000001")
     assert (row["source"], row["scope"], row["titles"], row["outcome"]) == ("wiki", "wiki-000001", 1, "ok")
+    assert (robots["url"], robots["status"]) == (f"http://{wiki.fake.host}/robots.txt", 404)

@@ -122,7 +122,7 @@ def test_without_the_wikis_title_rules_nothing_is_listed(lake: Lake) -> None:
 def test_a_listing_that_was_cut_short_goes_on_where_it_was(
     lake: Lake, wiki: SmallWiki, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holocron_assets.crawl.api_requests._MOST_TRIES", 1)
+    monkeypatch.setattr("holocron_assets.crawl.polite_requests._MOST_TRIES", 1)
     source = source_of_wiki(wiki, seeds=Seeds(titles=("Z",), categories=("Moons",), all_pages=True))
     wiki.failure = 500
     # a category of 3 requests is whole, and the first request of all pages was answered

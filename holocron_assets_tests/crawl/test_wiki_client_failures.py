@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from fake_crawl import Crawl, crawling, page_object
 from fake_mediawiki import (
-    CAPTCHA,
     LOGIN_PAGE,
     Behaviour,
     api_error,
@@ -34,7 +33,7 @@ def crawl(tmp_path: Path) -> Iterator[Crawl]:
         (api_error("ratelimited"), "throttled"),
         (page(503, "down"), "server_error"),
         (page(200, LOGIN_PAGE), "not_api"),
-        (page(403, CAPTCHA), "not_api"),
+        (page(403, "forbidden"), "not_api"),
         (truncated, "network_error"),
         (reset, "network_error"),
         (hang, "network_error"),
@@ -85,7 +84,14 @@ def test_a_long_retry_after_is_stored_not_slept(crawl: Crawl, retry_after: str, 
     assert crawl.attempts[0]["retry_wait_s"] == seconds
     with pytest.raises(HostBusy):
         crawl.fetch("A")
-    assert len(crawl.wiki.requests) == len(crawl.attempts) == 1
+    assert len(crawl.wiki.requests) == 1
+    assert crawl.outcomes() == ["throttled", "held"]
+    unsent = crawl.attempts[1]
+    assert (unsent["status"], unsent["error"]) == (
+        None,
+        "it is being left alone (it asked for fewer requests)",
+    )
+    assert unsent["retry_wait_s"] == pytest.approx(seconds, abs=5)
 
 
 def test_a_garbled_retry_after_means_the_usual_wait(crawl: Crawl) -> None:

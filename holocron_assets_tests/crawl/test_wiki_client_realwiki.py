@@ -12,7 +12,8 @@ from holocron_assets.crawl.api_pages import Asked, page_row, replay
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.http import HttpClient
 from holocron_assets.crawl.limits import HostLimits
-from holocron_assets.crawl.politeness import Decision, HostState
+from holocron_assets.crawl.host_state import HostState
+from holocron_assets.crawl.politeness import Decision
 from holocron_assets.crawl.politeness_settings import Politeness
 from holocron_assets.crawl.wiki_client import WikiClient
 from holocron_assets.lake.clock import utc_now

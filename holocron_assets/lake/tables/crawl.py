@@ -5,6 +5,7 @@ import pyarrow as pa
 from holocron_assets.lake.schema import (
     Column,
     Table,
+    type_bool,
     type_float,
     type_int,
     type_string,
@@ -155,16 +156,28 @@ HTTP_ATTEMPTS = Table(
         Column(
             "outcome",
             type_string,
-            "'ok', 'maxlag', 'throttled', 'server_error', 'client_error', "
-            "'not_api', 'api_error' or 'network_error'",
+            "'ok', 'maxlag', 'throttled', 'captcha', 'server_error', 'client_error', 'not_api', 'api_error' "
+            "or 'network_error'; for what was not sent 'held', 'breaker_open', 'quiet_hours', 'daily_limit', "
+            "'rate', 'slot' or 'robots'",
         ),
         Column("latency_ms", type_float, "Milliseconds from sending to the body's end"),
         Column("bytes", type_int, "Body size after decompression, in bytes"),
         Column("limiter_wait_s", type_float, "Seconds waited for rate and slot before sending"),
+        Column("held_s", type_float, "Seconds spent leaving the host alone before sending", nullable=True),
         Column(
             "retry_wait_s", type_float, "Seconds to wait before the next try; empty if none", nullable=True
         ),
         Column("error", type_string, "What went wrong", nullable=True),
+        Column(
+            "pace", type_float, "Share of the configured rate in use afterwards, from 0 to 1", nullable=True
+        ),
+        Column("breaker", type_string, "'closed', 'open' or 'half_open', afterwards", nullable=True),
+        Column(
+            "decision",
+            type_string,
+            "What changed in how the host is treated, and why; or nothing",
+            nullable=True,
+        ),
     ),
 )
 
@@ -254,6 +267,40 @@ REVISION_CHECKS = Table(
         Column("changed", type_int, "Pages found to be otherwise than they were fetched"),
         Column("continued_at", type_time, "When it last went on", nullable=True),
         Column("finished_at", type_time, "When it ended; empty while it goes on", nullable=True),
+    ),
+)
+
+KNOWN_LINKS = Table(
+    name="known_links",
+    layer="crawl",
+    description="A title that a source knows of: all that its seeds, its fetched pages and their links say of it, "
+    "so that the frontier reads no batch twice. Made anew from them at any time",
+    key=("title_key",),
+    columns=(
+        SOURCE,
+        TITLE,
+        TITLE_KEY,
+        NAMESPACE,
+        Column("is_seed", type_bool, "Whether it is among the seeds"),
+        Column("ordinal", type_int, "Position of the page in the dump; empty for wikis", nullable=True),
+        Column("wanted_revision", type_int, "Revision that the dump holds; empty for wikis", nullable=True),
+        Column("listed_at", type_time, "When it was listed as a seed", nullable=True),
+        Column(
+            "depth",
+            type_int,
+            "Fewest links from any seed; empty where none leads to it, or more than are followed",
+            nullable=True,
+        ),
+        Column("via_key", type_int, "Title key of the page before it on that way", nullable=True),
+        Column("inbound", type_int, "Links to it from pages as they were last answered for"),
+        Column("status", type_string, "Status of the last outcome; empty if it was not asked for", nullable=True),
+        Column("attempts", type_int, "Attempts that led to the last outcome", nullable=True),
+        Column("error", type_string, "What went wrong the last time", nullable=True),
+        Column("due_at", type_time, "When it may be tried again, if it failed", nullable=True),
+        Column("asked_at", type_time, "When the last outcome came", nullable=True),
+        Column("answered_at", type_time, "When the last answer came", nullable=True),
+        Column("answered_status", type_string, "Status of the last answer", nullable=True),
+        Column("answered_revision", type_int, "Revision of the last answer", nullable=True),
     ),
 )
 
