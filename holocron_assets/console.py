@@ -112,6 +112,7 @@ def print_status(console: Console, report: Mapping[str, Any]) -> None:
     states = ("promoted", "candidate", "staged", "suppressed")
     print_rows(console, "Entities", _by_status(stages, "entities", states))
     print_rows(console, "Entities to look at", _by_status(stages, "entity_reviews", ("needs review",)))
+    print_rows(console, "Changes", without_empty_columns(report["changes"]))
     print_records(console, "Dead letter", report["dead_letters"])
 
 

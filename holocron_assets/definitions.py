@@ -6,6 +6,10 @@ from typing import Any
 import dagster as dg
 
 from holocron_assets.orchestration.batch_assets import BATCH_ASSETS
+from holocron_assets.orchestration.change_assets import revision_checks
+from holocron_assets.orchestration.change_looks import page_changes
+from holocron_assets.orchestration.change_schedules import recheck_schedules
+from holocron_assets.orchestration.change_sensor import changed_pages
 from holocron_assets.orchestration.checks import QUALITY_CHECKS
 from holocron_assets.orchestration.crawl_assets import batch_pages, pages, seed_titles, sites
 from holocron_assets.orchestration.entity_assets import entities, entity_aliases
@@ -29,11 +33,14 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
         **(resource_overrides or {}),
     }
     return dg.Definitions(
-        assets=[batch_pages, sites, seed_titles, pages, *BATCH_ASSETS, entities, entity_aliases, views],
+        assets=[
+            *(batch_pages, sites, seed_titles, page_changes, revision_checks, pages),
+            *(*BATCH_ASSETS, entities, entity_aliases, views),
+        ],
         asset_checks=QUALITY_CHECKS,
         jobs=[*ASSET_JOBS.values(), refresh, add_pages],
-        sensors=SENSORS,
-        schedules=SCHEDULES,
+        sensors=[*SENSORS, changed_pages],
+        schedules=[*SCHEDULES, *recheck_schedules(resources["sources"])],
         resources=resources,
         # A step costs 0.02 to 0.06 s in the run's own process, and 1.6 s and orphans in one of its own.
         executor=dg.in_process_executor,

@@ -43,6 +43,26 @@ _PAGE_QUERIES = {
 }
 
 
+_CHANGES = """
+    with waiting as (
+        select source, count(*) as changes, min(seen_at) as since from lake.page_changes group by source
+    ),
+    last_checks as (
+        select source, unnest(arg_max(checks, started_at)) from lake.revision_checks as checks group by source
+    )
+    select
+        looks.source, looks.looked_at, looks.due_at, looks.problem,
+        coalesce(waiting.changes, 0) as waiting_changes, waiting.since as waiting_since,
+        checks.why as check_of, checks.started_at as check_started_at,
+        checks.finished_at as check_finished_at, checks.checked as pages_checked,
+        checks.changed as found_changed
+    from lake.change_looks as looks
+    left join waiting using (source)
+    left join last_checks as checks using (source)
+    order by looks.source
+"""
+
+
 def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) -> dict[str, Any]:
     """Everything known about one page of a source.
 
@@ -91,9 +111,10 @@ def _where_it_waits(frontier: dict[str, Any], revisions: list[dict[str, Any]]) -
 
 
 def status_report(lake: Lake, sources: Sequence[Source]) -> dict[str, Any]:
-    """How things stand: rows of `processing_status`, dead letters, and sources with their settings."""
+    """How things stand: rows of `processing_status`, what wikis told of changes, dead letters, sources."""
     with connect(lake, more_views=frontier_views(sources)) as connection:
         stages = query(connection, "from processing_status")
+        changes = query(connection, _CHANGES)
         dead = query(connection, "from dead_letters order by died_at desc")
     return {
         "sources": [
@@ -101,6 +122,7 @@ def status_report(lake: Lake, sources: Sequence[Source]) -> dict[str, Any]:
             for source in sources
         ],
         "stages": stages,
+        "changes": changes,
         "dead_letters": dead,
     }
 

@@ -20,7 +20,7 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import Footer, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
-from holocron_assets.lake.tables import CHANGE_LOOKS
+from holocron_assets.lake.tables import CHANGE_LOOKS, SITES
 from holocron_assets.lake.views import connect, query
 
 # Entries may be listed later than others of the same moment, and by machines whose clocks differ.
@@ -89,7 +89,8 @@ class _Reading:
 
 def next_look(lake: Lake, source: Source) -> datetime | None:
     """When a source's wiki is to be asked for its changes; None while nothing of it is being fetched."""
-    if source.kind != "mediawiki_api" or not batches_of(lake, source.name):
+    is_crawled = lake.has(SITES, source.name) and batches_of(lake, source.name)
+    if source.kind != "mediawiki_api" or not is_crawled:
         return None
     state = last_look(lake, source.name)
     due_at: datetime = state["due_at"] if state else utc_now()

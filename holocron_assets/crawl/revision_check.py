@@ -55,7 +55,14 @@ def start_pass(lake: Lake, source_name: str, why: Why, now: datetime) -> Row:
         current = unfinished_pass(lake, source_name)
         if current and why != "gap":
             return current
-        started = {"source": source_name, "started_at": now, "why": why, "checked": 0, "changed": 0}
+        started: Row = {
+            **dict.fromkeys(REVISION_CHECKS.arrow_schema.names),
+            "source": source_name,
+            "started_at": now,
+            "why": why,
+            "checked": 0,
+            "changed": 0,
+        }
         finished = [row for row in passes(lake, source_name) if row["finished_at"]]
         write_partition(lake, REVISION_CHECKS, source_name, [*finished, started])
     return started
@@ -64,15 +71,16 @@ def start_pass(lake: Lake, source_name: str, why: Why, now: datetime) -> Row:
 def seeds_are_due(lake: Lake, source_name: str) -> bool:
     """Whether the seeds were listed last before the newest pass was begun.
 
-    A pass compares what is known; pages that nobody told of are found by listing the seeds with it.
+    A pass compares what is known; pages that nobody told of are found by listing the seeds with it. A listing
+    asks first what the wiki is, so the two files tell: when that was, and whether the list was written after.
     """
     begun = passes(lake, source_name)
-    if not begun or not lake.has(SEED_TITLES, source_name):
+    if not begun or not (lake.has(SITES, source_name) and lake.has(SEED_TITLES, source_name)):
         return False
-    listed = [row["listed_at"] for row in read_partition(lake, SEED_TITLES, source_name, ["listed_at"])]
-    # Of an empty list the site tells, which is asked with it.
-    moment = max(listed, default=read_partition(lake, SITES, source_name)[0]["fetched_at"])
-    return bool(moment < begun[-1]["started_at"])
+    (site,) = read_partition(lake, SITES, source_name, ["fetched_at"])
+    site_file, seeds_file = (lake.file(table, source_name) for table in (SITES, SEED_TITLES))
+    is_listed = seeds_file.stat().st_mtime_ns >= site_file.stat().st_mtime_ns
+    return not is_listed or bool(site["fetched_at"] < begun[-1]["started_at"])
 
 
 def check_revisions(
@@ -139,7 +147,7 @@ def _note(lake: Lake, current: Row, pages: Sequence[KnownPage], *, changed: int)
     now = utc_now()
     noted = {
         **current,
-        "place": pages[-1].title_key if pages else current.get("place"),
+        "place": pages[-1].title_key if pages else current["place"],
         "checked": current["checked"] + len(pages),
         "changed": current["changed"] + changed,
         "continued_at": now,

@@ -2,12 +2,20 @@
 
 import dagster as dg
 
-from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, PAGES, SEED_TITLES, SITES
+from holocron_assets.lake.tables import (
+    ENTITIES,
+    ENTITY_ALIASES,
+    PAGES,
+    REVISION_CHECKS,
+    SEED_TITLES,
+    SITES,
+)
 from holocron_assets.orchestration.batch_assets import BATCH_STEP_NAMES
 from holocron_assets.orchestration.names import (
     BATCH_JOB,
     ENTITIES_JOB,
     QUALITY_JOB,
+    RECHECK_JOB,
     SEEDS_JOB,
     SETTLE_JOB,
     SITES_JOB,
@@ -26,6 +34,11 @@ _JOBS = [
         SEEDS_JOB,
         selection=dg.AssetSelection.assets(SITES.name, SEED_TITLES.name) - _CHECKS,
         description="Ask what a source's wiki says of itself, and list what its crawl starts from.",
+    ),
+    dg.define_asset_job(
+        RECHECK_JOB,
+        selection=dg.AssetSelection.assets(REVISION_CHECKS.name) - _CHECKS,
+        description="Compare a source's pages with its wiki, for ten minutes; what differs is fetched again.",
     ),
     dg.define_asset_job(
         BATCH_JOB,

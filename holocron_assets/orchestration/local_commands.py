@@ -18,12 +18,13 @@ from holocron_assets.crawl.sources import Source
 from holocron_assets.definitions import defs
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.change_looks import look_to_the_end
 from holocron_assets.orchestration.instance import open_instance
 from holocron_assets.orchestration.local_run import LocalRun, RunReport
 from holocron_assets.orchestration.runs import FinishedRun
 from holocron_assets.orchestration.work import Work
 from holocron_assets.reports import run_summary
-from holocron_assets.settings import sources_folder
+from holocron_assets.settings import politeness_folder, sources_folder
 
 
 def run_everything(console: Console, lake: Lake, sources: Sequence[Source]) -> bool:
@@ -96,6 +97,7 @@ def _run(
             all_sources=list(read_sources(sources_folder())[0].values()),
             job=_job_finder(),
             instance=instance,
+            look=lambda source: look_to_the_end(lake, source, politeness_folder(), instance),
             planned=planned,
             starting=starting,
             ended=ended,

@@ -24,6 +24,7 @@ from holocron_assets.orchestration.work import (
     Work,
     batches_to_fetch,
     batches_to_settle,
+    checks_to_run,
     seeds_to_list,
     sites_to_ask,
     types_to_resolve,
@@ -40,11 +41,13 @@ class RunReport:
 
     Attributes:
         finished: the runs, in order.
+        unseen: wikis that did not tell of their changes: which and why.
         failed_checks: quality checks that did not pass: name and why.
         seconds: time by asset.
     """
 
     finished: list[FinishedRun] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
     failed_checks: list[tuple[str, str]] = field(default_factory=list)
     seconds: Counter[str] = field(default_factory=Counter)
 
@@ -53,7 +56,7 @@ class RunReport:
         """Everything that failed and was not made good by a later run, a line each."""
         last = {run.work.key: run for run in self.finished}
         runs = [f"{run.work}: {run.error}" for run in last.values() if run.error]
-        return runs + [f"check {name}: {problem}" for name, problem in self.failed_checks]
+        return [*self.unseen, *runs, *(f"check {name}: {problem}" for name, problem in self.failed_checks)]
 
 
 @dataclass
@@ -66,6 +69,7 @@ class LocalRun:
         all_sources: those that the published views tell of.
         job: gives a job by name.
         instance: records the runs.
+        look: asks a source's wiki for its changes; gives why it did not tell them.
         planned: told the work before it is run.
         starting: told each run's work before it starts.
         ended: told each run after it ended.
@@ -77,6 +81,7 @@ class LocalRun:
     all_sources: Sequence[Source]
     job: Callable[[str], dg.JobDefinition]
     instance: dg.DagsterInstance
+    look: Callable[[Source], str | None]
     planned: Callable[[Sequence[Work]], None]
     starting: Callable[[Work], None]
     ended: Callable[[FinishedRun], None]
@@ -89,6 +94,9 @@ class LocalRun:
         A batch that failed as a whole is not tried again in this run, and the report names it; unless its
         wiki, which answered before, only wants to be left alone for a while.
         """
+        for source in self.sources:
+            if problem := self.look(source):
+                self.report.unseen.append(f"changes of {source.name}: {problem}")
         while self._work_on():
             pass
         return self._conclude()
@@ -112,7 +120,9 @@ class LocalRun:
         for source in self.sources:
             if seeds_are_usable(self.lake, source):
                 cut_batches(self.lake, source, now=utc_now())
-        return self._run(batches_to_fetch(self.lake, self.sources)) or self._wait()
+        if self._run(batches_to_fetch(self.lake, self.sources)):
+            return True
+        return self._run(checks_to_run(self.lake, self.sources)) or self._wait()
 
     def _listings(self) -> list[Work]:
         """Seeds to list; of disabled sources too, since they were named."""
@@ -124,7 +134,11 @@ class LocalRun:
         with connect(self.lake, more_views=frontier_views(self.sources)) as connection:
             names = {"sources": [source.name for source in self.sources]}
             pages = [row["due_at"] for row in query(connection, _NEXT_DUE, names) if row["due_at"]]
-        undone = [*self._listings(), *batches_to_fetch(self.lake, self.sources)]
+        undone = [
+            *self._listings(),
+            *batches_to_fetch(self.lake, self.sources),
+            *checks_to_run(self.lake, self.sources),
+        ]
         due = self._due()
         runs = [due[item.key] for item in undone if item.key in due and not self._given_up(item)]
         if not pages and not runs:

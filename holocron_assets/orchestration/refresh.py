@@ -10,6 +10,7 @@ from holocron_assets.crawl.seeds import load_site, seeds_are_usable
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.change_looks import look_to_the_end
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB, WAITING_TAGS
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
@@ -18,6 +19,7 @@ from holocron_assets.orchestration.work import (
     Work,
     batches_to_fetch,
     batches_to_settle,
+    checks_to_run,
     sites_to_ask,
     types_to_resolve,
     views_to_publish,
@@ -56,6 +58,7 @@ def refresh_sources(
     for source in chosen:
         listing = [Work(SEEDS_JOB, source.name, context.run.run_id, source.host)]
         for step in (
+            partial(_look, context, opened, source, sources),
             partial(_finish, runs, listing),
             partial(_fetch, opened, source, runs, config.maximum_batches),
         ):
@@ -111,15 +114,25 @@ def add_pages() -> None:
     add_given_pages()
 
 
+def _look(context: dg.OpExecutionContext, lake: Lake, source: Source, sources: SourcesResource) -> None:
+    """Let a source's wiki tell of its changes."""
+    if problem := look_to_the_end(lake, source, sources.shared_folder, context.instance):
+        raise dg.Failure(f"its changes were not told: {problem}", allow_retries=False)
+
+
 def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
-    """Settle and cut batches of one source and run them until nothing is pending, or the most were run."""
+    """Settle, cut and run batches of one source, and checks of its pages, until nothing is left to do.
+
+    It ends, too, when the most batches were run.
+    """
     while most > 0 and seeds_are_usable(lake, source):
         _finish(runs, batches_to_settle(lake, [source]))
         cut_batches(lake, source, now=utc_now(), most=most)
         work = batches_to_fetch(lake, [source])[:most]
-        if not work:
+        check = checks_to_run(lake, [source])
+        if not work and not check:
             return
-        _finish(runs, work)
+        _finish(runs, work or check)
         most -= len(work)
 
 

@@ -15,7 +15,14 @@ from dagster._core.remote_origin import RemoteJobOrigin
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.crawl_assets import batch_cut
 from holocron_assets.orchestration.failures import failure_of
-from holocron_assets.orchestration.names import BATCH_JOB, PARTITION_TAG, SEEDS_JOB, SETTLE_JOB, SITES_JOB
+from holocron_assets.orchestration.names import (
+    BATCH_JOB,
+    PARTITION_TAG,
+    RECHECK_JOB,
+    SEEDS_JOB,
+    SETTLE_JOB,
+    SITES_JOB,
+)
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.run_requests import work_tags
 from holocron_assets.orchestration.work import Work
@@ -25,7 +32,13 @@ _POLL_SECONDS = 0.5
 QUIET: Mapping[str, Any] = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 """Run config under which a run says nothing on the terminal; its events are kept all the same."""
 
-_PARTITIONED_BY = {SITES_JOB: SOURCES, SEEDS_JOB: SOURCES, BATCH_JOB: BATCHES, SETTLE_JOB: BATCHES}
+_PARTITIONED_BY = {
+    SITES_JOB: SOURCES,
+    SEEDS_JOB: SOURCES,
+    RECHECK_JOB: SOURCES,
+    BATCH_JOB: BATCHES,
+    SETTLE_JOB: BATCHES,
+}
 
 
 @dataclass(frozen=True)

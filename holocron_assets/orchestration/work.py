@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.batches import source_of, unfinished_batches
 from holocron_assets.crawl.frontier import frontier_views
+from holocron_assets.crawl.revision_check import passes, seeds_are_due, unfinished_pass
 from holocron_assets.crawl.seeds import fingerprint, seeds_are_stale
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.keys import content_hash
@@ -15,6 +16,7 @@ from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SITES
 from holocron_assets.orchestration.names import (
     BATCH_JOB,
     ENTITIES_JOB,
+    RECHECK_JOB,
     SEEDS_JOB,
     SETTLE_JOB,
     SITES_JOB,
@@ -55,11 +57,26 @@ class Work:
 
 
 def seeds_to_list(lake: Lake, sources: Iterable[Source]) -> list[Work]:
-    """Enabled sources whose seeds were not listed as they are set now."""
+    """Enabled sources whose seeds were not listed as they are set now, or not since a check of all began."""
+    work = []
+    for source in sources:
+        if not source.enabled:
+            continue
+        version = repr(sorted(fingerprint(source).items()))
+        if seeds_are_stale(lake, source):
+            work.append(Work(SEEDS_JOB, source.name, version, source.host))
+        elif seeds_are_due(lake, source.name):
+            begun = passes(lake, source.name)[-1]["started_at"]
+            work.append(Work(SEEDS_JOB, source.name, f"{version} {begun}", source.host))
+    return work
+
+
+def checks_to_run(lake: Lake, sources: Iterable[Source]) -> list[Work]:
+    """Checks of all pages that go on. Each run goes on from another place, and so is other work."""
     return [
-        Work(SEEDS_JOB, source.name, repr(sorted(fingerprint(source).items())), source.host)
+        Work(RECHECK_JOB, source.name, f"{current['started_at']} {current['place']}", source.host)
         for source in sources
-        if source.enabled and seeds_are_stale(lake, source)
+        if (current := unfinished_pass(lake, source.name))
     ]
 
 

@@ -196,20 +196,12 @@ def test_a_check_without_a_pass_is_refused(tmp_path: Path) -> None:
 
 def test_seeds_are_listed_anew_with_each_pass(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
-    put_site(lake)
-    put_seeds(lake, "A", listed_at=[utc_now() - HOUR])
-    assert not seeds_are_due(lake, "wiki")
-    start_pass(lake, "wiki", "schedule", utc_now())
-    assert seeds_are_due(lake, "wiki")
-    put_seeds(lake, "A", listed_at=[utc_now() + HOUR])
-    assert not seeds_are_due(lake, "wiki")
-
-
-def test_of_an_empty_list_of_seeds_the_site_tells_when_it_was_listed(tmp_path: Path) -> None:
-    lake = Lake(tmp_path)
-    put_seeds(lake)
     put_site(lake, fetched_at=utc_now() - HOUR)
+    put_seeds(lake, "A")
+    assert not seeds_are_due(lake, "wiki")
     start_pass(lake, "wiki", "schedule", utc_now())
     assert seeds_are_due(lake, "wiki")
-    put_site(lake, fetched_at=utc_now() + HOUR)
+    put_site(lake, fetched_at=utc_now())
+    assert seeds_are_due(lake, "wiki"), "the wiki was asked what it is, but its list broke off"
+    put_seeds(lake, "A")
     assert not seeds_are_due(lake, "wiki")

@@ -8,6 +8,8 @@ from fake_crawl import page_object
 from fake_mediawiki import FakeWiki
 from sample_holocron import Holocron
 
+from holocron_assets.lake.clock import utc_now
+
 TEXTS = {
     "Lamp": "{{Character|name=Lamp}}\n'''Lamp''' was a female human pilot who knew [[Shade]].",
     "Shade": "'''Shade''' is a planet. [[Category:Planets]]",
@@ -33,6 +35,9 @@ def tiny_wiki(texts: Mapping[str, str] = TEXTS) -> FakeWiki:
     def answer(asked: Mapping[str, str]) -> dict[str, Any]:
         if asked.get("meta") == "siteinfo":
             return {"batchcomplete": True, "query": _SITE}
+        if asked.get("list") == "recentchanges":
+            told = {"curtimestamp": f"{utc_now():%Y-%m-%dT%H:%M:%SZ}", "query": {"recentchanges": []}}
+            return {"batchcomplete": True, **told}
         titles = asked["titles"].split("|")
         return {"batchcomplete": True, "query": {"pages": [_page(title, texts) for title in titles]}}
 

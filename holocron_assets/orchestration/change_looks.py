@@ -1,0 +1,97 @@
+"""Looking for changes from sensors, jobs and commands: one process at a time looks at a source."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+
+import dagster as dg
+from filelock import FileLock, Timeout
+
+from holocron_assets.crawl.change_store import drop_settled
+from holocron_assets.crawl.changes import Look, look_for_changes, next_look
+from holocron_assets.crawl.readers import wiki_client
+from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.parquet import Footer
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row
+from holocron_assets.lake.tables import PAGE_CHANGES
+from holocron_assets.orchestration.metadata import (
+    OWNER,
+    table_description,
+    table_metadata,
+    written_metadata,
+)
+from holocron_assets.orchestration.partitions import SOURCES
+
+_PATIENCE_SECONDS = 8.0
+"""For one answer. With two more tries and the waits between, a look still ends within a sensor's minute."""
+
+page_changes = dg.AssetSpec(
+    PAGE_CHANGES.name,
+    partitions_def=SOURCES,
+    group_name="crawl",
+    kinds={"parquet", "mediawiki"},
+    owners=[OWNER],
+    description=table_description(PAGE_CHANGES)
+    + "\n\nWritten by the `changed_pages` sensor and by `revision_checks`; dropped once it was fetched.",
+    metadata=table_metadata(PAGE_CHANGES),
+)
+
+
+def look_once(lake: Lake, source: Source, shared_folder: Path, *, seconds: float) -> Look | None:
+    """Look for a source's changes, and drop those that were fetched since.
+
+    Args:
+        lake: where changes go.
+        source: a wiki of which batches were cut.
+        shared_folder: what processes share about hosts.
+        seconds: after so long no further answer is asked for.
+
+    Returns:
+        What it came to; None if another process is looking.
+    """
+    # A file a day, so that none grows without end.
+    scope = f"{source.name}-changes-{utc_now():%Y%m%d}"
+    try:
+        with (
+            FileLock(lake.locks / f"look-{source.name}.lock", timeout=1),
+            wiki_client(lake, source, scope, shared_folder, patience_seconds=_PATIENCE_SECONDS) as client,
+        ):
+            look = look_for_changes(lake, source, client, seconds=seconds)
+    except Timeout:
+        return None
+    drop_settled(lake, source)
+    return look
+
+
+def look_to_the_end(
+    lake: Lake, source: Source, shared_folder: Path, instance: dg.DagsterInstance
+) -> str | None:
+    """Look until the wiki has told of every change so far, whether a look is due or not.
+
+    Returns:
+        Why it did not; None if it did, or if there is nothing to look for.
+    """
+    if next_look(lake, source) is None:
+        return None
+    started = perf_counter()
+    while look := look_once(lake, source, shared_folder, seconds=_PATIENCE_SECONDS):
+        if look.footer:
+            seconds = perf_counter() - started
+            instance.report_runless_asset_event(changes_told(source, look.footer, look.rows, seconds=seconds))
+        if not look.goes_on:
+            return look.problem
+    return f"another process is looking for changes of {source.name}"
+
+
+def changes_told(
+    source: Source, footer: Footer, rows: Sequence[Row], *, seconds: float
+) -> dg.AssetMaterialization:
+    """The event that tells Dagster of changes that a wiki told of."""
+    return dg.AssetMaterialization(
+        PAGE_CHANGES.name,
+        partition=source.name,
+        description=f"{source.host} told of {len(rows)} changes",
+        metadata=written_metadata(footer, rows, counted="kind", seconds=seconds),
+    )

@@ -1,0 +1,57 @@
+"""A schedule for each source that says when all its pages are to be compared with its wiki."""
+
+import dagster as dg
+
+from holocron_assets.crawl.change_settings import Recheck
+from holocron_assets.crawl.revision_check import start_pass
+from holocron_assets.crawl.source_files import SourceError
+from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.orchestration.jobs import ASSET_JOBS
+from holocron_assets.orchestration.names import RECHECK_JOB
+from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.run_requests import run_requests
+from holocron_assets.orchestration.work import checks_to_run
+
+
+def recheck_schedules(sources: SourcesResource) -> list[dg.ScheduleDefinition]:
+    """A schedule for each source whose file sets one, as the files are when the code is loaded."""
+    try:
+        found = sources.all()
+    except SourceError:
+        return []  # the folder cannot be read: each tick of a sensor says so
+    return [_schedule(source.name, source.changes.recheck) for source in found if source.changes.recheck]
+
+
+def _schedule(name: str, recheck: Recheck) -> dg.ScheduleDefinition:
+    @dg.schedule(
+        name=f"recheck_{name}",
+        job=ASSET_JOBS[RECHECK_JOB],
+        cron_schedule=recheck.cron,
+        execution_timezone=recheck.timezone,
+        default_status=dg.DefaultScheduleStatus.RUNNING,
+        description=f"Compares all pages of {name} with its wiki.",
+    )
+    def schedule(
+        context: dg.ScheduleEvaluationContext, lake: LakeResource, sources: SourcesResource
+    ) -> list[dg.RunRequest] | dg.SkipReason:
+        source = next((source for source in sources.all() if source.name == name), None)
+        if source is None:
+            return dg.SkipReason(f"source {name!r} has no file that can be read any more")
+        if not source.enabled:
+            return dg.SkipReason(f"source {name!r} is disabled")
+        return _start(context, lake, source)
+
+    return schedule
+
+
+def _start(
+    context: dg.ScheduleEvaluationContext, lake: LakeResource, source: Source
+) -> list[dg.RunRequest] | dg.SkipReason:
+    opened = lake.open()
+    # Once it is decided on, the sensor `changed_pages` asks for its runs, should this one be lost.
+    start_pass(opened, source.name, "schedule", utc_now())
+    requested = run_requests(context.instance, checks_to_run(opened, [source]))
+    if not requested.requests:
+        return dg.SkipReason("; ".join(requested.waiting) or "a run for it is under way")
+    return requested.requests
