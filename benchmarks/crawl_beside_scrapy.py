@@ -2,7 +2,7 @@
 
 Run: python benchmarks/crawl_beside_scrapy.py [--full] [--pages N] [--rounds N] [--latency SECONDS]
 
-A short look by default, in about two minutes; `--full` takes what docs/measurements.md tells of.
+A short look by default, in about a minute; `--full` takes what docs/measurements.md tells of.
 Contenders take turns, each in a fresh process. Time and processor time count from the first request to the
 last page stored, without the loading of libraries. Who asks for one page a request is given fewer pages, so
 that it ends: its rate does not depend on their number.
@@ -22,8 +22,8 @@ from statistics import median
 from urllib.request import urlopen
 
 from contenders.report import Report, read_report
+from local_wiki.objects import API_PATH
 from local_wiki.server import COUNT_PATH
-from local_wiki.still import API_PATH
 from rich.console import Console
 from rich.table import Table
 
@@ -31,6 +31,7 @@ FOLDER = Path(__file__).parent
 CHARACTERS = 3000
 SLOW_SECONDS = 10
 IN_FLIGHT = (1, 4, 8)
+USUAL_IN_FLIGHT = (4,)
 
 
 @dataclass(frozen=True)
@@ -102,14 +103,15 @@ class Wikis:
 def main() -> None:
     """Let them crawl in turns, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--full", action="store_true", help="10,000 pages and 5 rounds")
+    parser.add_argument("--full", action="store_true", help="10,000 pages, 5 rounds, 1, 4 and 8 in flight")
     parser.add_argument("--pages", type=int, help="pages of the wiki; 2,000 if not full")
     parser.add_argument("--rounds", type=int, help="how often each contender crawls it; once if not full")
     parser.add_argument("--latency", type=float, default=0.05, help="seconds from a request to its answer")
     options = parser.parse_args()
     pages = options.pages or (10_000 if options.full else 2_000)
     rounds = options.rounds or (5 if options.full else 1)
-    entries = [(contender, in_flight) for in_flight in IN_FLIGHT for contender in CONTENDERS]
+    numbers = IN_FLIGHT if options.full else USUAL_IN_FLIGHT
+    entries = [(contender, in_flight) for in_flight in numbers for contender in CONTENDERS]
     outcomes: dict[tuple[Contender, int], list[Outcome]] = {entry: [] for entry in entries}
     with ExitStack() as stack:
         wikis = Wikis(stack, options.latency)

@@ -1,7 +1,9 @@
 """A small HTTP server with a fixed latency: each answer leaves so long after its request came."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from urllib.parse import parse_qsl, urlsplit
 
 Answer = Callable[[str, Mapping[str, str]], bytes | None]
@@ -79,3 +81,19 @@ def _response(body: bytes | None) -> bytes:
     status = b"404 Not Found" if body is None else b"200 OK"
     head = b"HTTP/1.1 %s\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\n\r\n"
     return head % (status, len(body or b"")) + (body or b"")
+
+
+@contextmanager
+def served(server: WikiServer) -> Iterator[str]:
+    """Serve by a thread of this process for as long as the block lasts; give the address."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="wiki", daemon=True)
+    thread.start()
+    listening, port = asyncio.run_coroutine_threadsafe(server.start(), loop).result()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        loop.call_soon_threadsafe(listening.close)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

@@ -7,26 +7,13 @@ import argparse
 import asyncio
 import json
 from collections.abc import Mapping
-from hashlib import sha1
 from typing import Any
 
+from local_wiki.objects import API_PATH, SITE, page_object
 from local_wiki.server import WikiServer
-from local_wiki.texts import kind_of, text_of, title_of
+from local_wiki.texts import text_of, title_of
 
-API_PATH = "/api.php"
 MOST_LISTED = 500
-SITE = {
-    "general": {
-        "sitename": "Benchmark",
-        "case": "first-letter",
-        "generator": "MediaWiki 1.43.0",
-        "base": "http://127.0.0.1/wiki/Main_Page",
-    },
-    "namespaces": {
-        "0": {"id": 0, "name": ""},
-        "14": {"id": 14, "name": "Category", "canonical": "Category"},
-    },
-}
 _WRITTEN_AT = "2026-01-01T00:00:00Z"
 
 
@@ -36,7 +23,7 @@ class StillWiki:
     def __init__(self, pages: int, characters: int) -> None:
         """Make the pages, of about so many characters each."""
         self._titles = sorted(title_of(number) for number in range(pages))
-        objects = (page_object(number, pages, characters) for number in range(pages))
+        objects = (_page(number, pages, characters) for number in range(pages))
         self._encoded = {page["title"]: _encoded(page) for page in objects}
 
     def answer(self, path: str, parameters: Mapping[str, str]) -> bytes | None:
@@ -58,33 +45,9 @@ class StillWiki:
         return _encoded({"batchcomplete": True, **more, "query": {"allpages": found}})
 
 
-def page_object(number: int, pages: int, characters: int) -> dict[str, Any]:
-    """A page as the API tells of it, with its newest revision, information and categories."""
-    title, text = title_of(number), text_of(number, 1, pages=pages, characters=characters)
-    size = len(text.encode())
-    revision = {
-        "revid": 1000 + number,
-        "parentid": 0,
-        "timestamp": _WRITTEN_AT,
-        "size": size,
-        "sha1": sha1(text.encode(), usedforsecurity=False).hexdigest(),
-        "slots": {"main": {"contentmodel": "wikitext", "contentformat": "text/x-wiki", "content": text}},
-    }
-    return {
-        "pageid": 1 + number,
-        "ns": 0,
-        "title": title,
-        "revisions": [revision],
-        "contentmodel": "wikitext",
-        "pagelanguage": "en",
-        "touched": _WRITTEN_AT,
-        "lastrevid": revision["revid"],
-        "length": size,
-        "categories": [
-            {"ns": 14, "title": f"Category:{name}"}
-            for name in (kind_of(number).category, f"Year {number % 90}")
-        ],
-    }
+def _page(number: int, pages: int, characters: int) -> dict[str, Any]:
+    text = text_of(number, 1, pages=pages, characters=characters)
+    return page_object(title_of(number), 1 + number, 1001 + number, _WRITTEN_AT, text)
 
 
 def _encoded(value: object) -> bytes:

@@ -46,11 +46,6 @@ def title_of(number: int) -> str:
     return name.capitalize()
 
 
-def kind_of(number: int) -> Kind:
-    """What a page is about."""
-    return KINDS[number % len(KINDS)]
-
-
 def text_of(number: int, revision: int, *, pages: int, characters: int) -> str:
     """The wikitext of a page.
 
@@ -60,7 +55,7 @@ def text_of(number: int, revision: int, *, pages: int, characters: int) -> str:
         pages: how many pages there are to link to.
         characters: about how long the text becomes.
     """
-    chance, kind, title = Random(f"{number}/{revision}"), kind_of(number), title_of(number)  # noqa: S311 - no secret
+    chance, kind, title = Random(f"{number}/{revision}"), KINDS[number % len(KINDS)], title_of(number)  # noqa: S311 - no secret
 
     def other() -> str:
         return title_of(chance.randrange(pages))
