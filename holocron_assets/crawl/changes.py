@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Any
 
@@ -27,6 +27,7 @@ from holocron_assets.lake.views import connect, query
 _OVERLAP = CLOCK_MARGIN
 # MediaWiki keeps its list for 90 days, unless set otherwise. An empty one does not show for how long.
 _SHORTEST_REACH = timedelta(days=1)
+_EVER = datetime.min.replace(tzinfo=UTC)
 _BEGINNING = """
     select min(cut_at) as began_at, bool_or(origin <> $origin) as was_elsewhere
     from lake.batch_pages
@@ -88,12 +89,15 @@ class _Reading:
 
 
 def next_look(lake: Lake, source: Source) -> datetime | None:
-    """When a source's wiki is to be asked for its changes; None while nothing of it is being fetched."""
+    """When a source's wiki is to be asked for its changes; None while nothing of it is being fetched.
+
+    The first look is due since ever.
+    """
     is_crawled = lake.has(SITES, source.name) and batches_of(lake, source.name)
     if source.kind != "mediawiki_api" or not is_crawled:
         return None
     state = last_look(lake, source.name)
-    due_at: datetime = state["due_at"] if state else utc_now()
+    due_at: datetime = state["due_at"] if state else _EVER
     return due_at
 
 

@@ -27,7 +27,6 @@ from holocron_assets.lake.titles import Site
 
 Why = Literal["schedule", "person", "gap"]
 
-RUN_SECONDS = 600.0
 _SLICE = 20_000  # titles held in memory at once: some 10 MB, and a run's work at a request a second
 _STEP = 20 * MOST_TITLES  # pages between two notes of the place: what a killed run does again
 _LOWEST_KEY = -(1 << 63)
@@ -84,7 +83,7 @@ def seeds_are_due(lake: Lake, source_name: str) -> bool:
 
 
 def check_revisions(
-    lake: Lake, source: Source, client: WikiClient, *, seconds: float = RUN_SECONDS
+    lake: Lake, source: Source, client: WikiClient, *, seconds: float
 ) -> tuple[Row, list[Row]]:
     """Go on with a source's pass, 50 titles a request, and write what is found changed.
 

@@ -28,6 +28,9 @@ from holocron_assets.orchestration.names import WORK_TAG
 from holocron_assets.orchestration.partitions import SOURCES
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 
+_RUN_SECONDS = 600.0
+"""Of one run: then what else is fetched from the wiki gets its turn."""
+
 
 @dg.asset(
     name=REVISION_CHECKS.name,
@@ -75,4 +78,4 @@ def _go_on(lake: Lake, source: Source, shared_folder: Path, *, by_hand: bool) ->
         return current, ()
     scope = f"{source.name}-recheck-{utc_now():%Y%m%d}"
     with wiki_client(lake, source, scope, shared_folder) as client:
-        return check_revisions(lake, source, client)
+        return check_revisions(lake, source, client, seconds=_RUN_SECONDS)

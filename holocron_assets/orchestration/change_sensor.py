@@ -42,9 +42,9 @@ def changed_pages(
 ) -> dg.SensorResult:
     """Look where a look is due. What was told is in the lake; `new_pages` cuts it into batches."""
     opened, enabled = lake.open(), sources.enabled()
-    told = _Told()
+    due, told = _due(opened, enabled), _Told()
     deadline = monotonic() + _ASKING_SECONDS
-    for source in _due(opened, enabled):
+    for source in due:
         if monotonic() < deadline:
             _look(opened, source, sources, told, deadline - monotonic())
     for message in told.messages:

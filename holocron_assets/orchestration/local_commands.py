@@ -12,6 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from holocron_assets.console import print_paths, print_summary
 from holocron_assets.crawl.batches import cut_given_titles
+from holocron_assets.crawl.errors import PermanentError
+from holocron_assets.crawl.revision_check import start_pass
 from holocron_assets.crawl.seeds import load_site
 from holocron_assets.crawl.source_files import read_sources
 from holocron_assets.crawl.sources import Source
@@ -41,6 +43,18 @@ def run_everything(console: Console, lake: Lake, sources: Sequence[Source]) -> b
     report = _run(console, lake, sources, LocalRun.finish)
     print_summary(console, run_summary(lake, sources), report.seconds)
     return _tell_outcome(console, lake, report)
+
+
+def recheck_source(console: Console, lake: Lake, source: Source) -> bool:
+    """Compare every page of a source with its wiki, and do what follows; see `run_everything`.
+
+    Raises:
+        PermanentError: the source is a dump.
+    """
+    if source.kind != "mediawiki_api":
+        raise PermanentError(f"source {source.name!r} is a dump: its pages do not change")
+    start_pass(lake, source.name, "person", utc_now())
+    return run_everything(console, lake, [source])
 
 
 def crawl_titles(console: Console, lake: Lake, source: Source, titles: Sequence[str]) -> bool:

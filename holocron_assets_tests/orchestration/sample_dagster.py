@@ -28,12 +28,14 @@ def definitions_of(holocron: Holocron) -> dg.Definitions:
     return build_definitions({"lake": lake_resource(holocron), "sources": sources_resource(holocron)})
 
 
-def run_job(
+def run_job(  # noqa: PLR0913 - what a run may be given
     holocron: Holocron,
     instance: dg.DagsterInstance,
     job: str,
     partition: str | None = None,
     config: Mapping[str, Any] | None = None,
+    *,
+    tags: Mapping[str, str] | None = None,
 ) -> dg.ExecuteInProcessResult:
     """Run a job in this process. A run that fails is given back like any other."""
     return (
@@ -42,6 +44,7 @@ def run_job(
         .execute_in_process(
             instance=instance,
             partition_key=partition,
+            tags=dict(tags or {}),
             raise_on_error=False,
             run_config={**_QUIET, "ops": config or {}},
         )

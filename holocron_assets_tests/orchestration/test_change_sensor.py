@@ -1,0 +1,186 @@
+"""The sensor `changed_pages` over fake wikis: when it asks them, what it tells, which runs it asks for."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+import time_machine
+from changing_wiki import ChangingWiki, changing_wiki
+from fake_mediawiki import page
+from sample_dagster import run_job
+from sample_holocron import Holocron
+from watched import Watched
+
+from holocron_assets.crawl import revision_check
+from holocron_assets.crawl.revision_check import passes, unfinished_pass
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGE_CHANGES
+from holocron_assets.orchestration import change_assets, change_sensor, sensors
+from holocron_assets.orchestration.change_sensor import changed_pages
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as ephemeral:
+        yield ephemeral
+
+
+def add_source(
+    holocron: Holocron, wiki: ChangingWiki, name: str = "wiki", *, enabled: bool = True, more: str = ""
+) -> None:
+    """Write the source file of a wiki that is wanted whole."""
+    holocron.sources_folder.mkdir(parents=True, exist_ok=True)
+    (holocron.sources_folder / f"{name}.yaml").write_text(
+        f"name: {name}\nenabled: {str(enabled).lower()}\nkind: mediawiki_api\naddress: {wiki.fake.api_url}\n"
+        "seeds: {all_pages: true}\nbatch_size: 3\n"
+        f"politeness: {{contact: test@example.org, requests_per_second: 100.0}}\n{more}"
+    )
+
+
+def crawl(watched: Watched) -> None:
+    """Let `new_pages` fetch all there is."""
+    while asked := watched.tick(sensors.new_pages).asked:
+        for request in asked:
+            watched.run(request)
+
+
+def crawled(folder: Path, instance: dg.DagsterInstance, wiki: ChangingWiki, **settings: Any) -> Watched:
+    """A Holocron that has fetched all pages of a wiki."""
+    watched = Watched(Holocron(folder), instance)
+    add_source(watched.holocron, wiki, **settings)
+    crawl(watched)
+    return watched
+
+
+def test_a_wiki_is_asked_for_its_changes_when_a_look_is_due(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    with changing_wiki(["A", "B"]) as wiki:
+        watched = crawled(tmp_path, instance, wiki)
+        first = watched.tick(changed_pages)
+        assert (first.work, first.skipped, first.events) == ([], "wiki: 0 changes", [])
+        wiki.edit("A")
+        assert watched.tick(changed_pages).skipped == "no look is due"
+        with time_machine.travel(utc_now() + 6 * MINUTE):
+            second = watched.tick(changed_pages)
+    assert second.skipped == "wiki: 1 changes"
+    (event,) = second.events
+    assert isinstance(event, dg.AssetMaterialization)
+    assert (event.asset_key.path, event.partition) == (["page_changes"], "wiki")
+    assert event.metadata["kind: edit"].value == 1
+
+
+def test_a_wiki_of_which_nothing_was_cut_or_that_is_disabled_is_not_asked(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    with changing_wiki(["A"]) as wiki:
+        watched = Watched(Holocron(tmp_path), instance)
+        add_source(watched.holocron, wiki)
+        assert watched.tick(changed_pages).skipped == "no look is due"
+        crawl(watched)
+        add_source(watched.holocron, wiki, enabled=False)
+        assert watched.tick(changed_pages).skipped == "no look is due"
+        assert wiki.asked(list="recentchanges") == []
+
+
+def test_a_wiki_that_is_down_does_not_keep_the_others_from_being_asked(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    with changing_wiki(["A"]) as up, changing_wiki(["A"]) as down:
+        watched = crawled(tmp_path, instance, up, name="up")
+        add_source(watched.holocron, down, name="down")
+        crawl(watched)
+        watched.tick(changed_pages)
+        up.edit("A")
+        with time_machine.travel(utc_now() + 6 * MINUTE):
+            down.fake.will(page(503, "down", Retry_After="600"))
+            tick = watched.tick(changed_pages)
+            asked = len(down.fake.requests)
+            assert watched.tick(changed_pages).skipped == "no look is due"
+    assert "up: 1 changes" in (tick.skipped or "")
+    assert "may be asked again at" in (tick.skipped or "")
+    assert len(down.fake.requests) == asked
+    assert len(tick.events) == 1
+
+
+def test_sources_that_wait_longest_are_asked_first_when_time_is_short(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with changing_wiki(["A"]) as one, changing_wiki(["A"]) as other:
+        watched = crawled(tmp_path, instance, one, name="one")
+        add_source(watched.holocron, other, name="other")
+        crawl(watched)
+        monkeypatch.setattr(change_sensor, "_ASKING_SECONDS", 0.001)
+        told = {watched.tick(changed_pages).skipped for _ in range(2)}
+    assert told == {"one: 0 changes", "other: 0 changes"}
+
+
+def test_after_a_gap_all_pages_are_checked_and_seeds_are_listed_anew(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    with changing_wiki(["A", "B", "C", "D"]) as wiki:
+        watched = crawled(tmp_path, instance, wiki)
+        watched.tick(changed_pages)
+        edited = wiki.edit("A", told=False)
+        wiki.edit("Unheard of", told=False)
+        with time_machine.travel(utc_now() + 2 * 1440 * MINUTE):
+            wiki.edit("B")
+            tick = watched.tick(changed_pages)
+            assert tick.work == [("recheck", "wiki")]
+            assert watched.tick(changed_pages).asked[0].run_key == tick.asked[0].run_key
+            watched.run(tick.asked[0])
+            assert watched.tick(changed_pages).work == []
+            listing = watched.tick(sensors.new_pages)
+            assert ("list_seeds", "wiki") in listing.work
+    lake = watched.holocron.lake
+    (done,) = passes(lake, "wiki")
+    assert (done["why"], done["checked"], done["finished_at"] is not None) == ("gap", 4, True)
+    found = {row["title"]: row["revision_id"] for row in read_partition(lake, PAGE_CHANGES, "wiki")}
+    assert found["A"] == edited
+
+
+def test_a_check_that_takes_longer_than_a_run_goes_on_in_the_next(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(change_assets, "_RUN_SECONDS", 0.0)
+    monkeypatch.setattr(revision_check, "_STEP", 2)
+    with changing_wiki(["A", "B", "C"]) as wiki:
+        watched = crawled(tmp_path, instance, wiki)
+        revision_check.start_pass(watched.holocron.lake, "wiki", "schedule", utc_now())
+        runs = 0
+        while asked := watched.tick(changed_pages).asked:
+            watched.run(asked[0])
+            runs += 1
+    assert runs == 3, "two pages, one, and none: then it is at its end"
+    assert [row["checked"] for row in passes(watched.holocron.lake, "wiki")] == [3]
+
+
+def test_a_run_that_a_person_starts_begins_a_check_and_a_late_one_of_the_sensor_does_not(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    with changing_wiki(["A"]) as wiki:
+        watched = crawled(tmp_path, instance, wiki)
+        assert run_job(watched.holocron, instance, "recheck", "wiki").success
+        late = {"holocron/work": "recheck of wiki/0"}
+        assert run_job(watched.holocron, instance, "recheck", "wiki", tags=late).success
+    assert [row["why"] for row in passes(watched.holocron.lake, "wiki")] == ["person"]
+    assert unfinished_pass(watched.holocron.lake, "wiki") is None
+
+
+def test_requests_for_changes_are_recorded_by_day(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    with changing_wiki(["A"]) as wiki:
+        watched = crawled(tmp_path, instance, wiki)
+        watched.tick(changed_pages)
+        today = f"{utc_now():%Y%m%d}"
+        with time_machine.travel(utc_now() + 1440 * MINUTE):
+            watched.tick(changed_pages)
+            tomorrow = f"{utc_now():%Y%m%d}"
+    lake = watched.holocron.lake
+    days = [name for name in lake.partitions(HTTP_ATTEMPTS) if "-changes-" in name]
+    assert days == [f"wiki-changes-{today}", f"wiki-changes-{tomorrow}"]
