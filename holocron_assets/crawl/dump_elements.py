@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from lxml import etree
-
 from holocron_assets.lake.titles import InterwikiTitle, InvalidTitle, Site
 
 Elements = Mapping[str, Any]
 Status = Literal["ok", "invalid", "dead"]
 
-_DEEPEST = 16
 _LARGEST_NUMBER = 2**63 - 1
 
 
@@ -55,32 +52,9 @@ class DumpPage:
     elements: Elements
 
 
-def local_name(tag: str) -> str:
-    """An element's or attribute's name without its XML namespace."""
-    return tag.rpartition("}")[2]
-
-
-def all_text(element: etree._Element) -> str:
-    """All text inside an element."""
-    return "".join(str(part) for part in element.itertext())
-
-
-def elements_of(element: etree._Element, depth: int = 0) -> Any:
-    """An element as JSON values: its text, or a mapping of children by name and attributes by `@name`."""
-    if depth == _DEEPEST:
-        return all_text(element)
-    values: dict[str, Any] = {f"@{local_name(str(name))}": value for name, value in element.attrib.items()}
-    for child in element:
-        name, value = local_name(child.tag), elements_of(child, depth + 1)
-        if name in values:
-            earlier = values[name] if isinstance(values[name], list) else [values[name]]
-            value = [*earlier, value]
-        values[name] = value
-    if not values:
-        return element.text or ""
-    if not len(element) and element.text:
-        values["#text"] = element.text
-    return values
+def mapping_of(value: Any) -> Elements:
+    """A JSON value if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
 
 
 def text_of(elements: Elements, name: str) -> str | None:
@@ -88,7 +62,7 @@ def text_of(elements: Elements, name: str) -> str | None:
     value = elements.get(name)
     if isinstance(value, list):
         value = value[0]
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         value = value.get("#text")
     return value.strip() or None if isinstance(value, str) else None
 
@@ -129,7 +103,7 @@ def parse_page(ordinal: int, elements: Elements, text: str | None, site: Site) -
     """
     revision = _mapping(elements, "revision")
     text_element = _mapping(revision, "text")
-    title, namespace, title_error = _title(ordinal, elements, site)
+    title, namespace, title_error = title_of(ordinal, elements, site)
     text_error = _text_error(elements, text_element, text)
     return DumpPage(
         ordinal=ordinal,
@@ -154,13 +128,11 @@ def parse_page(ordinal: int, elements: Elements, text: str | None, site: Site) -
 
 def _mapping(elements: Elements, name: str) -> Elements:
     value = elements.get(name)
-    if isinstance(value, list):
-        value = value[0]
-    return value if isinstance(value, Mapping) else {}
+    return mapping_of(value[0] if isinstance(value, list) else value)
 
 
-def _title(ordinal: int, elements: Elements, site: Site) -> tuple[str, int, str | None]:
-    """Canonical title, namespace number, and what is wrong with them."""
+def title_of(ordinal: int, elements: Elements, site: Site) -> tuple[str, int, str | None]:
+    """A page's canonical title, made up where there is none; its namespace; and what is wrong with them."""
     stated = text_of(elements, "ns")
     namespace = number(stated)
     title = text_of(elements, "title")

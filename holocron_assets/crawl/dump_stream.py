@@ -1,4 +1,4 @@
-"""The byte side of an XML export: opened, unpacked, checked, and parsed into elements one after another.
+"""The byte side of an XML export: opened, unpacked, and checked to be one before anything parses it.
 
 An export is a stranger's file: it may declare no entities and fetch nothing, and may end or break anywhere.
 """
@@ -6,22 +6,26 @@ An export is a stranger's file: it may declare no entities and fetch nothing, an
 import bz2
 import gzip
 import re
+import sys
 import zlib
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
-from lxml import etree
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
-_Stream = BufferedReader | gzip.GzipFile | bz2.BZ2File
+_Stream = BufferedReader | gzip.GzipFile | bz2.BZ2File | zstd.ZstdFile
 
 _CHUNK_BYTES = 1 << 16
-_TAIL_BYTES = 100
 _LONGEST_PROLOG_BYTES = 1 << 20
 _PROLOG = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*", re.DOTALL)
 _ROOT = re.compile(rb"<(?:[\w.-]+:)?mediawiki[\s/>]")
-_UNREAD_SUFFIXES = {".7z", ".rar", ".xz", ".zip", ".zst"}
-_ELEMENTS = tuple(f"{{*}}{name}" for name in ("siteinfo", "revision", "page"))
+_PACKINGS = frozenset({".gz", ".bz2", ".zst"})
+_UNREAD_SUFFIXES = frozenset({".7z", ".rar", ".xz", ".zip"})
 
 
 class DumpError(ValueError):
@@ -44,63 +48,51 @@ class DumpError(ValueError):
         super().__init__(f"{path}: {problem}{progress}")
 
 
-class _Source:
-    """What the XML parser reads from: the head that was looked at, then the rest as it comes."""
-
-    def __init__(self, head: bytes, stream: _Stream) -> None:
-        self._head = head
-        self._stream = stream
-        self._tail = b""
-        self.cut_off = False
-
-    def read(self, size: int) -> bytes:
-        chunk, self._head = self._head, b""
-        # read1, because read would drop what it has when a packed file breaks in its middle
-        chunk = chunk or self._stream.read1(max(size, _CHUNK_BYTES))
-        self._tail = (self._tail + chunk)[-_TAIL_BYTES:]
-        self.cut_off = not chunk and not self._tail.rstrip().endswith(b"mediawiki>")
-        return chunk
+def is_packed(path: Path) -> bool:
+    """Whether an export has to be unpacked, and so cannot be read from its middle."""
+    return path.suffix.lower() in _PACKINGS
 
 
-def open_elements(path: Path) -> Generator[etree._Element]:
-    """Each `siteinfo`, `revision` and `page` element of an export, when its end is read.
+def read_chunks(path: Path, start: int = 0) -> Generator[bytes]:
+    """The bytes of an export, unpacked, in pieces of at most 64 KiB.
 
-    Whoever takes an element frees it; otherwise all of them pile up.
+    Args:
+        path: the export: plain, `.gz`, `.bz2` or `.zst`.
+        start: the byte to start at, of the unpacked export. A packed one is unpacked up to there.
 
     Raises:
-        DumpError: the file is missing, no export, or (after everything before that) cut off or broken.
+        DumpError: the file is missing, no export, or (after everything before that) cut off or damaged.
     """
+    with _troubles_named(path), _open(path) as stream:
+        _check_head(path, stream)
+        stream.seek(start)
+        # read1, because read would drop what it has when a packed file breaks in its middle
+        while chunk := stream.read1(_CHUNK_BYTES):
+            yield chunk
+
+
+def read_frames(path: Path, start: int) -> Iterator[bytes]:
+    """The bytes of the zstd frames of a file, unpacked, from the frame that starts at byte `start` on.
+
+    Raises:
+        DumpError: as `read_chunks` does.
+    """
+    with _troubles_named(path), path.open("rb") as packed:
+        packed.seek(start)
+        with zstd.open(packed, "rb") as stream:
+            while chunk := stream.read1(_CHUNK_BYTES):
+                yield chunk
+
+
+@contextmanager
+def _troubles_named(path: Path) -> Iterator[None]:
+    """Raise DumpError for what reading or unpacking a file raises."""
     try:
-        with _open(path) as stream:
-            source = _Source(_checked_head(path, stream), stream)
-            yield from _parsed(path, source)
+        yield
     except EOFError as error:
         raise DumpError(path, "the packed file ends too soon: it was cut off; get it again") from error
-    except (OSError, zlib.error) as error:
+    except (OSError, zlib.error, zstd.ZstdError) as error:
         raise DumpError(path, f"cannot be read: {_reason(error)}") from error
-
-
-def _parsed(path: Path, source: _Source) -> Generator[etree._Element]:
-    parser = etree.iterparse(
-        source,
-        events=("end",),
-        tag=_ELEMENTS,
-        encoding="utf-8",  # as every export is; another encoding could hide a DOCTYPE from the check
-        huge_tree=True,  # pages of many megabytes are real
-        resolve_entities=False,
-        load_dtd=False,
-        no_network=True,
-        remove_comments=True,
-        remove_pis=True,
-    )
-    try:
-        for _, element in parser:
-            yield element
-    except etree.XMLSyntaxError as error:
-        problem = (
-            "the file ends too soon: it was cut off; get it again" if source.cut_off else "is not valid XML"
-        )
-        raise DumpError(path, f"{problem} ({error.msg})") from error
 
 
 def _open(path: Path) -> _Stream:
@@ -109,20 +101,26 @@ def _open(path: Path) -> _Stream:
             return gzip.open(path, "rb")
         case ".bz2":
             return bz2.open(path, "rb")
+        case ".zst":
+            return zstd.open(path, "rb")
         case suffix if suffix in _UNREAD_SUFFIXES:
-            raise DumpError(path, f"{suffix} files are not read: unpack it, or pack it as .gz or .bz2")
+            raise DumpError(path, f"{suffix} files are not read: unpack it, or pack it as .gz, .bz2 or .zst")
     return path.open("rb")
 
 
-def _checked_head(path: Path, stream: _Stream) -> bytes:
-    """The file's start, once it is known to be an export's: checked on bytes, before any XML is parsed."""
+def _check_head(path: Path, stream: _Stream) -> None:
+    """Make sure that a file is an export's, on bytes, before any XML is parsed.
+
+    Raises:
+        DumpError: it is none, or declares a DOCTYPE.
+    """
     head = b""
     while len(head) < _LONGEST_PROLOG_BYTES:
         chunk = stream.read1(_CHUNK_BYTES)
         head += chunk
         rest = _after_prolog(head)
         if _ROOT.match(rest):
-            return head
+            return
         if not chunk or b">" in rest:
             break
     raise DumpError(path, _why_no_export(head))
@@ -143,4 +141,6 @@ def _why_no_export(head: bytes) -> str:
 
 
 def _reason(error: Exception) -> str:
+    if "too much memory" in str(error):
+        return f"{error}. It was packed with a long window: unpack it with `zstd -d --long=31`"
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

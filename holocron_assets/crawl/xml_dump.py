@@ -1,27 +1,24 @@
 """MediaWiki XML exports, streamed: memory is bounded by the largest page, whatever the size of the file."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lxml import etree
-
 from holocron_assets.crawl.dump_elements import (
     DumpPage,
     Elements,
-    all_text,
-    elements_of,
-    local_name,
+    mapping_of,
     number,
     number_of,
     parse_page,
     text_of,
-    time_of,
+    title_of,
 )
-from holocron_assets.crawl.dump_stream import DumpError, open_elements
+from holocron_assets.crawl.dump_parser import ALL_PAGES, NO_PAGES, PageParser, RawPage, parse_pages
+from holocron_assets.crawl.dump_stream import DumpError, read_chunks
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.titles import DEFAULT_SITE, Site
 
@@ -30,7 +27,7 @@ __all__ = ["DumpError", "DumpPage", "ListedPage", "list_pages", "read_pages", "r
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ListedPage:
     """What a manifest needs of an export's page.
 
@@ -61,11 +58,13 @@ def read_site(path: Path, source: str) -> Row:
     Raises:
         DumpError: the file is missing, no export, or broken before its first page.
     """
-    with closing(open_elements(path)) as elements:
-        first = next(elements, None)
-        said = elements_of(first) if first is not None and local_name(first.tag) == "siteinfo" else None
+    parser = PageParser(NO_PAGES)
+    with closing(parse_pages(path, read_chunks(path), parser)) as parsed:
+        for _ in parsed:
+            if parser.site is not None:
+                break
     made_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    return _site_row(source, said if isinstance(said, dict) else {}, made_at)
+    return _site_row(source, parser.site or {}, made_at)
 
 
 def read_pages(path: Path, start: int = 0, stop: int | None = None) -> Iterator[DumpPage]:
@@ -74,14 +73,39 @@ def read_pages(path: Path, start: int = 0, stop: int | None = None) -> Iterator[
     A page that is broken in itself comes with an error; only a broken file ends the reading.
 
     Args:
-        path: the export; `.gz` and `.bz2` are unpacked on the way.
+        path: the export; packed ones are unpacked on the way.
         start: ordinal of the first page wanted.
         stop: ordinal of the first page not wanted any more; the file is not read beyond it.
 
     Raises:
         DumpError: the file is missing or no export; or it is cut off or broken, after all pages before that.
     """
-    return _pages(path, start, stop, with_text=True)
+    wanted = ALL_PAGES[start:stop]
+    if wanted:
+        yield from wanted_pages(path, read_chunks(path), PageParser(wanted), wanted, wanted[-1])
+
+
+def wanted_pages(
+    path: Path, chunks: Iterable[bytes], parser: PageParser, wanted: Container[int], last: int
+) -> Iterator[DumpPage]:
+    """Some pages of an export in its order. Nothing is read beyond the last of them.
+
+    Args:
+        path: the export, for errors.
+        chunks: its bytes, or those from the first page wanted on if the parser knows its head already.
+        parser: reads those pages whole.
+        wanted: their ordinals.
+        last: the last of them.
+
+    Raises:
+        DumpError: as `read_pages` does.
+    """
+    with closing(_parsed(path, chunks, parser)) as parsed:
+        for page, site in parsed:
+            if page.ordinal in wanted:
+                yield parse_page(page.ordinal, page.elements, page.text, site)
+            if page.ordinal >= last:
+                return
 
 
 def list_pages(path: Path) -> Iterator[ListedPage]:
@@ -90,89 +114,38 @@ def list_pages(path: Path) -> Iterator[ListedPage]:
     Raises:
         DumpError: as `read_pages` does.
     """
-    for page in _pages(path, 0, None, with_text=False):
-        yield ListedPage(page.ordinal, page.title, page.namespace, page.page_id, page.revision_id)
+    for page, site in _parsed(path, read_chunks(path), PageParser(NO_PAGES)):
+        yield listed_page(page, site)
 
 
-@dataclass(frozen=True)
-class _Revision:
-    elements: Elements
-    text: str | None
-
-    @property
-    def age(self) -> tuple[datetime, int]:
-        return time_of(self.elements, "timestamp") or _NO_TIME, number_of(self.elements, "id") or 0
-
-
-def _pages(path: Path, start: int, stop: int | None, *, with_text: bool) -> Iterator[DumpPage]:
-    site = DEFAULT_SITE
-    newest: _Revision | None = None
-    ordinal, last_title = 0, None
-    with closing(open_elements(path)) as elements:
-        while stop is None or ordinal < stop:
-            try:
-                element = next(elements, None)
-            except DumpError as error:
-                raise DumpError(path, error.problem, ordinal, last_title) from error.__cause__
-            if element is None:
-                return
-            match local_name(element.tag):
-                case "siteinfo":
-                    site = Site.from_row(_site_row("", elements_of(element), _NO_TIME))
-                case "revision" if ordinal >= start:
-                    revision = _revision(element, with_text=with_text)
-                    newest = revision if newest is None or revision.age >= newest.age else newest
-                case "page":
-                    last_title = _child_text(element, "title")
-                    if ordinal >= start:
-                        yield _page(ordinal, element, newest, site)
-                    ordinal, newest = ordinal + 1, None
-            _forget(element)
+def listed_page(page: RawPage, site: Site) -> ListedPage:
+    """What a listing says of a page, by the title rules of its wiki."""
+    title, namespace, _ = title_of(page.ordinal, page.elements, site)
+    revision = mapping_of(page.elements.get("revision"))
+    return ListedPage(
+        page.ordinal, title, namespace, number_of(page.elements, "id"), number_of(revision, "id")
+    )
 
 
-def _page(ordinal: int, element: etree._Element, newest: _Revision | None, site: Site) -> DumpPage:
-    for revision in [child for child in element if local_name(child.tag) == "revision"]:
-        element.remove(revision)
-    elements = elements_of(element)
-    facts = elements if isinstance(elements, dict) else {}
-    if newest is None:
-        return parse_page(ordinal, facts, None, site)
-    return parse_page(ordinal, {**facts, "revision": newest.elements}, newest.text, site)
+def site_rules(said: Elements | None) -> Site:
+    """The title rules of a wiki, from the `siteinfo` of its export."""
+    return Site.from_row(_site_row("", said, _NO_TIME)) if said else DEFAULT_SITE
 
 
-def _revision(element: etree._Element, *, with_text: bool) -> _Revision:
-    body = next((child for child in element if local_name(child.tag) == "text"), None)
-    if body is None:
-        return _Revision(_as_mapping(elements_of(element)), None)
-    held = len(body) or body.text or not (body.get("deleted") or number(body.get("bytes")))
-    text = all_text(body) if held and with_text else None
-    attributes = {f"@{local_name(str(name))}": value for name, value in body.attrib.items()}
-    element.remove(body)
-    elements = _as_mapping(elements_of(element))
-    return _Revision({**elements, "text": {**attributes, "#text": None}}, text)
-
-
-def _forget(element: etree._Element) -> None:
-    """Free what was read. The element itself stays, since the parser still stands on it."""
-    element.clear()
-    parent = element.getparent()
-    previous = element.getprevious()
-    # a page's title and id come before its revisions, and are still needed
-    while parent is not None and previous is not None and previous.tag == element.tag:
-        parent.remove(previous)
-        previous = element.getprevious()
-
-
-def _child_text(element: etree._Element, name: str) -> str | None:
-    return next((child.text for child in element if local_name(child.tag) == name), None)
-
-
-def _as_mapping(elements: Any) -> dict[str, Any]:
-    return elements if isinstance(elements, dict) else {}
+def _parsed(path: Path, chunks: Iterable[bytes], parser: PageParser) -> Generator[tuple[RawPage, Site]]:
+    site: Site | None = None
+    with closing(parse_pages(path, chunks, parser)) as parsed:
+        for _ in parsed:
+            if parser.pages and site is None:
+                site = site_rules(parser.site)
+            for page in parser.pages:
+                yield page, site or DEFAULT_SITE
+            parser.pages.clear()
+            parser.starts.clear()
 
 
 def _site_row(source: str, said: Any, made_at: datetime) -> Row:
-    said = _as_mapping(said)
+    said = mapping_of(said)
     return {
         "source": source,
         "site_name": text_of(said, "sitename") or source,
@@ -189,12 +162,12 @@ def _site_row(source: str, said: Any, made_at: datetime) -> Row:
 
 
 def _namespaces(said: Elements) -> list[dict[str, Any]]:
-    stated = _as_mapping(said.get("namespaces")).get("namespace", [])
+    stated = mapping_of(said.get("namespaces")).get("namespace", [])
     names: dict[int, str] = {}
     for space in stated if isinstance(stated, list) else [stated]:
-        key = number(_as_mapping(space).get("@key"))
+        key = number(mapping_of(space).get("@key"))
         if key is not None:
-            names.setdefault(key, _as_mapping(space).get("#text", ""))
+            names.setdefault(key, mapping_of(space).get("#text", ""))
     return [_namespace(key, name) for key, name in names.items()]
 
 

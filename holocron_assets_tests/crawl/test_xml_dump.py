@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from holocron_assets.crawl.dump_stream import zstd
 from holocron_assets.crawl.xml_dump import DumpPage, ListedPage, list_pages, read_pages, read_site
 from holocron_assets.lake.tables import SITES
 
@@ -217,6 +218,12 @@ def packed_bzip2(text: str) -> bytes:
     return bz2.compress(text.encode())
 
 
+def packed_zstd(text: str) -> bytes:
+    # two frames, as parallel packers write them
+    middle = len(text) // 2
+    return zstd.compress(text[:middle].encode()) + zstd.compress(text[middle:].encode())
+
+
 @pytest.mark.parametrize(
     ("name", "pack"),
     [
@@ -225,6 +232,7 @@ def packed_bzip2(text: str) -> bytes:
         ("wiki.xml.gz", packed_gzip),
         ("WIKI.XML.GZ", packed_gzip),
         ("wiki.xml.bz2", packed_bzip2),
+        ("wiki.xml.zst", packed_zstd),
     ],
 )
 def test_packed_exports_are_unpacked_on_the_way(

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holocron_assets.crawl.dump_stream import zstd
 from holocron_assets.crawl.xml_dump import DumpError, DumpPage, list_pages, read_pages, read_site
 
 START = '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11">\n'
@@ -50,7 +51,13 @@ def plain(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("name", "pack"), [("wiki.xml", plain), ("wiki.xml.gz", gzip.compress), ("wiki.xml.bz2", bz2.compress)]
+    ("name", "pack"),
+    [
+        ("wiki.xml", plain),
+        ("wiki.xml.gz", gzip.compress),
+        ("wiki.xml.bz2", bz2.compress),
+        ("wiki.xml.zst", zstd.compress),
+    ],
 )
 def test_a_truncated_file_gives_its_whole_pages_and_then_names_the_last(
     tmp_path: Path, name: str, pack: Callable[[bytes], bytes]
@@ -82,12 +89,12 @@ def test_a_file_cut_within_a_letter_is_named_as_cut(tmp_path: Path) -> None:
     assert "wiki.xml" in str(error)
 
 
-def test_malformed_xml_is_named_with_its_line_after_the_pages_before_it(tmp_path: Path) -> None:
+def test_malformed_xml_is_named_with_its_byte_after_the_pages_before_it(tmp_path: Path) -> None:
     text = START + page_xml(0) + page_xml(1) + "<page><title>A & B</title></page>\n" + page_xml(3) + END
     titles, error = collected_until_error(saved(tmp_path, text))
     assert titles == ["Page 0", "Page 1"]
     assert "is not valid XML" in str(error)
-    assert "line 4" in str(error)
+    assert f"at byte {text.index('& B') + 1}" in str(error)
     assert "2 pages were read, the last is 'Page 1'" in str(error)
 
 
@@ -155,8 +162,10 @@ def test_what_is_no_export_is_said_to_be_none(tmp_path: Path, content: bytes, sa
         list(list_pages(path))
 
 
-@pytest.mark.parametrize("name", ["wiki.xml.gz", "wiki.xml.bz2"])
-@pytest.mark.parametrize("content", [b"<mediawiki></mediawiki>", b"", b"\x1f\x8b\x08", b"BZh9"])
+@pytest.mark.parametrize("name", ["wiki.xml.gz", "wiki.xml.bz2", "wiki.xml.zst"])
+@pytest.mark.parametrize(
+    "content", [b"<mediawiki></mediawiki>", b"", b"\x1f\x8b\x08", b"BZh9", b"\x28\xb5\x2f\xfd\x00"]
+)
 def test_a_file_that_is_not_packed_as_it_is_called_is_named(
     tmp_path: Path, name: str, content: bytes
 ) -> None:
@@ -171,10 +180,18 @@ def test_a_packed_file_with_damaged_bytes_is_named(tmp_path: Path) -> None:
     assert "wiki.xml.gz" in str(error)
 
 
-@pytest.mark.parametrize("suffix", [".7z", ".zst", ".zip"])
+@pytest.mark.parametrize("suffix", [".7z", ".xz", ".zip"])
 def test_other_packings_say_what_to_do(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(DumpError, match="unpack it, or pack it as"):
         list(read_pages(saved(tmp_path, b"x", f"wiki.xml{suffix}")))
+
+
+def test_a_window_too_large_for_our_memory_says_how_to_unpack(tmp_path: Path) -> None:
+    long_window = {zstd.CompressionParameter.window_log: 28}
+    packer = zstd.ZstdCompressor(options=long_window)
+    packed = packer.compress((START + "".join(map(page_xml, range(3))) + END).encode()) + packer.flush()
+    with pytest.raises(DumpError, match="zstd -d --long=31"):
+        list(read_pages(saved(tmp_path, packed, "wiki.xml.zst")))
 
 
 def test_a_file_that_is_missing_or_a_folder_is_named(tmp_path: Path) -> None:
