@@ -15,7 +15,7 @@ from rich.console import Console
 from holocron_assets import reports
 from holocron_assets.console import print_page, print_rows, print_status, to_json
 from holocron_assets.crawl.errors import PermanentError
-from holocron_assets.crawl.frontier import frontier_views
+from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.requeue import requeue as requeue_pages
 from holocron_assets.crawl.revision_check import start_pass
 from holocron_assets.crawl.source_files import (
@@ -267,7 +267,7 @@ def sql(sql: str, *, as_json: bool) -> None:
     """Ask the lake in SQL (DuckDB). `holocron sql "show tables"` names the views."""
     if not sql.strip():
         raise click.UsageError('the query is empty; "show tables" names the views')
-    with connect(_lake(), more_views=frontier_views(_all_sources())) as connection:
+    with connect(_lake(), more_views=frontier_views(_all_sources(), _lake())) as connection:
         rows = query(connection, sql)
     if as_json:
         click.echo(to_json(rows))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from holocron_assets.crawl.frontier import frontier_views
+from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.paths import Lake
@@ -77,7 +77,7 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
         linked_from), and `stuck`: where the page stands and what it waits for, in a sentence.
     """
     key = title_key(source, title)
-    with connect(lake, more_views=frontier_views(sources)) as connection:
+    with connect(lake, more_views=frontier_views(sources, lake)) as connection:
         topics = {name: query(connection, sql, {"key": key}) for name, sql in _PAGE_QUERIES.items()}
     return {"source": source, "title": title, "stuck": _where_it_stands(topics), **topics}
 
@@ -112,7 +112,7 @@ def _where_it_waits(frontier: dict[str, Any], revisions: list[dict[str, Any]]) -
 
 def status_report(lake: Lake, sources: Sequence[Source]) -> dict[str, Any]:
     """How things stand: rows of `processing_status`, what wikis told of changes, dead letters, sources."""
-    with connect(lake, more_views=frontier_views(sources)) as connection:
+    with connect(lake, more_views=frontier_views(sources, lake)) as connection:
         stages = query(connection, "from processing_status")
         changes = query(connection, _CHANGES)
         dead = query(connection, "from dead_letters order by died_at desc")
@@ -153,7 +153,7 @@ def run_summary(lake: Lake, sources: Sequence[Source]) -> dict[str, list[dict[st
         """,
         "dead_letters": "select title, attempts, error from dead_letters where source = any($sources)",
     }
-    with connect(lake, more_views=frontier_views(sources)) as connection:
+    with connect(lake, more_views=frontier_views(sources, lake)) as connection:
         return {name: query(connection, sql, names) for name, sql in queries.items()}
 
 

@@ -1,42 +1,48 @@
 """The frontier: what a source knows of and has not fetched, asked of the lake. There is no queue."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
-from typing import Any
+from datetime import datetime
 
+import duckdb
+
+from holocron_assets.crawl.frontier_views import frontier_tables
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.spilling import spilling_database
+from holocron_assets.lake.views import query
 
-_FRONTIER_VIEWS = files("holocron_assets.crawl").joinpath("frontier.sql").read_text(encoding="utf-8")
-_SETTINGS = [{"source": "varchar", "is_dump": "boolean", "max_depth": "bigint", "namespaces": ["bigint"]}]
+_MEMORY = "1GB"
 _PENDING = """
-    with known as materialized (from frontier where source = $source),
-    chosen as materialized (
-        from known
+    with chosen as materialized (
+        select title, title_key, namespace, depth, failures, reason, ordinal, told_at, via_key, inbound
+        from frontier
         where status = 'pending'
-        order by ordinal nulls last, inbound desc, title
-        limit $limit
+        order by reason <> 'changed', told_at, ordinal nulls last, inbound desc, title
+        limit $limit + (select count(*) from crawl.changes)
     ),
     linking as (
-        select
-            links.target_key as title_key,
-            min(struct_pack(depth := coalesce(known.depth, $nowhere), title := from_title)).title as title
-        from lake.page_links as links
-        join chosen on links.target_key = chosen.title_key and not chosen.is_seed
-        left join known on links.from_key = known.title_key
-        group by links.target_key
+        select named.title_key, any_value(named.title) as title
+        from (
+            select title_key, title from crawl.compacted
+            union all
+            select title_key, title from crawl.new_pages
+        ) as named
+        semi join chosen on chosen.via_key = named.title_key
+        group by named.title_key
     )
     select
-        chosen.title, title_key, namespace, coalesce(depth, 0) as depth, failures, reason, ordinal,
-        linking.title as discovered_from
-    from chosen left join linking using (title_key)
-    order by ordinal nulls last, inbound desc, chosen.title
+        chosen.title, chosen.title_key, namespace, coalesce(depth, 0) as depth, failures, reason, ordinal,
+        linking.title as discovered_from, told_at
+    from chosen left join linking on linking.title_key = chosen.via_key
+    order by reason <> 'changed', told_at, ordinal nulls last, inbound desc, chosen.title
 """
-_NOWHERE = 2**31
-"""Deeper than any page lies."""
+_OUTLOOK = """
+    select
+        exists (from frontier where status = 'pending') as is_pending,
+        exists (from known_titles where is_shortcut) as has_shortcuts
+"""
 
 
 @dataclass(frozen=True)
@@ -49,9 +55,10 @@ class PendingPage:
         namespace: its namespace number.
         depth: links from the nearest seed.
         failures: failed attempts since the last requeue.
-        reason: 'new', 'retry', 'requeue' or 'added'.
+        reason: 'new', 'changed', 'retry', 'requeue' or 'added'.
         ordinal: its place in the dump, if it is in one.
-        discovered_from: of the pages that link to it, the nearest to a seed; None for a seed.
+        discovered_from: the page before it on a shortest way from a seed; None for a seed.
+        told_at: when we were told of its change; None unless that is the reason.
     """
 
     title: str
@@ -62,68 +69,48 @@ class PendingPage:
     reason: str
     ordinal: int | None = None
     discovered_from: str | None = None
+    told_at: datetime | None = None
 
 
-def frontier_views(sources: Iterable[Source]) -> str:
-    """SQL for views `frontier` and `processing_status`, and those that they stand on.
+@dataclass(frozen=True)
+class Outlook:
+    """How a crawl goes on.
 
-    Args:
-        sources: their depth, namespaces and patterns become view `source_settings`.
+    Attributes:
+        is_pending: whether a page is pending.
+        has_shortcuts: whether a new link leads to a page whose own links `known_links` holds, and brings what
+            they lead to into reach or nearer. Only `known_links` made anew tells how far that goes.
     """
-    sources = list(sources)
-    rows = _text(json.dumps([_settings(source) for source in sources]))
-    made_from_files = f"""
-        create view source_settings as
-        select unnest(from_json({rows}, {_text(json.dumps(_SETTINGS))}), max_depth := 2);
 
-        create macro fits_include(of_source, title) as
-        {_fits({source.name: source.include for source in sources})};
-
-        create macro fits_exclude(of_source, title) as
-        {_fits({source.name: source.exclude for source in sources})};
-    """
-    return made_from_files + _FRONTIER_VIEWS
+    is_pending: bool
+    has_shortcuts: bool
 
 
 def pending_pages(lake: Lake, source: Source, *, limit: int) -> list[PendingPage]:
-    """The pages to fetch next: those of a dump in its order, those of a wiki by inbound links.
+    """The pages to fetch next: all that changed, then a dump's in its order, or a wiki's by inbound links.
+
+    Memory is bounded: 1 GB and what Python needs for the pages.
 
     Args:
-        lake: what was seeded, linked, cut and fetched so far.
+        lake: what was seeded, linked, cut, fetched and told so far.
         source: whose pages.
-        limit: at most so many.
+        limit: at most so many, beside those that changed.
 
     Raises:
-        duckdb.Error: the lake cannot be read. That is never taken for "no work".
+        DamagedPartitionError, duckdb.Error: the lake cannot be read. That is never taken for "no work".
     """
-    with connect(lake, more_views=frontier_views([source])) as connection:
-        rows = query(connection, _PENDING, {"source": source.name, "limit": limit, "nowhere": _NOWHERE})
-    return [PendingPage(**row) for row in rows]
+    with _frontier(lake, source) as connection:
+        return [PendingPage(**row) for row in query(connection, _PENDING, {"limit": limit})]
 
 
-def _settings(source: Source) -> dict[str, Any]:
-    """A source's row of view `source_settings`."""
-    return {
-        "source": source.name,
-        "is_dump": source.kind == "mediawiki_dump",
-        "max_depth": source.depth,
-        "namespaces": source.namespaces,
-    }
+def outlook(lake: Lake, source: Source) -> Outlook:
+    """Whether anything of a source is pending, and whether `known_links` is new enough to tell."""
+    with _frontier(lake, source) as connection:
+        return Outlook(**query(connection, _OUTLOOK)[0])
 
 
-def _fits(patterns: Mapping[str, Sequence[str]]) -> str:
-    """SQL for whether `title` matches a pattern of `of_source`; null for a source without patterns.
-
-    Patterns are literals, because DuckDB compiles any other anew for every title.
-    """
-    cases = [
-        f"when {_text(source)} then {' or '.join(f'regexp_matches(title, {_text(one)})' for one in several)}"
-        for source, several in patterns.items()
-        if several
-    ]
-    return f"case of_source {' '.join(cases)} end" if cases else "null::boolean"
-
-
-def _text(value: str) -> str:
-    """A literal of SQL: views and macros take no parameters."""
-    return "'" + value.replace("'", "''") + "'"
+@contextmanager
+def _frontier(lake: Lake, source: Source) -> Iterator[duckdb.DuckDBPyConnection]:
+    with spilling_database(lake, memory=_MEMORY) as connection:
+        query(connection, frontier_tables(lake, source))
+        yield connection

@@ -6,7 +6,7 @@ from typing import Any
 
 import dagster as dg
 
-from holocron_assets.crawl.frontier import frontier_views
+from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.tables import ENTITIES, PAGE_TYPES, PAGES
 from holocron_assets.lake.views import connect, query
@@ -76,7 +76,8 @@ def unknown_rate(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckR
 )
 def source_expectations(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckResult:
     """Compare the pages and types of each source that was crawled to its end with its `expected` counts."""
-    with connect(lake.open(), more_views=frontier_views(sources.all())) as connection:
+    opened = lake.open()
+    with connect(opened, more_views=frontier_views(sources.all(), opened)) as connection:
         pages = {row["source"]: row["pages"] for row in query(connection, _FINISHED_COUNTS)}
         types = {
             (row["source"], row["primary_type"]): row["pages"] for row in query(connection, _TYPE_COUNTS)

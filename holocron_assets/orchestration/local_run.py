@@ -10,7 +10,7 @@ import dagster as dg
 
 from holocron_assets.crawl.attempts import MAX_ATTEMPTS
 from holocron_assets.crawl.batches import cut_batches
-from holocron_assets.crawl.frontier import frontier_views
+from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.seeds import seeds_are_usable
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
@@ -131,7 +131,7 @@ class LocalRun:
 
     def _wait(self) -> bool:
         """Sleep until the first page or batch that failed for now is due; say whether there was one."""
-        with connect(self.lake, more_views=frontier_views(self.sources)) as connection:
+        with connect(self.lake, more_views=frontier_views(self.sources, self.lake)) as connection:
             names = {"sources": [source.name for source in self.sources]}
             pages = [row["due_at"] for row in query(connection, _NEXT_DUE, names) if row["due_at"]]
         undone = [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from holocron_assets.crawl.frontier import frontier_views
+from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.definitions import defs
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import connect, query

@@ -4,7 +4,7 @@ from time import perf_counter
 
 import dagster as dg
 
-from holocron_assets.crawl.frontier import frontier_views
+from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.lake.publishing import publish_views
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, PAGE_LINKS, PAGE_TYPES, PAGES
 from holocron_assets.orchestration.failures import RETRIES, clear_failures

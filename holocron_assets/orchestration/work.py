@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.batches import source_of, unfinished_batches
-from holocron_assets.crawl.frontier import frontier_views
+from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.revision_check import passes, seeds_are_due, unfinished_pass
 from holocron_assets.crawl.seeds import fingerprint, seeds_are_stale
 from holocron_assets.crawl.sources import Source

@@ -22,7 +22,8 @@ from crawl_rows import (
     wiki_source,
 )
 
-from holocron_assets.crawl.frontier import frontier_views, pending_pages
+from holocron_assets.crawl.frontier import pending_pages
+from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.requeue import requeue
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import DamagedPartitionError
@@ -323,7 +324,7 @@ def test_the_status_of_pages_is_counted_with_what_was_skipped_and_why(lake: Lake
     put_seeds(lake, "A", "B", "Template:T")
     due_at = utc_now() + HOUR
     put_outcomes(lake, "wiki-000001", outcome("A", "failed", due_at=due_at), outcome("B"))
-    with connect(lake, more_views=frontier_views([wiki_source()])) as connection:
+    with connect(lake, more_views=frontier_views([wiki_source()], lake)) as connection:
         rows = query(
             connection, "select * exclude (stage, source) from processing_status where stage = 'pages'"
         )

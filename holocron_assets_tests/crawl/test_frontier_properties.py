@@ -3,7 +3,8 @@
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,17 @@ from crawl_rows import (
     put_manifest,
     put_outcomes,
     put_seeds,
+    statuses,
     wiki_source,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holocron_assets.crawl import attempts
+from holocron_assets.crawl import attempts, known_links
 from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.fetch import Group, GroupError, fetch_batch
+from holocron_assets.crawl.frontier import PendingPage, outlook, pending_pages
+from holocron_assets.crawl.known_links import compaction_is_due, make_known_links
 from holocron_assets.crawl.requeue import requeue
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
@@ -57,6 +61,7 @@ class State:
     in_flight: frozenset[str]
     requeued_after: Mapping[str, int]
     source: Source
+    compacted_before: frozenset[int] = frozenset()
 
 
 titles = st.sampled_from(TITLES)
@@ -91,6 +96,8 @@ states = st.builds(
 def write(lake: Lake, state: State) -> None:
     put_seeds(lake, *sorted(state.seeds))
     for number, batch in enumerate(state.batches):
+        if number in state.compacted_before:
+            make_known_links(lake, state.source)
         name = f"wiki-{number + 1:06d}"
         rows = [
             outcome(
@@ -109,6 +116,8 @@ def write(lake: Lake, state: State) -> None:
     for title, number in state.requeued_after.items():
         with patch("holocron_assets.crawl.requeue.utc_now", lambda at=number: LONG_AGO + at * HOUR):
             requeue(lake, source="wiki", titles=[title], author="Ann", reason="a test")
+    if len(state.batches) in state.compacted_before:
+        make_known_links(lake, state.source)
 
 
 class Model:
@@ -191,6 +200,46 @@ def test_the_frontier_says_of_every_state_what_a_model_says(state: State) -> Non
         assert (row["reason"] is None) == (row["status"] in {"done", "in flight"})
 
 
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(states, st.integers(0, 4))
+def test_known_links_of_everything_change_nothing(state: State, earlier: int) -> None:
+    compacted = replace(state, compacted_before=frozenset({earlier, len(state.batches)}))
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other_folder:
+        write(Lake(Path(folder)), compacted)
+        write(Lake(Path(other_folder)), state)
+        found, wanted = (frontier(Lake(Path(name)), state.source) for name in (folder, other_folder))
+    assert without_ways(found) == without_ways(wanted)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(states, st.integers(0, 4))
+def test_known_links_of_some_batches_hide_no_page_without_saying_so(
+    state: State, compacted_before: int
+) -> None:
+    compacted = replace(state, compacted_before=frozenset({compacted_before}))
+    model = Model(state)
+    pending = {title for title in model.known if model.status(title) == "pending"}
+    with tempfile.TemporaryDirectory() as folder:
+        lake = Lake(Path(folder))
+        write(lake, compacted)
+        found = {title for title, status in statuses(lake, state.source).items() if status == "pending"}
+        has_shortcuts = outlook(lake, state.source).has_shortcuts
+        assert titles_of(pending_pages(lake, state.source, limit=99)) == found
+    assert pending <= found or has_shortcuts
+    asked_again = Counter(page.title for batch in state.batches for page in batch)
+    # A link that is gone leads on until it is made anew: what it leads to was wanted when that was done.
+    assert found <= pending or max(asked_again.values()) > 1
+
+
+def without_ways(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Rows without the way to a title: of two as short, either will do."""
+    return {title: {**row, "via_key": None} for title, row in rows.items()}
+
+
+def titles_of(pages: Sequence[PendingPage]) -> set[str]:
+    return {page.title for page in pages}
+
+
 @dataclass
 class RandomWiki:
     """A reader of a random wiki, some of whose pages fail a number of times."""
@@ -224,34 +273,62 @@ class RandomWiki:
 wikis = st.dictionaries(titles, st.lists(titles, max_size=3, unique=True), max_size=len(TITLES))
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
-@given(wikis, st.dictionaries(titles, st.integers(1, 6), max_size=3), st.integers(1, 4))
+@settings(max_examples=16, deadline=None, derandomize=True)
+@given(
+    wikis,
+    st.dictionaries(titles, st.integers(1, 6), max_size=3),
+    st.integers(1, 4),
+    st.sampled_from((2, 3, None)),
+    st.integers(1, 9),
+)
 def test_a_crawl_reads_every_page_in_reach_once_and_gives_up_after_four_attempts(
-    links: Mapping[str, Sequence[str]], failures: Mapping[str, int], batch_size: int
+    links: Mapping[str, Sequence[str]],
+    failures: Mapping[str, int],
+    batch_size: int,
+    depth: int | None,
+    batches_to_compact: int,
 ) -> None:
-    source = wiki_source(depth=None, namespaces=(0, 14), batch_size=batch_size)
+    source = wiki_source(depth=depth, namespaces=(0, 14), batch_size=batch_size)
     wiki = RandomWiki(links, failures, Counter(), Counter())
-    with tempfile.TemporaryDirectory() as folder, patch.object(attempts, "DELAYS", (timedelta(0),)):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch.object(attempts, "DELAYS", (timedelta(0),)),
+        patch.object(known_links, "_FEWEST_NEW", batches_to_compact),
+    ):
         lake = Lake(Path(folder))
         put_seeds(lake, "A")
-        while batches := cut_batches(lake, source, now=utc_now()):
-            for batch in batches:
-                rows = fetch_batch(lake, batch, wiki, "test")
-                read = [row["title"] for row in rows if row["status"] == "ok"]
-                put_links(
-                    lake, batch, *[(title, target) for title in read for target in links.get(title, ())]
-                )
+        while work_on(lake, source, wiki):
+            pass
         with connect(lake) as connection:
             dead = {row["title"] for row in query(connection, "from dead_letters")}
             attempted = query(connection, "select requested_title, attempts from lake.pages")
-    reach, todo = set(), ["A"]
-    while todo:
-        title = todo.pop()
-        if title not in reach:
-            reach.add(title)
-            todo += () if failures.get(title, 0) >= attempts.MAX_ATTEMPTS else links.get(title, ())
+    reach = within_reach(
+        links, {title for title in TITLES if failures.get(title, 0) >= attempts.MAX_ATTEMPTS}, depth
+    )
     killed = {title for title in reach if failures.get(title, 0) >= attempts.MAX_ATTEMPTS}
     assert wiki.read_ok == Counter(reach - killed)
     assert dead == killed
     assert max(row["attempts"] for row in attempted) <= attempts.MAX_ATTEMPTS
     assert all(wiki.failed[title] == min(failures.get(title, 0), 4) for title in reach)
+
+
+def work_on(lake: Lake, source: Source, wiki: RandomWiki) -> bool:
+    """Compact what is due, or cut what is pending and read it; say whether there was either."""
+    if compaction_is_due(lake, source):
+        make_known_links(lake, source)
+        return True
+    batches = cut_batches(lake, source, now=utc_now())
+    for batch in batches:
+        rows = fetch_batch(lake, batch, wiki, "test")
+        read = [row["title"] for row in rows if row["status"] == "ok"]
+        put_links(lake, batch, *[(title, target) for title in read for target in wiki.links.get(title, ())])
+    return bool(batches)
+
+
+def within_reach(links: Mapping[str, Sequence[str]], dead: AbstractSet[str], depth: int | None) -> set[str]:
+    """The titles that at most so many links lead to from A, by pages that can be read."""
+    reach = front = {"A"}
+    for _ in range(len(TITLES) if depth is None else depth):
+        front = {target for title in front - dead for target in links.get(title, ())} - reach
+        reach = reach | front
+    return reach

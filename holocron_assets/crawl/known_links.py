@@ -1,0 +1,145 @@
+"""Table `known_links`: all that a source's fetched batches say of titles, in one file, made anew each time.
+
+It saves the frontier reading every batch at every look. It can be deleted at any time: the frontier says the
+same without it, only slower.
+"""
+
+import glob
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+
+from holocron_assets.crawl.coverage import (
+    KNOWN_LINKS_VERSION,
+    batch_mark,
+    coverage,
+    present_marks,
+    without_known_links,
+)
+from holocron_assets.crawl.frontier import outlook
+from holocron_assets.crawl.frontier_views import quoted, relations, rows_now, sql_part
+from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.parquet import Footer, read_footer, replacing
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import SchemaError
+from holocron_assets.lake.spilling import spilling_database
+from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_CHANGES
+from holocron_assets.lake.views import query, rows_of
+
+_MEMORY = "1500MB"
+_FEWEST_NEW = 20
+_SHARE_OF_COVERED = 20
+_COLUMNS = ", ".join(column.name for column in KNOWN_LINKS.columns)
+_REQUIRED = ", ".join(f"count({column.name})" for column in KNOWN_LINKS.columns if not column.nullable)
+
+
+def compaction_is_due(lake: Lake, source: Source) -> bool:
+    """Whether `known_links` of a source should be made anew.
+
+    It should once twenty batches, or a twentieth of those that it covers, are new or were read otherwise
+    since; or when nothing is pending any more, and only it can tell whether that is all.
+    """
+    held = coverage(lake, source)
+    enough = max(_FEWEST_NEW, len(held.covered) // _SHARE_OF_COVERED)
+    if len(held.new_with_links) >= enough:
+        return True
+    changed = sum(batch_mark(lake, batch) != mark for batch, mark in held.covered.items())
+    if changed + len(held.new_with_links) >= enough:
+        return True
+    if held.unfinished or not held.covered or not (changed or held.new):
+        return False
+    seen = outlook(lake, source)
+    return not seen.is_pending and (changed > 0 or seen.has_shortcuts)
+
+
+def standing(lake: Lake, source: Source) -> str:
+    """A text that changes when `known_links` is made anew, or has to start from other seeds or go deeper."""
+    footer = read_footer(lake, KNOWN_LINKS, source.name)
+    return json.dumps(
+        [footer.content_id if footer else None, KNOWN_LINKS_VERSION, present_marks(lake, source)]
+    )
+
+
+def make_known_links(lake: Lake, source: Source) -> Footer:
+    """Make `known_links` of a source from all its finished batches, in bounded memory: 1.5 GB and the disk.
+
+    Args:
+        lake: where the batches are and the file goes. It is replaced in one step.
+        source: whose titles; its depth says how far links are followed.
+
+    Returns:
+        The new file's footer: its inputs name the batches that it covers.
+
+    Raises:
+        SchemaError: the rows do not fit the table; the file is as it was.
+        DamagedPartitionError: a batch's file cannot be read.
+    """
+    # Before anything is read: what is written meanwhile makes the table stale, and not wrong for ever.
+    present = present_marks(lake, source)
+    held = without_known_links(lake, source)
+    marks = {batch: mark for batch in held.new_with_links if (mark := batch_mark(lake, batch))}
+    rows = rows_now(lake, {source.name: replace(held, new=list(marks), new_with_links=list(marks))})
+    inputs = {**present, **marks}
+    content_id = content_hash(json.dumps(inputs, sort_keys=True))
+    with (
+        spilling_database(lake, memory=_MEMORY) as connection,
+        replacing(lake.file(KNOWN_LINKS, source.name)) as aside,
+    ):
+        query(connection, relations([source], {**rows, "told": rows_of(lake, PAGE_CHANGES, [])}))
+        query(connection, sql_part("new_rows", relation="table"))
+        _measure_depths(connection, source)
+        query(connection, sql_part("known_titles", relation="table"))
+        note = {"content_id": content_id, "code_version": KNOWN_LINKS_VERSION, "inputs": inputs}
+        _copy(connection, aside, note)
+        _refuse_faulty(connection, aside, source.name)
+        count = pq.read_metadata(aside).num_rows
+    return Footer(count, content_id, KNOWN_LINKS_VERSION, inputs)
+
+
+def _measure_depths(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
+    """Make `crawl.reached`, a step at a time: each reads the links once, and holds only titles in memory."""
+    seeds = "select title_key, 0::bigint as depth, null::bigint as via_key from crawl.new_seeds"
+    query(connection, f"create table crawl.reached as {seeds}; create table crawl.near as from crawl.reached")
+    if source.kind == "mediawiki_dump":
+        return
+    step = sql_part(
+        "step",
+        near="crawl.near",
+        steps="(select *, null::bigint as known_depth from crawl.edges)",
+        reached="crawl.reached",
+    )
+    while query(connection, "select exists (from crawl.near) as goes_on")[0]["goes_on"]:
+        query(connection, f"create or replace table crawl.near as {step}")
+        query(
+            connection,
+            "create or replace table crawl.reached as"
+            " from crawl.reached anti join crawl.near using (title_key) union all from crawl.near",
+        )
+
+
+def _copy(connection: duckdb.DuckDBPyConnection, path: Path, note: Mapping[str, object]) -> None:
+    kept = f"format parquet, compression zstd, row_group_size {KNOWN_LINKS.row_group_rows}"
+    query(
+        connection,
+        f"copy (select {_COLUMNS} from known_titles) to {quoted(str(path))}"  # noqa: S608 - our own names
+        f" ({kept}, kv_metadata {{holocron: {quoted(json.dumps(note))}}})",
+    )
+
+
+def _refuse_faulty(connection: duckdb.DuckDBPyConnection, path: Path, source_name: str) -> None:
+    """Check a file before it takes its place: columns, empty values, keys."""
+    KNOWN_LINKS.check(pq.read_schema(path).empty_table(), source_name)
+    sql = f"""
+        select
+            count(*) - count(distinct title_key) as repeated_keys,
+            count(*) - least({_REQUIRED}) as empty_values
+        from read_parquet($file)
+    """  # noqa: S608 - the names of our own columns
+    faults = query(connection, sql, {"file": glob.escape(str(path))})[0]
+    if any(faults.values()):
+        raise SchemaError(f"table {KNOWN_LINKS.name}, partition {source_name!r}: {faults}")

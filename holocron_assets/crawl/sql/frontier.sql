@@ -1,0 +1,104 @@
+-- What each source knows of and has not fetched, and why not.
+
+create view frontier as
+with known as (
+    select
+        known.* exclude (source, status, is_shortcut),
+        known.status as last_status,
+        settings.*,
+        in_flight.title_key is not null as is_in_flight,
+        coalesce(answered_at >= asked_at, false)
+            and case
+                when not is_dump or ordinal is null then true
+                when wanted_revision is null then answered_at >= least(site.fetched_at, listed_at)
+                else coalesce(answered_revision >= wanted_revision, false)
+            end as is_answered,
+        change.title_key is not null as is_told,
+        change.seen_at as told_at,
+        -- A revision says itself that an answer came after it, unless the wiki has it no more.
+        case
+            when change.kind in ('edit', 'new') and change.revision_id is not null
+                then asked_at < change.surely_at
+                    and coalesce(answered_status <> 'ok' or answered_revision < change.revision_id, true)
+            else asked_at < least(change.seen_at, change.surely_at)
+        end as is_changed
+    from known_titles as known
+    join crawl.settings as settings using (source)
+    left join (select distinct title_key from crawl.manifests) as in_flight using (title_key)
+    left join crawl.changes as change using (title_key)
+    left join crawl.sites as site on site.source = known.source
+),
+-- Why a title is not wanted, empty where it is, and where that does not matter any more.
+wanted as (
+    select
+        known.*,
+        coalesce(is_changed, false) as has_changed,
+        last_status = 'dead' and coalesce(requeue.decided_at < asked_at, true) and not has_changed as is_dead,
+        case
+            when is_in_flight or is_dead or (is_answered and not has_changed) then null
+            when is_dump and ordinal is null then 'the dump does not hold it'
+            when last_status in ('failed', 'dead') then null
+            when not list_contains(namespaces, namespace) then 'namespace ' || namespace || ' is not asked for'
+            when depth is null and not is_answered and max_depth is null then 'no seed leads to it'
+            when depth is null and not is_answered then 'more than ' || max_depth || ' links from every seed'
+            when not fits_include(source, title) then 'no pattern to include fits it'
+            when fits_exclude(source, title) then 'a pattern to exclude fits it'
+        end as unwanted_because
+    from known
+    left join (
+        select title_key, max(decided_at) as decided_at from crawl.requeues group by title_key
+    ) as requeue using (title_key)
+),
+judged as (
+    select
+        *,
+        case
+            when is_in_flight then 'in flight'
+            when is_answered and (not has_changed or unwanted_because is not null) then 'done'
+            when is_dead then 'dead'
+            when unwanted_because is not null then 'skipped'
+            when last_status = 'failed' and due_at > coalesce(getvariable('now')::timestamptz, now()) then 'waiting'
+            else 'pending'
+        end as status
+    from wanted
+)
+select
+    source,
+    title,
+    title_key,
+    namespace,
+    is_seed,
+    depth,
+    inbound,
+    ordinal,
+    case when status = 'waiting' then due_at end as due_at,
+    case when last_status = 'failed' then attempts else 0 end as failures,
+    status,
+    case
+        when status = 'skipped' then unwanted_because
+        when status in ('waiting', 'dead') then error
+        when status <> 'pending' then null
+        when last_status = 'failed' then 'retry'
+        when has_changed or (last_status is null and is_told and not is_seed) then 'changed'
+        when last_status = 'dead' then 'requeue'
+        else 'new'
+    end as reason,
+    case when reason = 'changed' then told_at end as told_at,
+    via_key,
+    answered_status as answer
+from judged;
+
+-- What fetched pages link to and the lake has no page of, the most wanted first.
+create view wanted_pages as
+select
+    source, title, namespace, inbound,
+    case
+        when answer = 'missing' then 'missing on the wiki'
+        when answer = 'invalid' then 'no title that a page can have'
+        when status = 'skipped' then reason
+        when status = 'pending' then 'not asked for yet'
+        else status
+    end as why
+from frontier
+where inbound > 0 and answer is distinct from 'ok'
+order by inbound desc, title;

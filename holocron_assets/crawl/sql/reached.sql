@@ -1,0 +1,37 @@
+-- How far from the nearest seed titles are, by the edges of new batches, where that is nearer than was known.
+
+-- Seeds, new pages of a wiki that is wanted whole, and what was reached before.
+create view crawl.starts as
+select title_key, 0 as depth from crawl.new_seeds
+union all
+select title_key, 0 from crawl.told_titles
+union all
+select title_key, depth from crawl.compacted where depth is not null;
+
+create $relation crawl.steps as
+with named as (
+    select title_key from crawl.linked
+    union all
+    select title_key from crawl.other_names
+),
+-- Where there is no end to go to, it is enough to know that a title is reached.
+distant as (
+    select distinct title_key, known.depth as known_depth
+    from named
+    left join crawl.compacted as known using (title_key)
+    left join crawl.settings as settings on settings.source = known.source
+    where known.depth is null or (known.depth > 0 and max_depth is not null)
+)
+select from_key, target_key, length, farthest, known_depth
+from crawl.edges join distant on distant.title_key = target_key
+where coalesce(known_depth > length, true);
+
+create $relation crawl.reached as
+with recursive reached (title_key, depth, via_key) using key (title_key) as (
+    select title_key, min(depth), null::bigint
+    from crawl.starts semi join crawl.steps as steps on steps.from_key = title_key
+    group by title_key
+    union
+    $step
+)
+from reached;
