@@ -184,7 +184,7 @@ def _write_manifest(lake: Lake, source: Source, pages: Sequence[PendingPage], no
 
 def _next_name(lake: Lake, source_name: str) -> str:
     """One more than the highest number ever used, by manifests that a crash left unwritten too."""
-    folders = [folder for table in (BATCH_PAGES, PAGES) for folder in lake.folder(table).glob("*-*")]
-    names = [_NUMBERED.fullmatch(folder.name) for folder in folders]
+    used = lake.names_used(BATCH_PAGES) | lake.names_used(PAGES)
+    names = [_NUMBERED.fullmatch(name) for name in used]
     numbers = [int(name["number"]) for name in names if name and name["source"] == source_name]
     return f"{source_name}-{max(numbers, default=0) + 1:06d}"

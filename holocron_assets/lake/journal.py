@@ -16,9 +16,10 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
-from holocron_assets.lake.durable import make_folder, sync_folder
+from holocron_assets.lake.durable import open_in_folder, sync_folder
 
 _CHECKSUM_LENGTH = 8
+_APPENDING = os.O_CREAT | os.O_APPEND | os.O_WRONLY
 
 
 class Journal:
@@ -83,9 +84,8 @@ class Journal:
     def _open(self) -> FileIO:
         if self._file is None:
             is_new = not self.path.exists()
-            make_folder(self.path.parent)
             # Unbuffered: a line goes out in one piece, so that lines of several processes do not mix.
-            self._file = self.path.open("ab", buffering=0)
+            self._file = open(open_in_folder(self.path, _APPENDING), "ab", buffering=0)  # noqa: PTH123, SIM115 - a descriptor
             if is_new:
                 sync_folder(self.path.parent)
             elif _ends_torn(self.path):

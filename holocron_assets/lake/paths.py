@@ -5,7 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from holocron_assets.lake.damage import PACK_FOLDER
 from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.listing import DATA_FILE, JOURNAL_FILE, Listing, list_partitions
+from holocron_assets.lake.packs import packs_of
 from holocron_assets.lake.schema import Table
 
 _PARTITION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -54,29 +57,53 @@ class Lake:
         return self.folder(table) / partition
 
     def file(self, table: Table, partition: str) -> Path:
-        """The Parquet file of one partition."""
-        return self.partition_folder(table, partition) / "data.parquet"
+        """Where one partition is written. A partition that is packed has no file of its own."""
+        return self.partition_folder(table, partition) / DATA_FILE
 
     def journal(self, table: Table, partition: str) -> Path:
         """The journal that one partition is built from."""
-        return self.partition_folder(table, partition) / "journal.jsonl"
+        return self.partition_folder(table, partition) / JOURNAL_FILE
+
+    def dump_copy(self, table: Table, partition: str) -> Path:
+        """The copy of a packed dump that can be read from its middle, beside the partition that says where."""
+        return self.partition_folder(table, partition) / "copy.xml.zst"
+
+    def listing(self, table: Table) -> Listing:
+        """A table's partitions and where each is read, as they are now.
+
+        Raises:
+            DamagedPartitionError: a pack cannot be read.
+        """
+        return list_partitions(self.folder(table))
 
     def partitions(self, table: Table) -> list[str]:
-        """Names of the partitions whose file is there, sorted."""
-        return sorted(file.parent.name for file in self.folder(table).glob("*/data.parquet"))
+        """Names of a table's partitions, sorted."""
+        return self.listing(table).names
+
+    def names_used(self, table: Table) -> set[str]:
+        """Names of partitions that are there, and of those whose folder was made or is left over."""
+        folder = self.folder(table)
+        folders = folder.glob("[!.]*")
+        return {path.name for path in folders} | packs_of(folder).newest.keys()
 
     def files(self) -> list[Path]:
-        """The Parquet files of all tables' partitions, sorted."""
-        return sorted((self.root / "lake").glob("*/*/*/data.parquet"))
+        """The Parquet files of all tables' partitions and packs, sorted."""
+        kinds = (f"*/*/*/{DATA_FILE}", f"*/*/{PACK_FOLDER}/[!.]*")
+        return sorted(file for kind in kinds for file in (self.root / "lake").glob(kind))
 
     def mark(self, tables: Iterable[Table]) -> str:
-        """A text that changes whenever a partition of some tables is written or removed; cheap to compute."""
-        files = (file for table in tables for file in self.folder(table).glob("*/data.parquet"))
-        states = sorted(
-            f"{file.parent.parent.name}/{file.parent.name} {file.stat().st_mtime_ns}" for file in files
-        )
-        return content_hash("\n".join(states))
+        """A text that changes whenever a partition of some tables is written or removed; cheap to compute.
+
+        It stays the same when partitions are packed.
+        """
+        listings = [(table.name, self.listing(table)) for table in tables]
+        states = [
+            f"{table}/{name} {listing.mark(name).mtime_ns}"
+            for table, listing in listings
+            for name in listing.names
+        ]
+        return content_hash("\n".join(sorted(states)))
 
     def has(self, table: Table, partition: str) -> bool:
-        """Whether the partition's file is there."""
-        return self.file(table, partition).is_file()
+        """Whether the partition is in the lake."""
+        return self.file(table, partition).is_file() or partition in packs_of(self.folder(table)).newest

@@ -1,9 +1,10 @@
-"""`holocron.duckdb`: when it has to be written again. Its views read the lake as it is, so that is seldom."""
+"""`holocron.duckdb`: when it has to be written again. Its views show what is written later too."""
 
 import duckdb
 
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.rows import rows_at_any_time
 from holocron_assets.lake.tables import ALL_TABLES
 from holocron_assets.lake.views import PUBLIC_VIEWS, publish
 
@@ -28,7 +29,7 @@ def publish_views(lake: Lake, more_views: str) -> list[str]:
 
 
 def views_are_stale(lake: Lake, more_views: str) -> bool:
-    """Whether the database is missing, or a table got its first file or a view was changed since.
+    """Whether the database is missing, or what is packed or a view was changed since.
 
     Args:
         lake: what the views read.
@@ -45,6 +46,6 @@ def views_are_stale(lake: Lake, more_views: str) -> bool:
 
 
 def _fingerprint(lake: Lake, more_views: str) -> str:
-    """A view of a table without files is made otherwise than of one with files."""
-    filled = [table.name for table in ALL_TABLES if any(lake.folder(table).glob("*/data.parquet"))]
-    return content_hash("\n".join([str(lake.root.resolve()), *filled, PUBLIC_VIEWS, more_views]))
+    """The views are made otherwise when a table's packs change, or its columns."""
+    rows = [f"{table.name}{table.arrow_schema}{rows_at_any_time(lake, table)}" for table in ALL_TABLES]
+    return content_hash("\n".join([*rows, PUBLIC_VIEWS, more_views]))

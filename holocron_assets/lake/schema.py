@@ -60,6 +60,8 @@ class Table:
         key: the columns that identify a row inside one partition file.
         columns: the columns, in file order.
         row_group_rows: rows in a Parquet row group; small where single rows are read.
+        partition_column: the column that holds the partition's name, if one does. Only then can partitions be
+            packed.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Table:
     key: tuple[str, ...]
     columns: tuple[Column, ...]
     row_group_rows: int = 100_000
+    partition_column: str | None = None
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:

@@ -1,44 +1,56 @@
 """DuckDB over the lake: one view a table in schema `lake`, and the public views built on them."""
 
 import glob
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
-from holocron_assets.lake.parquet import damaged_file, replacing
+from holocron_assets.lake.damage import damaged_file
+from holocron_assets.lake.durable import replacing
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.rows import no_rows, rows_at_any_time, rows_of, write_columns
 from holocron_assets.lake.schema import Table
+from holocron_assets.lake.spilling import spilling_database
 from holocron_assets.lake.tables import ALL_TABLES
+
+__all__ = ["MEMORY", "PUBLIC_VIEWS", "connect", "publish", "query", "rows_of"]
 
 PUBLIC_VIEWS = files("holocron_assets.lake").joinpath("views.sql").read_text(encoding="utf-8")
 
 
-def connect(lake: Lake, *, more_views: str = "") -> duckdb.DuckDBPyConnection:
-    """An in-memory database whose views read the lake as it is now.
+MEMORY = "1GB"
+"""What a connection to the lake may hold in memory; it spills the rest to the lake's disk."""
+
+_TRIES = 3
+_ERRORS_OF_FILES = (duckdb.Error, duckdb.IOException, duckdb.InvalidInputException)
+_T = TypeVar("_T")
+
+
+@contextmanager
+def connect(
+    lake: Lake, *, tables: Iterable[Table] | None = None, more_views: str = ""
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """An in-memory database whose views read the lake as it was when it was opened.
 
     Args:
         lake: what to read.
+        tables: only these can be read, which saves listing the others; all by default.
         more_views: SQL run after the lake's own views, for views that need configuration.
-
-    Returns:
-        An open connection; the caller closes it.
 
     Raises:
         DamagedPartitionError: a file cannot be read.
     """
-    connection = duckdb.connect()
-    connection.execute("set enable_progress_bar = false; set timezone = 'UTC'")
-    try:
-        _create_views(connection, lake, more_views)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    opened = ALL_TABLES if tables is None else tuple(tables)
+    rows = {table.name: rows_of(lake, table) if table in opened else _unopened(table) for table in ALL_TABLES}
+    with spilling_database(lake, memory=MEMORY) as connection:
+        for sql in _views(rows, more_views):
+            _patiently(connection, partial(connection.execute, sql))
+        yield connection
 
 
 def query(
@@ -49,10 +61,13 @@ def query(
     Raises:
         DamagedPartitionError: the query failed, and a file of the lake that was connected to is damaged.
     """
-    with _damaged_files_named(connection):
+
+    def rows() -> list[dict[str, Any]]:
         result = connection.execute(sql, dict(parameters or {}))
         names = [column[0] for column in result.description or ()]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+    return _patiently(connection, rows)
 
 
 def publish(lake: Lake, *, more_views: str = "") -> Path:
@@ -66,25 +81,49 @@ def publish(lake: Lake, *, more_views: str = "") -> Path:
         The database's path. It is replaced in one step, so a client that has it open keeps its own.
 
     Raises:
-        DamagedPartitionError: a file cannot be read.
+        DamagedPartitionError: a pack cannot be read.
     """
+    for table in ALL_TABLES:
+        write_columns(lake, table)
+    rows = {table.name: rows_at_any_time(lake, table) for table in ALL_TABLES}
     with replacing(lake.database) as aside:
+        aside.unlink()  # DuckDB takes no empty file for a new database
         with duckdb.connect(aside) as connection:
-            _create_views(connection, lake, more_views)
+            for sql in _views(rows, more_views):
+                connection.execute(sql)
         # What a killed client left is of the old file, and DuckDB refuses to open another beside it.
         lake.database.with_name(f"{lake.database.name}.wal").unlink(missing_ok=True)
     return lake.database
 
 
-def _create_views(connection: duckdb.DuckDBPyConnection, lake: Lake, more_views: str) -> None:
-    connection.execute("set variable lake_root = $1", [str(lake.root.resolve())])
+def _views(rows: Mapping[str, str], more_views: str) -> Iterator[str]:
+    """SQL that makes all views, from the SQL of each table's rows."""
+    yield "create schema lake"
+    for name, sql in rows.items():
+        yield f'create view lake."{name}" as {sql}'
+    yield PUBLIC_VIEWS
+    if more_views:
+        yield more_views
+
+
+def _unopened(table: Table) -> str:
+    return f"{no_rows(table)} and error('table {table.name} is not among those that connect() was asked for')"
+
+
+def _patiently(connection: duckdb.DuckDBPyConnection, ask: Callable[[], _T]) -> _T:
+    """Ask again if a file was replaced while it was read, and name the file that is damaged.
+
+    DuckDB opens a file several times in a query, and may find the footer of one version and the rows of the
+    next: it notices that.
+    """
+    for _ in range(_TRIES - 1):
+        try:
+            return ask()
+        except duckdb.Error as error:
+            if type(error) not in _ERRORS_OF_FILES:
+                raise
     with _damaged_files_named(connection):
-        connection.execute("create schema lake")
-        for table in ALL_TABLES:
-            connection.execute(f'create view lake."{table.name}" as {rows_of(lake, table)}')
-        connection.execute(PUBLIC_VIEWS)
-        if more_views:
-            connection.execute(more_views)
+        return ask()
 
 
 @contextmanager
@@ -96,7 +135,7 @@ def _damaged_files_named(connection: duckdb.DuckDBPyConnection) -> Iterator[None
         root = connection.execute("select getvariable('lake_root')").fetchall()[0][0]
         every_file = Lake(Path(root)).files() if root else []
         named = [file for file in every_file if str(file) in str(error)]
-        # DuckDB's Parquet reader raises a bare Error; errors in SQL have types of their own.
+        # Parquet's reader raises a bare Error where it stumbles; errors in SQL have types of their own.
         for file in named or (every_file if type(error) is duckdb.Error else []):
             _refuse_damaged(connection, file)
         raise
@@ -107,35 +146,3 @@ def _refuse_damaged(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
         connection.execute("select sum(hash(row)) from read_parquet($1) as row", [glob.escape(str(file))])
     except duckdb.Error as error:
         raise damaged_file(file, error) from error
-
-
-def rows_of(lake: Lake, table: Table, partitions: Sequence[str] | None = None) -> str:
-    """SQL that reads a table's rows, or gives its columns without rows where there is no file.
-
-    Args:
-        lake: where the files are.
-        table: which table.
-        partitions: only these, of which files are there; all by default, those that are written later too.
-    """
-    folder = lake.folder(table).resolve()
-    if partitions is None:
-        files = [f"{glob.escape(str(folder))}/*/data.parquet"] if any(folder.glob("*/data.parquet")) else []
-    else:
-        files = [glob.escape(str(folder / name / "data.parquet")) for name in partitions]
-    if not files:
-        return _no_rows(table)
-    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    if table.added_columns:
-        # Every file's columns are looked at, which costs too much where there are thousands of files.
-        found = f"from read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
-        return f"{_no_rows(table)} union all by name {found}"
-    return f"select * from read_parquet([{listed}], hive_partitioning = false)"  # noqa: S608 - own paths, quoted
-
-
-@cache
-def _no_rows(table: Table) -> str:
-    with duckdb.connect() as connection:
-        connection.register("empty_table", table.arrow_schema.empty_table())
-        described = connection.execute("describe empty_table").fetchall()
-    columns = ", ".join(f'cast(null as {kind}) as "{name}"' for name, kind, *_ in described)
-    return f"select {columns} where false"

@@ -261,9 +261,7 @@ def test_a_view_over_a_damaged_file_names_it(tmp_path: Path, damage: Any, *, fir
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(DamagedPartitionError, match=f"table pages, partition '{file.parent.name}': {file} "):
         asked(lake, "select count(*) from pages where wikitext is null")
-    if first:
-        with pytest.raises(DamagedPartitionError, match=str(file)):
-            publish(lake)
+    assert publish(lake).is_file(), "a damaged file must not keep the views of all others from people"
 
 
 def test_a_flipped_bit_that_duckdb_trips_over_is_named(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from holocron_assets.lake.tables.classify import PAGE_TYPES, RULE_CLASSIFICATION
 from holocron_assets.lake.tables.crawl import (
     BATCH_PAGES,
     CHANGE_LOOKS,
+    DUMP_INDEX,
     HTTP_ATTEMPTS,
     KNOWN_LINKS,
     PAGE_CHANGES,
@@ -20,6 +21,7 @@ from holocron_assets.lake.tables.signals import PAGE_LINKS, PAGE_SIGNALS
 ALL_TABLES: tuple[Table, ...] = (
     SITES,
     SEED_TITLES,
+    DUMP_INDEX,
     BATCH_PAGES,
     PAGES,
     HTTP_ATTEMPTS,
@@ -41,6 +43,7 @@ __all__ = [
     "ALL_TABLES",
     "BATCH_PAGES",
     "CHANGE_LOOKS",
+    "DUMP_INDEX",
     "ENTITIES",
     "ENTITY_ALIASES",
     "ENTITY_CANDIDATES",

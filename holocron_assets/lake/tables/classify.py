@@ -34,6 +34,7 @@ RULE_CLASSIFICATIONS = Table(
     layer="classify",
     description="What the rules say of one revision of a page",
     key=("title_key",),
+    partition_column="batch",
     columns=(
         SOURCE,
         BATCH,
@@ -74,6 +75,7 @@ PAGE_TYPES = Table(
     layer="classify",
     description="The type that counts for one revision of a page, merged from every method's answer",
     key=("title_key",),
+    partition_column="batch",
     columns=(
         SOURCE,
         BATCH,

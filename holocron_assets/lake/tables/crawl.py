@@ -71,11 +71,25 @@ SEED_TITLES = Table(
     ),
 )
 
+DUMP_INDEX = Table(
+    name="dump_index",
+    layer="crawl",
+    description="A place from which a dump can be read: the byte where a page starts. The last row is its end",
+    key=("ordinal",),
+    columns=(
+        SOURCE,
+        Column("ordinal", type_int, "Position in the dump of the page; in the last row, the number of pages"),
+        Column("unpacked_offset", type_int, "Byte where the page starts, in the dump as it is unpacked"),
+        Column("file_offset", type_int, "Byte to read from: in the dump, or in the copy of a packed dump"),
+    ),
+)
+
 BATCH_PAGES = Table(
     name="batch_pages",
     layer="crawl",
     description="Manifest: a page that a batch was cut to fetch. Written before the batch's partition exists",
     key=("title_key",),
+    partition_column="batch",
     columns=(
         SOURCE,
         BATCH,
@@ -98,6 +112,7 @@ PAGES = Table(
     layer="crawl",
     description="The outcome of asking for one page: its text and metadata, or why there is none",
     key=("requested_key",),
+    partition_column="batch",
     row_group_rows=50,
     columns=(
         SOURCE,
@@ -142,6 +157,7 @@ HTTP_ATTEMPTS = Table(
     layer="crawl",
     description="One HTTP request that was sent, or refused before sending",
     key=("attempt_id",),
+    partition_column="scope",
     columns=(
         Column("attempt_id", type_string, "Unique id"),
         SOURCE,
@@ -293,7 +309,9 @@ KNOWN_LINKS = Table(
         ),
         Column("via_key", type_int, "Title key of the page before it on that way", nullable=True),
         Column("inbound", type_int, "Links to it from pages as they were last answered for"),
-        Column("status", type_string, "Status of the last outcome; empty if it was not asked for", nullable=True),
+        Column(
+            "status", type_string, "Status of the last outcome; empty if it was not asked for", nullable=True
+        ),
         Column("attempts", type_int, "Attempts that led to the last outcome", nullable=True),
         Column("error", type_string, "What went wrong the last time", nullable=True),
         Column("due_at", type_time, "When it may be tried again, if it failed", nullable=True),

@@ -22,6 +22,7 @@ ENTITY_CANDIDATES = Table(
     layer="resolve",
     description="A page whose type is an entity's and is sure enough (.80) to stand for one",
     key=("title_key",),
+    partition_column="batch",
     columns=(
         SOURCE,
         BATCH,

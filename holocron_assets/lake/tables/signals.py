@@ -26,6 +26,7 @@ PAGE_LINKS = Table(
     layer="signals",
     description="A link from one page to another title of the same wiki",
     key=("from_key", "kind", "target_key"),
+    partition_column="batch",
     columns=(
         SOURCE,
         BATCH,
@@ -44,6 +45,7 @@ PAGE_SIGNALS = Table(
     layer="signals",
     description="What can be read off one revision of a page without judging what it is about",
     key=("title_key",),
+    partition_column="batch",
     columns=(
         SOURCE,
         BATCH,
