@@ -16,7 +16,9 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES
 from holocron_assets.lake.titles import InvalidTitle, PageTitle, Site
 
+CHANGED = "changed"
 MOST_UNFINISHED = 4
+MOST_UNFINISHED_WITHOUT_LINKS = 40
 LONGEST_GATHERING = timedelta(hours=1)
 
 _NUMBERED = re.compile(r"(?P<source>.+)-(?P<number>[0-9]+)")
@@ -26,33 +28,45 @@ class NoManifestError(LookupError):
     """A partition key that no batch was cut for."""
 
 
-def cut_batches(lake: Lake, source: Source, *, now: datetime, most: int = MOST_UNFINISHED) -> list[str]:
+def cut_batches(
+    lake: Lake, source: Source, *, now: datetime, most: int | None = None, gather: bool = True
+) -> list[str]:
     """Cut what is pending of one source into new batches and write their manifests.
 
-    One process cuts at a time. Full batches are cut while fewer than four of the source are unfinished. So
-    that trickles do not make thousands, a short one is cut only when the source follows no links, or nothing
-    of it is being fetched that may bring more pages, or nothing was cut for an hour.
+    One process cuts at a time. Full batches are cut while few of the source are unfinished: four where links
+    are followed, since each may bring pages that are wanted more; forty where nothing new is learnt. So that
+    trickles do not make thousands, a short one is cut only when the source follows no links, or nothing of it
+    is being fetched that may bring more pages, or nothing was cut for an hour. Pages that changed wait for
+    each other for an hour, unless they fill a batch, or one that is cut anyway has room.
 
     Args:
         lake: where pages are and manifests go.
         source: whose frontier to cut.
         now: the moment written into the manifests.
         most: cut no more than so many.
+        gather: let pages that changed wait for others.
 
     Returns:
         Names of the new batches, in order.
     """
     with _cutting(lake, source.name):
         unfinished = unfinished_batches(lake, source.name)
-        room = min(MOST_UNFINISHED - len(unfinished), most)
+        room = _room(source, len(unfinished), most)
         if room <= 0:
             return []
         pages = pending_pages(lake, source, limit=room * source.batch_size)
-        chunks = _chunks(pages, source.batch_size)
-        is_short = bool(chunks) and len(chunks[-1]) < source.batch_size
-        if is_short and source.depth != 0 and _more_may_come(lake, unfinished, chunks, now):
-            chunks.pop()
-        return [_write_manifest(lake, source, chunk, now) for chunk in chunks]
+        changed = [page for page in pages if page.reason == CHANGED]
+        due = changed[: _due(changed, source.batch_size, now, gather=gather)]
+        chunks = _chunks([*due, *(page for page in pages if page.reason != CHANGED)], source.batch_size)[
+            :room
+        ]
+        if chunks and len(chunks[-1]) < source.batch_size:
+            is_due = (len(chunks) - 1) * source.batch_size < len(due)
+            if is_due or source.depth == 0 or not _more_may_come(lake, unfinished, chunks, now):
+                chunks[-1] = [*chunks[-1], *changed[len(due) :]][: source.batch_size]
+            else:
+                chunks.pop()
+        return _write_manifests(lake, source, chunks, now)
 
 
 def cut_given_titles(
@@ -91,7 +105,7 @@ def cut_given_titles(
         for page in parsed
     ]
     with _cutting(lake, source.name):
-        return [_write_manifest(lake, source, chunk, now) for chunk in _chunks(pages, source.batch_size)]
+        return _write_manifests(lake, source, _chunks(pages, source.batch_size), now)
 
 
 def manifest(lake: Lake, batch: str) -> list[dict[str, Any]]:
@@ -141,6 +155,30 @@ def _parse_all(site: Site, titles: Iterable[str]) -> list[PageTitle]:
     return list(parsed.values())
 
 
+def _room(source: Source, unfinished: int, most: int | None) -> int:
+    """How many batches may be cut."""
+    limit = MOST_UNFINISHED if source.depth != 0 else MOST_UNFINISHED_WITHOUT_LINKS
+    if source.depth == 0 and unfinished > limit // 2:
+        return 0  # a look is worth its time when there is room for many
+    room = limit - unfinished
+    return room if most is None else min(room, most)
+
+
+def _due(changed: Sequence[PendingPage], batch_size: int, now: datetime, *, gather: bool) -> int:
+    """How many of the pages that changed, the first that was told of first, wait no longer."""
+    if not changed or not gather or now - _told_at(changed[0]) >= LONGEST_GATHERING:
+        return len(changed)
+    return len(changed) - len(changed) % batch_size
+
+
+def _told_at(page: PendingPage) -> datetime:
+    if page.told_at is None:
+        raise ValueError(
+            f"page {page.title!r} is pending because it changed, and nothing says when that was told"
+        )
+    return page.told_at
+
+
 def _more_may_come(
     lake: Lake, unfinished: Sequence[str], chunks: Sequence[Sequence[PendingPage]], now: datetime
 ) -> bool:
@@ -158,8 +196,20 @@ def _cutting(lake: Lake, source_name: str) -> FileLock:
     return FileLock(lake.locks / f"cut-{source_name}.lock")
 
 
-def _write_manifest(lake: Lake, source: Source, pages: Sequence[PendingPage], now: datetime) -> str:
-    batch = _next_name(lake, source.name)
+def _write_manifests(
+    lake: Lake, source: Source, chunks: Iterable[Sequence[PendingPage]], now: datetime
+) -> list[str]:
+    first = _next_number(lake, source.name)
+    names = []
+    for number, chunk in enumerate(chunks, start=first):
+        names.append(f"{source.name}-{number:06d}")
+        _write_manifest(lake, source, names[-1], chunk, now)
+    return names
+
+
+def _write_manifest(
+    lake: Lake, source: Source, batch: str, pages: Sequence[PendingPage], now: datetime
+) -> None:
     rows = [
         {
             "source": source.name,
@@ -179,12 +229,11 @@ def _write_manifest(lake: Lake, source: Source, pages: Sequence[PendingPage], no
         for position, page in enumerate(pages)
     ]
     write_partition(lake, BATCH_PAGES, batch, rows)
-    return batch
 
 
-def _next_name(lake: Lake, source_name: str) -> str:
+def _next_number(lake: Lake, source_name: str) -> int:
     """One more than the highest number ever used, by manifests that a crash left unwritten too."""
     used = lake.names_used(BATCH_PAGES) | lake.names_used(PAGES)
     names = [_NUMBERED.fullmatch(name) for name in used]
     numbers = [int(name["number"]) for name in names if name and name["source"] == source_name]
-    return f"{source_name}-{max(numbers, default=0) + 1:06d}"
+    return max(numbers, default=0) + 1

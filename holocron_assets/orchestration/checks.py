@@ -23,12 +23,14 @@ GROWTH_LIMIT = 0.10
 _TYPE_COUNTS = """
     select source, primary_type, count(*) as pages from page_types group by all
 """
-# A crawl that goes on has not had the time to yield what it should.
+# A crawl that goes on has not had the time to yield what it should; but pages change for ever.
 _FINISHED_COUNTS = """
     select sites.source, count(pages.title_key) as pages
     from sites
     left join current_pages as pages on pages.source = sites.source
-    anti join (from frontier where status in ('pending', 'in flight', 'waiting')) as unfinished
+    anti join (
+        from frontier where status in ('pending', 'in flight', 'waiting') and reason is distinct from 'changed'
+    ) as unfinished
         on unfinished.source = sites.source
     group by all
 """

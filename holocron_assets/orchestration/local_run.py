@@ -119,7 +119,7 @@ class LocalRun:
             return True
         for source in self.sources:
             if seeds_are_usable(self.lake, source):
-                cut_batches(self.lake, source, now=utc_now())
+                cut_batches(self.lake, source, now=utc_now(), gather=False)
         if self._run(batches_to_fetch(self.lake, self.sources)):
             return True
         return self._run(checks_to_run(self.lake, self.sources)) or self._wait()

@@ -127,7 +127,7 @@ def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
     """
     while most > 0 and seeds_are_usable(lake, source):
         _finish(runs, batches_to_settle(lake, [source]))
-        cut_batches(lake, source, now=utc_now(), most=most)
+        cut_batches(lake, source, now=utc_now(), most=most, gather=False)
         work = batches_to_fetch(lake, [source])[:most]
         check = checks_to_run(lake, [source])
         if not work and not check:

@@ -11,7 +11,7 @@ from holocron_assets.crawl.sources import Seeds, Source
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import write_partition
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import BATCH_PAGES, PAGE_LINKS, PAGES, SEED_TITLES, SITES
+from holocron_assets.lake.tables import BATCH_PAGES, PAGE_CHANGES, PAGE_LINKS, PAGES, SEED_TITLES, SITES
 from holocron_assets.lake.titles import DEFAULT_SITE
 from holocron_assets.lake.views import connect, query
 
@@ -98,6 +98,22 @@ def put_manifest(lake: Lake, batch: str, *titles: str, **columns: Any) -> None:
         for position, title in enumerate(titles)
     ]
     write_partition(lake, BATCH_PAGES, batch, rows)
+
+
+def put_changes(lake: Lake, *changes: tuple[str, str, datetime], **columns: Any) -> None:
+    """Write what a wiki told: title, kind, and when it told us; `columns` are the same for all."""
+    rows = [
+        {
+            **known(title),
+            "kind": kind,
+            "seen_in": "recent_changes",
+            "changed_at": seen_at,
+            "seen_at": seen_at,
+            **columns,
+        }
+        for title, kind, seen_at in changes
+    ]
+    write_partition(lake, PAGE_CHANGES, "wiki", rows)
 
 
 def outcome(asked: str, status: str = "ok", *, source: str = "wiki", **columns: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from crawl_rows import (
     LONG_AGO,
     dump_source,
     outcome,
+    put_changes,
     put_links,
     put_manifest,
     put_outcomes,
@@ -85,13 +86,23 @@ def test_a_manifest_says_all_that_is_needed_to_read_its_pages(lake: Lake) -> Non
     }
 
 
-def test_no_more_than_four_batches_of_a_source_are_unfinished(lake: Lake) -> None:
+def test_a_crawl_that_follows_links_has_no_more_than_four_batches_unfinished(lake: Lake) -> None:
     put_seeds(lake, *"ABCDEFGHIJKL")
-    assert cut(lake) == ["01:AB", "02:CD", "03:EF", "04:GH"]
-    assert cut(lake) == []
+    assert cut(lake, depth=1) == ["01:AB", "02:CD", "03:EF", "04:GH"]
+    assert cut(lake, depth=1) == []
     put_outcomes(lake, "wiki-000002", outcome("C"), outcome("D"), manifest=False)
     assert unfinished_batches(lake, "wiki") == ["wiki-000001", "wiki-000003", "wiki-000004"]
-    assert cut(lake) == ["05:IJ"]
+    assert cut(lake, depth=1) == ["05:IJ"]
+
+
+def test_one_that_follows_none_has_forty_and_is_looked_at_again_when_half_are_done(lake: Lake) -> None:
+    put_seeds(lake, *[f"Page {number:03}" for number in range(100)])
+    assert len(cut(lake)) == 40
+    for number in range(1, 20):
+        put_outcomes(lake, f"wiki-{number:06d}", outcome(f"Read {number}"), manifest=False)
+    assert cut(lake) == []
+    put_outcomes(lake, "wiki-000020", outcome("Read 20"), manifest=False)
+    assert [name[:2] for name in cut(lake)] == [str(number) for number in range(41, 61)]
 
 
 def test_no_more_is_cut_than_is_asked_for(lake: Lake) -> None:
@@ -187,3 +198,56 @@ def test_giving_no_titles_or_titles_of_a_dump_is_refused(lake: Lake) -> None:
         cut_given_titles(lake, wiki_source(), DEFAULT_SITE, [], now=LONG_AGO)
     with pytest.raises(PermanentError, match="'dump' is a dump"):
         cut_given_titles(lake, dump_source(lake.root / "x.xml"), DEFAULT_SITE, ["A"], now=LONG_AGO)
+
+
+def put_read(lake: Lake, *names: str) -> None:
+    """Pages that were read in a first batch."""
+    put_outcomes(lake, "wiki-000001", *[outcome(name, revision_id=1) for name in names])
+
+
+def test_pages_that_changed_wait_for_each_other_for_an_hour(lake: Lake) -> None:
+    put_read(lake, *"ABC")
+    put_changes(lake, ("A", "edit", LONG_AGO + HOUR), revision_id=2)
+    assert cut(lake, now_after=HOUR * 1.9) == []
+    assert cut(lake, now_after=HOUR * 2) == ["02:A"]
+    assert {row["reason"] for row in manifest(lake, "wiki-000002")} == {"changed"}
+
+
+def test_pages_that_changed_are_cut_at_once_when_they_fill_a_batch(lake: Lake) -> None:
+    put_read(lake, *"ABC")
+    told = [
+        (title, "edit", LONG_AGO + HOUR + timedelta(minutes=number)) for number, title in enumerate("CAB")
+    ]
+    put_changes(lake, *told, revision_id=2)
+    assert cut(lake, now_after=HOUR * 1.5) == ["02:CA"]
+    assert cut(lake, now_after=HOUR * 1.5) == []
+    assert statuses(lake, wiki_source()) == {"A": "in flight", "B": "pending", "C": "in flight"}
+
+
+def test_all_pages_that_changed_go_with_the_one_that_waited_for_an_hour(lake: Lake) -> None:
+    put_read(lake, *"ABC")
+    times = {"A": LONG_AGO + HOUR, "B": LONG_AGO + HOUR * 1.5, "C": LONG_AGO + HOUR * 1.9}
+    put_changes(lake, *[(title, "edit", at) for title, at in times.items()], revision_id=2)
+    assert cut(lake, now_after=HOUR * 2) == ["02:AB", "03:C"]
+
+
+def test_pages_that_changed_fill_up_a_batch_that_is_cut_for_new_ones(lake: Lake) -> None:
+    put_read(lake, *"ABC")
+    put_seeds(lake, "M", "N")
+    put_changes(lake, ("A", "edit", LONG_AGO + HOUR), ("B", "edit", LONG_AGO + HOUR * 1.1), revision_id=2)
+    assert cut(lake, batch_size=3, now_after=HOUR * 1.2) == ["02:MNA"]
+    assert cut(lake, batch_size=3, now_after=HOUR * 1.3) == []
+
+
+def test_new_pages_keep_their_rules_beside_pages_that_changed(lake: Lake) -> None:
+    put_read(lake, *"ABC")
+    put_seeds(lake, *"MN", "O")
+    put_changes(lake, ("A", "edit", LONG_AGO + HOUR), revision_id=2)
+    assert cut(lake, depth=1, now_after=HOUR * 1.1) == ["02:MN"]
+    assert cut(lake, depth=1, now_after=HOUR * 2) == ["03:AO"]
+
+
+def test_who_does_not_gather_cuts_changes_at_once(lake: Lake) -> None:
+    put_read(lake, "A")
+    put_changes(lake, ("A", "edit", LONG_AGO + HOUR), revision_id=2)
+    assert cut_batches(lake, wiki_source(), now=LONG_AGO + HOUR, gather=False) == ["wiki-000002"]

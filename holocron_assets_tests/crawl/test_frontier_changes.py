@@ -1,0 +1,169 @@
+"""Pages that their wiki told to have changed: which are fetched again."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from crawl_rows import (
+    HOUR,
+    LONG_AGO,
+    TEMPLATES,
+    frontier,
+    outcome,
+    put_changes,
+    put_links,
+    put_outcomes,
+    put_seeds,
+    statuses,
+    wiki_source,
+)
+
+from holocron_assets.crawl.frontier import pending_pages
+from holocron_assets.crawl.known_links import make_known_links
+from holocron_assets.crawl.sources import Seeds
+from holocron_assets.lake.paths import Lake
+
+READ_AT = LONG_AGO + HOUR
+MINUTE = timedelta(minutes=1)
+WHOLE = wiki_source(seeds=Seeds(all_pages=True))
+
+
+@pytest.fixture(params=["new batches", "compacted batches"])
+def lake(tmp_path: Path, request: pytest.FixtureRequest) -> Lake:
+    """A lake in which pages were read in good and bad ways."""
+    lake = Lake(tmp_path)
+    put_seeds(lake, "A", "Gone", "Dead")
+    put_outcomes(
+        lake,
+        "wiki-000001",
+        outcome("A", revision_id=5, fetched_at=READ_AT),
+        outcome("Gone", "missing", fetched_at=READ_AT),
+        outcome("Dead", "dead", attempts=4, fetched_at=READ_AT),
+    )
+    put_links(lake, "wiki-000001", ("A", "Red"))
+    if request.param == "compacted batches":
+        for source in (wiki_source(), WHOLE):
+            make_known_links(lake, source)
+    return lake
+
+
+def pending(lake: Lake) -> list[tuple[str, str]]:
+    return [(page.title, page.reason) for page in pending_pages(lake, wiki_source(), limit=9)]
+
+
+@pytest.mark.parametrize("kind", ["edit", "new"])
+@pytest.mark.parametrize(
+    ("revision", "changed_at", "is_pending"),
+    [
+        (6, READ_AT + MINUTE, True),
+        (6, READ_AT - 4 * MINUTE, True),  # read just after, but from a copy that lagged
+        (6, READ_AT - 5 * MINUTE, False),  # read long after: the wiki has that revision no more
+        (5, READ_AT + MINUTE, False),
+        (4, READ_AT + MINUTE, False),
+        (None, READ_AT + MINUTE, True),
+        (None, READ_AT - MINUTE, False),
+    ],
+)
+def test_an_edit_is_fetched_unless_its_revision_or_what_came_after_it_is_there(
+    lake: Lake, kind: str, revision: int | None, changed_at: datetime, *, is_pending: bool
+) -> None:
+    put_changes(lake, ("A", kind, changed_at), revision_id=revision)
+    assert pending(lake) == ([("A", "changed")] if is_pending else [])
+    assert statuses(lake, wiki_source())["A"] == ("pending" if is_pending else "done")
+
+
+@pytest.mark.parametrize("kind", ["delete", "restore", "move"])
+@pytest.mark.parametrize(
+    ("changed_at", "seen_at", "is_pending"),
+    [
+        (READ_AT + MINUTE, READ_AT + MINUTE, True),
+        (READ_AT - 4 * MINUTE, READ_AT + MINUTE, True),  # clocks may differ
+        (READ_AT - 4 * MINUTE, READ_AT, False),
+        (READ_AT - 5 * MINUTE, READ_AT + MINUTE, False),
+    ],
+)
+def test_what_has_no_revision_is_fetched_unless_it_was_read_after_it(
+    lake: Lake, kind: str, changed_at: datetime, seen_at: datetime, *, is_pending: bool
+) -> None:
+    put_changes(lake, ("A", kind, seen_at), changed_at=changed_at)
+    assert pending(lake) == ([("A", "changed")] if is_pending else [])
+
+
+def test_a_page_that_was_missing_is_fetched_when_it_is_there(lake: Lake) -> None:
+    put_changes(lake, ("Gone", "new", READ_AT + MINUTE), revision_id=3)
+    assert pending(lake) == [("Gone", "changed")]
+    put_outcomes(lake, "wiki-000002", outcome("Gone", revision_id=3, fetched_at=READ_AT + 2 * MINUTE))
+    assert pending(lake) == []
+
+
+def test_a_change_revives_a_page_that_had_died(lake: Lake) -> None:
+    put_changes(lake, ("Dead", "edit", READ_AT + MINUTE), revision_id=3)
+    (page,) = pending_pages(lake, wiki_source(), limit=9)
+    assert (page.title, page.reason, page.failures, page.told_at) == ("Dead", "changed", 0, READ_AT + MINUTE)
+    put_outcomes(lake, "wiki-000002", outcome("Dead", "dead", attempts=4, fetched_at=READ_AT + 9 * MINUTE))
+    assert statuses(lake, wiki_source())["Dead"] == "dead"
+
+
+def test_unknown_titles_are_wanted_where_every_page_is_and_the_change_brings_one(lake: Lake) -> None:
+    told = [
+        ("Fresh", "new"),
+        ("Undone", "restore"),
+        ("Left", "delete"),
+        ("Red", "new"),
+        ("Template:T", "new"),
+    ]
+    put_changes(lake, *[(title, kind, READ_AT + MINUTE) for title, kind in told], revision_id=9)
+    assert pending(lake) == []
+    found = {page.title: (page.reason, page.depth) for page in pending_pages(lake, WHOLE, limit=9)}
+    assert found == dict.fromkeys(("Fresh", "Red", "Undone"), ("changed", 0))
+    row = frontier(lake, WHOLE)["Template:T"]
+    assert (row["status"], row["reason"]) == ("skipped", "namespace 10 is not asked for")
+
+
+def test_filters_hold_for_pages_that_changed_and_reach_does_not(lake: Lake) -> None:
+    put_outcomes(
+        lake,
+        "wiki-000002",
+        *[
+            outcome(title, fetched_at=READ_AT, revision_id=1)
+            for title in ("Template:Added", "Added", "Gallery")
+        ],
+    )
+    titles = ("Template:Added", "Added", "Gallery")
+    put_changes(lake, *[(title, "edit", READ_AT + MINUTE) for title in titles], revision_id=2)
+    chosen = wiki_source(exclude=("^Gal",))
+    assert [page.title for page in pending_pages(lake, chosen, limit=9)] == ["Added"]
+    found = statuses(lake, chosen)
+    assert {title: found[title] for title in titles} == {
+        "Template:Added": "done",
+        "Added": "pending",
+        "Gallery": "done",
+    }
+    assert statuses(lake, wiki_source(namespaces=(0, TEMPLATES)))["Template:Added"] == "pending"
+
+
+def test_the_page_that_was_told_of_first_comes_first_and_all_that_changed_come_before_new_ones(
+    lake: Lake,
+) -> None:
+    put_seeds(lake, "A", "Gone", "Dead", "New", "Newer")
+    put_changes(
+        lake, ("A", "edit", READ_AT + 2 * MINUTE), ("Gone", "restore", READ_AT + MINUTE), revision_id=9
+    )
+    pages = pending_pages(lake, wiki_source(), limit=1)
+    assert [(page.title, page.reason) for page in pages[:2]] == [("Gone", "changed"), ("A", "changed")]
+    assert {page.reason for page in pages[2:]} == {"new"}
+
+
+def test_a_page_that_failed_when_it_was_fetched_again_is_tried_when_due(lake: Lake) -> None:
+    put_changes(lake, ("A", "edit", READ_AT + MINUTE), revision_id=6)
+    put_outcomes(
+        lake,
+        "wiki-000002",
+        outcome(
+            "A",
+            "failed",
+            fetched_at=READ_AT + 2 * MINUTE,
+            due_at=datetime.max.replace(tzinfo=LONG_AGO.tzinfo),
+        ),
+    )
+    assert statuses(lake, wiki_source())["A"] == "waiting"
