@@ -40,6 +40,7 @@ class _Look(NamedTuple):
     slot: int | None
     """The slot taken, with leave to send; None if something is in the way."""
     obstacle: Obstacle
+    looked_at: float
 
 
 class HostLimits:
@@ -102,17 +103,19 @@ class HostLimits:
         started = time.monotonic()
         held = 0.0
         while True:
-            slot, obstacle = self._look()
+            slot, obstacle, looked_at = self._look()
             if slot is not None:
                 break
+            due_at = datetime.fromtimestamp(looked_at + obstacle.wait_seconds, UTC)
             if obstacle.hindrance in {"rate", "slot"}:
                 queued = time.monotonic() - started - held
                 if queued + obstacle.wait_seconds > self._queue_seconds:
-                    raise self._busy(obstacle, f"no request may be sent within {self._queue_seconds:g} s")
+                    reason = f"no request may be sent within {self._queue_seconds:g} s: {obstacle.reason}"
+                    raise HostBusy(self.host, reason, due_at, obstacle.hindrance)
             else:
                 held += obstacle.wait_seconds
                 if held > max_hold_seconds:
-                    raise self._busy(obstacle, obstacle.reason)
+                    raise HostBusy(self.host, obstacle.reason, due_at, obstacle.hindrance)
             time.sleep(obstacle.wait_seconds)
         try:
             yield Turn(time.monotonic() - started, held)
@@ -134,13 +137,10 @@ class HostLimits:
     def _look(self) -> _Look:
         """See whether a request may leave now; if so, take a slot and count it."""
         with self._shared.locked():
-            found = permit(self._shared.read(), self.politeness, time.time())
+            now = time.time()
+            found = permit(self._shared.read(), self.politeness, now)
             most = 1 if found.one_at_a_time else self.politeness.requests_in_flight
             slot = None if found.obstacle else self._slots.take(most)
             self._shared.write(found.state if slot is None else found.state_once_sent)
         in_the_way = found.obstacle or Obstacle("slot", _POLL_SECONDS, "others of us are asking it")
-        return _Look(slot, in_the_way)
-
-    def _busy(self, obstacle: Obstacle, reason: str) -> HostBusy:
-        due_at = datetime.fromtimestamp(time.time() + obstacle.wait_seconds, UTC)
-        return HostBusy(self.host, reason, due_at, obstacle.hindrance)
+        return _Look(slot, in_the_way, now)

@@ -19,12 +19,21 @@ class Crawl:
     """A client of a fake wiki, and the rows it recorded."""
 
     def __init__(self, wiki: FakeWiki, http: HttpClient, state_folder: Path, **politeness: Any) -> None:
-        self.wiki = wiki
+        self.wiki, self.http = wiki, http
         self.attempts: list[Row] = []
         said = {"requests_per_second": 100.0, "requests_in_flight": 4, "obey_robots": False, **politeness}
         self.limits = HostLimits(wiki.host, Politeness(**said), state_folder)
+        self.restart()
+
+    def restart(self) -> None:
+        """Know nothing any more but what is shared among processes."""
         self.client = WikiClient(
-            wiki.api_url, http, self.limits, self.attempts.append, source="sample", scope="sample-000001"
+            self.wiki.api_url,
+            self.http,
+            self.limits,
+            self.attempts.append,
+            source="sample",
+            scope="sample-000001",
         )
 
     def outcomes(self) -> list[str]:
