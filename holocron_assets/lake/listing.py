@@ -40,9 +40,10 @@ class Listing:
         packed = self.packed.get(partition)
         return packed is not None and self.own.get(partition, packed.mark) == packed.mark
 
-    def mark(self, partition: str) -> FileMark:
-        """The mark of the partition's own file, be it there or packed."""
-        return self.own.get(partition) or self.packed[partition].mark
+    def mark(self, partition: str) -> FileMark | None:
+        """The mark of the partition's own file, be it there or packed; None if there is no such partition."""
+        packed = self.packed.get(partition)
+        return self.own.get(partition) or (packed.mark if packed else None)
 
     def file(self, partition: str) -> Path:
         """The path of the partition's own file."""
