@@ -4,7 +4,7 @@ import json
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,17 +39,23 @@ class RealWiki:
 @contextmanager
 def running_wiki(folder: Path) -> Iterator[RealWiki]:
     """A MediaWiki with the 64 wikitext pages of ../shared and `EXTRA_PAGES`, until the block ends."""
-    extra = folder / "extra.jsonl"
-    extra.write_text(
-        "".join(json.dumps({"title": title, "wikitext": text}) + "\n" for title, text in EXTRA_PAGES.items())
+    with wiki_of(folder, EXTRA_PAGES, SHARED / "wookieepedia" / "wikitext_pages.jsonl.gz") as wiki:
+        yield wiki
+
+
+@contextmanager
+def wiki_of(folder: Path, texts: Mapping[str, str], *more: Path) -> Iterator[RealWiki]:
+    """A MediaWiki with pages of our own, by title, and those of files, until the block ends."""
+    own = folder / "own.jsonl"
+    own.write_text(
+        "".join(json.dumps({"title": title, "wikitext": text}) + "\n" for title, text in texts.items())
     )
     wiki = RealWiki(f"http://127.0.0.1:{_free_port()}/api.php", folder / "state")
     port = wiki.api_url.split(":")[-1].removesuffix("/api.php")
-    pages = SHARED / "wookieepedia" / "wikitext_pages.jsonl.gz"
     try:
         # Parallel test workers each start one; the first start installs packages, which only one can do.
         with FileLock(Path(tempfile.gettempdir()) / "holocron-tests-realwiki.lock"):
-            _realwiki("start", str(wiki.state), port, str(pages), str(extra))
+            _realwiki("start", str(wiki.state), port, *map(str, more), str(own))
         yield wiki
     finally:
         _realwiki("stop", str(wiki.state))
