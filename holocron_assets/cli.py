@@ -32,7 +32,7 @@ from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.titles import InvalidTitle
 from holocron_assets.lake.views import connect, query
-from holocron_assets.settings import data_folder, sources_folder
+from holocron_assets.settings import data_folder, politeness_folder, sources_folder
 
 _EXPECTED_ERRORS = (
     OSError,  # a folder that cannot be written, a disk that is full: it names the path
@@ -183,7 +183,7 @@ def page(title: str, source_name: str | None, *, as_json: bool) -> None:
 @_clear_errors
 def status(*, as_json: bool) -> None:
     """Tell how things stand: what is pending, in flight, done, waiting, dead and skipped, and why."""
-    report = reports.status_report(_lake(), _all_sources())
+    report = reports.status_report(_lake(), _all_sources(), politeness_folder())
     if as_json:
         click.echo(to_json(report))
         return

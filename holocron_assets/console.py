@@ -106,6 +106,7 @@ def print_status(console: Console, report: Mapping[str, Any]) -> None:
     """Print how things stand (see `reports.status_report`)."""
     stages = report["stages"]
     print_rows(console, "Sources", report["sources"])
+    print_records(console, "A wiki that is not asked as usual", report["wikis"])
     pages = [row for row in stages if row["stage"] == "pages"]
     print_rows(console, "Pages", without_empty_columns(pages, drop="stage"))
     print_rows(console, "Types", _by_status(stages, "page_types", ("settled", "needs review")))

@@ -1,10 +1,13 @@
 """What a person asks of the lake: everything about one page, how things stand, what a run came to."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.standing import hosts_not_as_usual
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import connect, query
@@ -110,8 +113,18 @@ def _where_it_waits(frontier: dict[str, Any], revisions: list[dict[str, Any]]) -
             return f"It is {status}: {reason}." if reason else f"It is {status}."
 
 
-def status_report(lake: Lake, sources: Sequence[Source]) -> dict[str, Any]:
-    """How things stand: rows of `processing_status`, what wikis told of changes, dead letters, sources."""
+def status_report(lake: Lake, sources: Sequence[Source], politeness_folder: Path) -> dict[str, Any]:
+    """How things stand.
+
+    Args:
+        lake: what is known.
+        sources: whose settings say what is in reach.
+        politeness_folder: what processes share about hosts.
+
+    Returns:
+        Sources, `wikis` that are left alone or asked less (until when and why), rows of `processing_status`
+        (`stages`), what wikis told of changes, and dead letters.
+    """
     with connect(lake, more_views=frontier_views(sources, lake)) as connection:
         stages = query(connection, "from processing_status")
         changes = query(connection, _CHANGES)
@@ -121,6 +134,7 @@ def status_report(lake: Lake, sources: Sequence[Source]) -> dict[str, Any]:
             {"source": source.name, "enabled": source.enabled, "kind": source.kind, "origin": source.origin}
             for source in sources
         ],
+        "wikis": hosts_not_as_usual(sources, politeness_folder, utc_now()),
         "stages": stages,
         "changes": changes,
         "dead_letters": dead,

@@ -53,7 +53,7 @@ def test_an_entity_that_a_person_should_look_at_says_why_and_is_counted(
     report = report_of(holocron, "Issa Dorrane")
     assert report["entities"][0]["review_reason"] == "page restored"
     assert report["stuck"].endswith(". A person should look at it: page restored.")
-    stages = status_report(holocron.lake, [holocron.source()])["stages"]
+    stages = status_report(holocron.lake, [holocron.source()], holocron.politeness_folder)["stages"]
     (counted,) = [row for row in stages if row["stage"] == "entity_reviews"]
     assert (counted["status"], counted["reason"], counted["titles"]) == (
         "needs review",
@@ -152,7 +152,7 @@ def test_an_empty_lake_gives_empty_reports(tmp_path: Path, ask: Callable[..., An
     arguments: dict[Any, tuple[Any, ...]] = {
         find_page: ("Issa Dorrane", None),
         page_report: (sources, "sample", "Issa Dorrane"),
-        status_report: (sources,),
+        status_report: (sources, holocron.politeness_folder),
         run_summary: (sources,),
     }
     said = ask(holocron.lake, *arguments[ask])

@@ -124,7 +124,9 @@ class PoliteRequests:
 
     def refuse(self, request: Request, reason: str) -> WikiRefused:
         """Record that a request is not sent because robots.txt forbids it, and return the error to raise."""
-        self._record(self._row(request, 1, time.time(), "robots") | {"error": reason})
+        now = time.time()
+        told = {"error": reason, "decision": "not sent", **_treatment(self.limits.state(), now)}
+        self._record(self._row(request, 1, now, "robots") | told)
         return WikiRefused(self.host, reason, "robots")
 
     def _try(

@@ -131,7 +131,8 @@ def _after_slow_answer(
     closed = replace(state, breaker=replace(state.breaker, is_open=False))
     if answer.sent_at < state.pace.changed_at:
         return closed, None  # it left before the host was asked less
-    slower = replace(closed, pace=pace.after_strain(state.pace, now))
+    slow = f"its answers take {state.pace.typical_seconds:.1f} s"
+    slower = replace(closed, pace=pace.after_strain(state.pace, now), reason=slow)
     if state.pace.factor > pace.SLOWEST:
         return slower, _note(state, slower, now)
     breaker = state.breaker.opened()
@@ -139,7 +140,7 @@ def _after_slow_answer(
         slower,
         not_before=now + open_seconds(breaker.openings, jitter, by_captcha=False),
         failed_at=now,
-        reason=f"its answers take {state.pace.typical_seconds:.0f} s, however little it is asked",
+        reason=f"{slow}, however little it is asked",
         # What it took before the rest shall not count against the probe after it.
         pace=replace(slower.pace, typical_seconds=0.0),
         breaker=breaker,

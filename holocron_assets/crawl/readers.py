@@ -13,6 +13,7 @@ from holocron_assets.crawl.http import HttpClient
 from holocron_assets.crawl.http_log import HttpLog
 from holocron_assets.crawl.limits import HostLimits
 from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.tally import Tally
 from holocron_assets.crawl.wiki_client import MOST_TITLES, FetchedPages, WikiClient
 from holocron_assets.crawl.xml_dump import DumpPage, read_pages
 from holocron_assets.lake.clock import utc_now
@@ -116,8 +117,14 @@ def _in_namespace(row: dict[str, Any], wanted: Row) -> dict[str, Any]:
 
 
 @contextmanager
-def wiki_client(
-    lake: Lake, source: Source, scope: str, politeness_folder: Path, *, patience_seconds: float | None = None
+def wiki_client(  # noqa: PLR0913 - what is asked for what, and two wishes
+    lake: Lake,
+    source: Source,
+    scope: str,
+    politeness_folder: Path,
+    *,
+    patience_seconds: float | None = None,
+    tally: Tally | None = None,
 ) -> Iterator[WikiClient]:
     """A client of a source's wiki, whose requests are recorded under `scope`.
 
@@ -127,6 +134,7 @@ def wiki_client(
         scope: what the requests serve; it names the partition of `http_attempts`.
         politeness_folder: what all processes of this machine share about hosts.
         patience_seconds: longest wait for a request's turn, and for its answer, where less than usual is due.
+        tally: counts the requests too.
     """
     politeness = source.politeness
     queue, deadline = _QUEUE_SECONDS, politeness.timeout_seconds
@@ -138,11 +146,17 @@ def wiki_client(
         HostLimits(source.host or "", politeness, politeness_folder, queue_seconds=queue) as limits,
         HttpLog(lake, scope) as log,
     ):
+
+        def record(attempt: Row) -> None:
+            log.record(attempt)
+            if tally is not None:
+                tally.add(attempt)
+
         yield WikiClient(
             source.address,
             http,
             limits,
-            log.record,
+            record,
             source=source.name,
             scope=scope,
             maxlag=politeness.maxlag,
@@ -150,12 +164,18 @@ def wiki_client(
 
 
 @contextmanager
-def page_reader(
-    lake: Lake, source: Source, batch: str, extract: api_pages.Extract, politeness_folder: Path
+def page_reader(  # noqa: PLR0913 - the same
+    lake: Lake,
+    source: Source,
+    batch: str,
+    extract: api_pages.Extract,
+    politeness_folder: Path,
+    *,
+    tally: Tally | None = None,
 ) -> Iterator[PageReader]:
     """The reader of one batch of a source (see `wiki_client` for the arguments)."""
     if source.kind == "mediawiki_dump":
         yield DumpReader(Path(source.origin), source.batch_size, extract)
         return
-    with wiki_client(lake, source, batch, politeness_folder) as client:
+    with wiki_client(lake, source, batch, politeness_folder, tally=tally) as client:
         yield WikiReader(client, source, extract)

@@ -12,18 +12,21 @@ from holocron_assets.crawl.fetch import fetch_batch
 from holocron_assets.crawl.readers import page_reader, wiki_client
 from holocron_assets.crawl.seeds import SEEDS_VERSION, load_site, store_seeds, store_site
 from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.tally import Tally
 from holocron_assets.crawl.wiki_client import WikiClient
 from holocron_assets.lake.parquet import Footer, read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES, SITES
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import RETRIES
 from holocron_assets.orchestration.metadata import (
     OWNER,
+    large_metadata,
     table_description,
     table_metadata,
     written_metadata,
 )
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
+from holocron_assets.orchestration.politeness_metadata import polite_failures, politeness_metadata
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.signals.links import link_extractor
 
@@ -69,13 +72,17 @@ def sites(
 ) -> dg.MaterializeResult[None]:
     """Ask what the wiki says of itself."""
     started = perf_counter()
-    with clear_failures():
+    tally = Tally()
+    with polite_failures(tally):
         source = sources.get(context.partition_key)
-        with _client(lake.open(), source, sources) as client:
+        with _client(lake.open(), source, sources, tally) as client:
             footer, row = store_site(lake.open(), source, client)
     seconds = perf_counter() - started
     return dg.MaterializeResult(
-        metadata=written_metadata(footer, [row], counted="title_case", seconds=seconds, titles="site_name"),
+        metadata={
+            **written_metadata(footer, [row], counted="title_case", seconds=seconds, titles="site_name"),
+            **politeness_metadata(tally),
+        },
         data_version=dg.DataVersion(footer.content_id),
     )
 
@@ -97,18 +104,23 @@ def seed_titles(
 ) -> dg.MaterializeResult[None]:
     """List what the source starts from. A list that breaks off is kept, and fails the run to say so."""
     started = perf_counter()
-    with clear_failures():
+    tally = Tally()
+    with polite_failures(tally):
         source = sources.get(context.partition_key)
-        with _client(lake.open(), source, sources) as client:
+        with _client(lake.open(), source, sources, tally) as client:
             listing = store_seeds(lake.open(), source, client)
     if listing.problem:
         raise dg.Failure(
-            f"{len(listing.rows)} titles were kept, but the list is not whole: {listing.problem}",
+            f"{listing.footer.rows} titles were kept, but the list is not whole: {listing.problem}",
+            metadata=politeness_metadata(tally),
             allow_retries=False,
         )
     seconds = perf_counter() - started
     return dg.MaterializeResult(
-        metadata=written_metadata(listing.footer, listing.rows, counted="origin", seconds=seconds),
+        metadata={
+            **written_metadata(listing.footer, listing.rows, counted="origin", seconds=seconds),
+            **politeness_metadata(tally),
+        },
         data_version=dg.DataVersion(listing.footer.content_id),
     )
 
@@ -130,14 +142,15 @@ def pages(
     """Read what the batch lacks; pages that have an outcome are not asked for again."""
     started = perf_counter()
     batch, opened = context.partition_key, lake.open()
-    with clear_failures():
+    tally = Tally()
+    with polite_failures(tally):
         manifest(opened, batch)
         source = sources.get(source_of(batch))
         extract = link_extractor(load_site(opened, source.name))
         # A person and a sensor may start the same batch: the second waits, and finds everything done.
         with (
             FileLock(opened.locks / f"batch-{batch}.lock"),
-            page_reader(opened, source, batch, extract, sources.shared_folder) as reader,
+            page_reader(opened, source, batch, extract, sources.shared_folder, tally=tally) as reader,
         ):
             rows = fetch_batch(opened, batch, reader, context.run.run_id)
     footer = read_footer(opened, PAGES, batch)
@@ -149,15 +162,19 @@ def pages(
             **written_metadata(footer, rows, counted="status", seconds=seconds),
             "text_bytes": sum(row["size_bytes"] or 0 for row in rows),
             "source": source.name,
+            **politeness_metadata(tally),
         },
         data_version=dg.DataVersion(footer.content_id),
     )
 
 
 @contextmanager
-def _client(lake: Lake, source: Source, sources: SourcesResource) -> Iterator[WikiClient | None]:
+def _client(
+    lake: Lake, source: Source, sources: SourcesResource, tally: Tally
+) -> Iterator[WikiClient | None]:
     if source.kind == "mediawiki_dump":
         yield None
         return
-    with wiki_client(lake, source, f"{source.name}-seeds", sources.shared_folder) as client:
+    scope = f"{source.name}-seeds"
+    with wiki_client(lake, source, scope, sources.shared_folder, tally=tally) as client:
         yield client

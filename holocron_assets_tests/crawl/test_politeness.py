@@ -349,7 +349,7 @@ def test_a_wiki_that_answers_slowly_is_asked_less_and_in_the_end_left_alone() ->
     states = slow_answers(6)
     assert [state.pace.factor for state in states] == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 32]
     assert [state.breaker.is_open for state in states] == [False] * 5 + [True]
-    assert states[-1].reason == "its answers take 20 s, however little it is asked"
+    assert states[-1].reason == "its answers take 20.0 s, however little it is asked"
     assert hold_seconds(states[-1], states[-1].seen_at) == 300
 
 

@@ -1,0 +1,66 @@
+"""What `holocron status` says of wikis that are not asked as usual."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from crawl_rows import dump_source, wiki_source
+
+from holocron_assets.crawl.breaker import Breaker
+from holocron_assets.crawl.host_state import HostState
+from holocron_assets.crawl.limits import HostLimits
+from holocron_assets.crawl.pace import Pace
+from holocron_assets.crawl.politeness import Decision
+from holocron_assets.crawl.politeness_settings import Politeness, QuietHours
+from holocron_assets.crawl.standing import hosts_not_as_usual
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def standing(folder: Path, state: HostState | None, **politeness: Any) -> list[tuple[Any, ...]]:
+    """Treatment, until and why of a wiki in such a state."""
+    settings = Politeness(contact="someone@example.org", **politeness)
+    source = wiki_source(politeness=settings)
+    if state:
+        with HostLimits(source.host or "", settings, folder) as limits:
+            limits.learn(lambda _: Decision("ok", retry=False, wait_seconds=None, state=state))
+    rows = hosts_not_as_usual([source, dump_source(folder)], folder, NOON)
+    assert all(row["source"] == "wiki" and row["host"] == source.host for row in rows)
+    return [(row["treatment"], row["until"], row["why"]) for row in rows]
+
+
+def test_a_wiki_that_is_asked_as_usual_is_not_listed_and_nothing_is_made(tmp_path: Path) -> None:
+    assert standing(tmp_path, None) == []
+    assert list(tmp_path.iterdir()) == []
+    assert standing(tmp_path, HostState()) == []
+
+
+def test_a_wiki_that_is_left_alone_is_listed_with_the_time_and_the_reason(tmp_path: Path) -> None:
+    state = HostState(
+        not_before=NOON.timestamp() + 3600,
+        reason="it wants proof that we are human",
+        breaker=Breaker(is_open=True, openings=1),
+    )
+    told = [
+        (
+            "left alone",
+            NOON + timedelta(hours=1),
+            "it is being left alone (it wants proof that we are human)",
+        )
+    ]
+    assert standing(tmp_path, state) == told
+
+
+def test_a_wiki_that_awaits_its_probe_is_listed(tmp_path: Path) -> None:
+    state = HostState(reason="no whole answer comes", breaker=Breaker(is_open=True, openings=1))
+    assert standing(tmp_path, state) == [("to be tried with one request", None, "no whole answer comes")]
+
+
+def test_a_wiki_that_is_asked_less_is_listed(tmp_path: Path) -> None:
+    state = HostState(reason="its database lags behind", pace=Pace(0.25))
+    assert standing(tmp_path, state) == [("asked less", None, "its database lags behind")]
+
+
+def test_quiet_hours_and_a_reached_limit_are_listed(tmp_path: Path) -> None:
+    (found,) = standing(tmp_path, None, quiet_hours=QuietHours(start="08:00", end="18:00"))
+    assert found == ("quiet hours", NOON + timedelta(hours=6), "these are its quiet hours (UTC)")
