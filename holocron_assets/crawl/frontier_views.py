@@ -96,18 +96,18 @@ def rows_now(lake: Lake, held: Mapping[str, Coverage]) -> Rows:
 
 
 def relations(sources: Sequence[Source], rows: Rows) -> str:
-    """SQL for schema `crawl`: the rows, and what the sources' files say."""
-    views = "".join(f"create view crawl.{name} as {sql};\n" for name, sql in rows.items())
+    """SQL for schema `crawl`: the rows, and what the sources' files say. It may be run twice."""
+    views = "".join(f"create or replace view crawl.{name} as {sql};\n" for name, sql in rows.items())
     settings = quoted(json.dumps([_settings(source) for source in sources]))
     return f"""
-        create schema crawl;
-        create view crawl.settings as
+        create schema if not exists crawl;
+        create or replace view crawl.settings as
         select unnest(from_json({settings}, {quoted(json.dumps(_SETTINGS))}), max_depth := 2);
 
-        create macro fits_include(of_source, title) as
+        create or replace macro fits_include(of_source, title) as
         {_fits({source.name: source.include for source in sources})};
 
-        create macro fits_exclude(of_source, title) as
+        create or replace macro fits_exclude(of_source, title) as
         {_fits({source.name: source.exclude for source in sources})};
         {views}
     """

@@ -6,15 +6,16 @@ same without it, only slower.
 
 import glob
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pyarrow.parquet as pq
+from filelock import FileLock
 
 from holocron_assets.crawl.coverage import (
     KNOWN_LINKS_VERSION,
+    Coverage,
     batch_mark,
     coverage,
     present_marks,
@@ -23,8 +24,10 @@ from holocron_assets.crawl.coverage import (
 from holocron_assets.crawl.frontier import outlook
 from holocron_assets.crawl.frontier_views import quoted, relations, rows_now, sql_part
 from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.durable import replacing
+from holocron_assets.lake.footers import FOOTER_KEY, Footer
 from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.parquet import Footer, read_footer, replacing
+from holocron_assets.lake.parquet import read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import SchemaError
 from holocron_assets.lake.spilling import spilling_database
@@ -34,27 +37,40 @@ from holocron_assets.lake.views import query, rows_of
 _MEMORY = "1500MB"
 _FEWEST_NEW = 20
 _SHARE_OF_COVERED = 20
+_MOST_NEW = 1000
 _COLUMNS = ", ".join(column.name for column in KNOWN_LINKS.columns)
 _REQUIRED = ", ".join(f"count({column.name})" for column in KNOWN_LINKS.columns if not column.nullable)
 
 
 def compaction_is_due(lake: Lake, source: Source) -> bool:
-    """Whether `known_links` of a source should be made anew.
+    """Whether `known_links` of a source should be made anew: enough is new, or it may hide pages."""
+    return enough_is_new(lake, source) or may_hide_pages(lake, source)
 
-    It should once twenty batches, or a twentieth of those that it covers, are new or were read otherwise
-    since; or when nothing is pending any more, and only it can tell whether that is all.
-    """
+
+def enough_is_new(lake: Lake, source: Source) -> bool:
+    """Whether twenty batches, or a twentieth of those covered, are new or were read otherwise since."""
     held = coverage(lake, source)
     enough = max(_FEWEST_NEW, len(held.covered) // _SHARE_OF_COVERED)
     if len(held.new_with_links) >= enough:
         return True
-    changed = sum(batch_mark(lake, batch) != mark for batch, mark in held.covered.items())
-    if changed + len(held.new_with_links) >= enough:
-        return True
-    if held.unfinished or not held.covered or not (changed or held.new):
+    return len(held.new_with_links) + _changed(lake, held) >= enough
+
+
+def may_hide_pages(lake: Lake, source: Source) -> bool:
+    """Whether nothing of a source is pending or in flight, but only `known_links` made anew can tell so."""
+    held = coverage(lake, source)
+    if held.unfinished or not held.covered or source.kind == "mediawiki_dump":
+        return False
+    changed = _changed(lake, held)
+    if not changed and not held.new:
         return False
     seen = outlook(lake, source)
     return not seen.is_pending and (changed > 0 or seen.has_shortcuts)
+
+
+def looks_are_slow(lake: Lake, source: Source) -> bool:
+    """Whether so many batches are not covered that a look at the frontier takes longer than a sensor has."""
+    return len(coverage(lake, source).new) > _MOST_NEW
 
 
 def standing(lake: Lake, source: Source) -> str:
@@ -87,6 +103,7 @@ def make_known_links(lake: Lake, source: Source) -> Footer:
     inputs = {**present, **marks}
     content_id = content_hash(json.dumps(inputs, sort_keys=True))
     with (
+        FileLock(lake.locks / f"known-links-{source.name}.lock"),
         spilling_database(lake, memory=_MEMORY) as connection,
         replacing(lake.file(KNOWN_LINKS, source.name)) as aside,
     ):
@@ -94,17 +111,25 @@ def make_known_links(lake: Lake, source: Source) -> Footer:
         query(connection, sql_part("new_rows", relation="table"))
         _measure_depths(connection, source)
         query(connection, sql_part("known_titles", relation="table"))
-        note = {"content_id": content_id, "code_version": KNOWN_LINKS_VERSION, "inputs": inputs}
-        _copy(connection, aside, note)
+        _copy(connection, aside, Footer(0, content_id, KNOWN_LINKS_VERSION, inputs))
         _refuse_faulty(connection, aside, source.name)
-        count = pq.read_metadata(aside).num_rows
-    return Footer(count, content_id, KNOWN_LINKS_VERSION, inputs)
+        rows_written = pq.read_metadata(aside).num_rows
+    return Footer(rows_written, content_id, KNOWN_LINKS_VERSION, inputs)
+
+
+def _changed(lake: Lake, held: Coverage) -> int:
+    """How many covered batches have other pages or links than when they were compacted."""
+    return sum(batch_mark(lake, batch) != mark for batch, mark in held.covered.items())
 
 
 def _measure_depths(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
     """Make `crawl.reached`, a step at a time: each reads the links once, and holds only titles in memory."""
     seeds = "select title_key, 0::bigint as depth, null::bigint as via_key from crawl.new_seeds"
-    query(connection, f"create table crawl.reached as {seeds}; create table crawl.near as from crawl.reached")
+    query(
+        connection,
+        f"create or replace table crawl.reached as {seeds};"
+        " create or replace table crawl.near as from crawl.reached",
+    )
     if source.kind == "mediawiki_dump":
         return
     step = sql_part(
@@ -122,12 +147,13 @@ def _measure_depths(connection: duckdb.DuckDBPyConnection, source: Source) -> No
         )
 
 
-def _copy(connection: duckdb.DuckDBPyConnection, path: Path, note: Mapping[str, object]) -> None:
+def _copy(connection: duckdb.DuckDBPyConnection, path: Path, footer: Footer) -> None:
+    note = quoted(json.dumps(footer.to_json()))
     kept = f"format parquet, compression zstd, row_group_size {KNOWN_LINKS.row_group_rows}"
     query(
         connection,
         f"copy (select {_COLUMNS} from known_titles) to {quoted(str(path))}"  # noqa: S608 - our own names
-        f" ({kept}, kv_metadata {{holocron: {quoted(json.dumps(note))}}})",
+        f" ({kept}, kv_metadata {{{FOOTER_KEY.decode()}: {note}}})",
     )
 
 

@@ -1,6 +1,6 @@
 -- What each source knows of and has not fetched, and why not.
 
-create view frontier as
+create or replace view frontier as
 with known as (
     select
         known.* exclude (source, status, is_shortcut),
@@ -89,7 +89,7 @@ select
 from judged;
 
 -- What fetched pages link to and the lake has no page of, the most wanted first.
-create view wanted_pages as
+create or replace view wanted_pages as
 select
     source, title, namespace, inbound,
     case

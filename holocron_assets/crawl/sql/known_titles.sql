@@ -1,6 +1,6 @@
 -- Every title that is known of: what `crawl.compacted` says, and what came after it was made.
 
-create $relation crawl.additions as
+create or replace $relation crawl.additions as
 select
     coalesce(seeds.source, told.source, asked.source, unasked.source) as source,
     title_key,
@@ -19,7 +19,7 @@ full join crawl.asked as asked using (title_key)
 full join crawl.unasked as unasked using (title_key)
 full join crawl.reached as reached using (title_key);
 
-create view known_titles as
+create or replace view known_titles as
 select * exclude (asked_again, answered_again, is_nearer)
 from (
     select

@@ -1,13 +1,13 @@
 -- What the batches say that `crawl.compacted` does not cover. $relation is "view", or "table" to make it once.
 
-create $relation crawl.new_pages as
+create or replace $relation crawl.new_pages as
 select
     source, requested_key, requested_title, title_key, title, namespace, batch, status, attempts, error, due_at,
     fetched_at, revision_id, status in ('ok', 'missing', 'invalid') as is_answer
 from crawl.new_outcomes;
 
 -- What came of asking, under the title that was asked for, and under the wiki's own.
-create view crawl.mentions as
+create or replace view crawl.mentions as
 with outcomes as materialized (from crawl.new_pages)
 select
     source, requested_key as title_key, requested_title as title, namespace, batch, status, attempts, error, due_at,
@@ -19,7 +19,7 @@ select
 from outcomes
 where is_answer and title_key <> requested_key;
 
-create $relation crawl.asked as
+create or replace $relation crawl.asked as
 with ranked as (
     select
         *,
@@ -36,23 +36,23 @@ left join ranked as answer on answer.title_key = last.title_key and answer.place
 where last.recency = 1;
 
 -- A page that was read twice links as it did the last time. Few pages were read twice.
-create $relation crawl.superseded as
+create or replace $relation crawl.superseded as
 select title_key, batch
 from crawl.mentions
 where is_answer
 qualify batch <> first(batch) over (partition by title_key order by fetched_at desc, batch desc);
 
-create view crawl.current_links as
+create or replace view crawl.current_links as
 select links.*
 from crawl.new_links as links
 anti join crawl.superseded as superseded
     on superseded.title_key = links.from_key and superseded.batch = links.batch;
 
-create $relation crawl.linked as
+create or replace $relation crawl.linked as
 select target_key as title_key, count(*) as inbound from crawl.current_links group by target_key;
 
 -- Titles that nothing but links names.
-create $relation crawl.unasked as
+create or replace $relation crawl.unasked as
 with unnamed as (
     from crawl.linked
     anti join crawl.compacted using (title_key)
@@ -67,13 +67,13 @@ semi join unnamed on unnamed.title_key = target_key
 group by target_key;
 
 -- The wiki's own names of pages that were asked for under others.
-create view crawl.other_names as
+create or replace view crawl.other_names as
 select source, requested_key, title_key
 from crawl.new_pages
 where is_answer and title_key <> requested_key;
 
 -- A redirect stands for its target, and a name that was asked for stands for the wiki's own. A dump has no depth.
-create view crawl.edges as
+create or replace view crawl.edges as
 with edges as (
     select source, from_key, target_key, (kind <> 'redirect')::integer as length from crawl.current_links
     union all
@@ -84,12 +84,12 @@ from edges join crawl.settings as settings using (source)
 where not is_dump and length <= farthest;
 
 -- What a wiki told of its changes. No clock of its is five minutes ahead or behind.
-create view crawl.changes as
+create or replace view crawl.changes as
 select *, changed_at + interval 5 minute as surely_at
 from crawl.told;
 
 -- Of a wiki that is wanted whole a page is wanted as soon as it is told of.
-create view crawl.told_titles as
+create or replace view crawl.told_titles as
 select source, title_key, title, namespace
 from crawl.changes join crawl.settings using (source)
 where is_whole and kind <> 'delete';

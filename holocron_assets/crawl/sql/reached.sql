@@ -1,14 +1,14 @@
 -- How far from the nearest seed titles are, by the edges of new batches, where that is nearer than was known.
 
 -- Seeds, new pages of a wiki that is wanted whole, and what was reached before.
-create view crawl.starts as
+create or replace view crawl.starts as
 select title_key, 0 as depth from crawl.new_seeds
 union all
 select title_key, 0 from crawl.told_titles
 union all
 select title_key, depth from crawl.compacted where depth is not null;
 
-create $relation crawl.steps as
+create or replace $relation crawl.steps as
 with named as (
     select title_key from crawl.linked
     union all
@@ -26,7 +26,7 @@ select from_key, target_key, length, farthest, known_depth
 from crawl.edges join distant on distant.title_key = target_key
 where coalesce(known_depth > length, true);
 
-create $relation crawl.reached as
+create or replace $relation crawl.reached as
 with recursive reached (title_key, depth, via_key) using key (title_key) as (
     select title_key, min(depth), null::bigint
     from crawl.starts semi join crawl.steps as steps on steps.from_key = title_key

@@ -1,6 +1,6 @@
 -- How many titles, pages and entities are at which stage, and why.
 
-create view processing_status as
+create or replace view processing_status as
 select 'pages' as stage, source, status, reason, count(*) as titles, min(due_at) as next_due_at
 from (
     select source, status, due_at, case when status in ('skipped', 'pending') then reason end as reason
