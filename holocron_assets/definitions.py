@@ -12,7 +12,7 @@ from holocron_assets.orchestration.change_schedules import recheck_schedules
 from holocron_assets.orchestration.change_sensor import changed_pages
 from holocron_assets.orchestration.checks import QUALITY_CHECKS
 from holocron_assets.orchestration.crawl_assets import batch_pages, pages, seed_titles, sites
-from holocron_assets.orchestration.entity_assets import entities, entity_aliases
+from holocron_assets.orchestration.entity_assets import entities, entity_aliases, resolve_entities
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.refresh import add_pages, refresh
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
@@ -38,7 +38,7 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
             *(*BATCH_ASSETS, entities, entity_aliases, views),
         ],
         asset_checks=QUALITY_CHECKS,
-        jobs=[*ASSET_JOBS.values(), refresh, add_pages],
+        jobs=[*ASSET_JOBS.values(), resolve_entities, refresh, add_pages],
         sensors=[*SENSORS, changed_pages],
         schedules=[*SCHEDULES, *recheck_schedules(resources["sources"])],
         resources=resources,

@@ -1,10 +1,9 @@
-"""The jobs over assets. `refresh` and `add_pages`, which start others, are in `refresh`."""
+"""The jobs over assets. Those of ops are in `entity_assets`, and in `refresh` where they start other runs."""
 
 import dagster as dg
 
 from holocron_assets.lake.tables import (
-    ENTITIES,
-    ENTITY_ALIASES,
+    KNOWN_LINKS,
     PAGES,
     REVISION_CHECKS,
     SEED_TITLES,
@@ -13,7 +12,7 @@ from holocron_assets.lake.tables import (
 from holocron_assets.orchestration.batch_assets import BATCH_STEP_NAMES
 from holocron_assets.orchestration.names import (
     BATCH_JOB,
-    ENTITIES_JOB,
+    LINKS_JOB,
     QUALITY_JOB,
     RECHECK_JOB,
     SEEDS_JOB,
@@ -51,9 +50,9 @@ _JOBS = [
         description="Redo what follows from a batch's pages, after code or rules changed. Fetches nothing.",
     ),
     dg.define_asset_job(
-        ENTITIES_JOB,
-        selection=dg.AssetSelection.assets(ENTITIES.name, ENTITY_ALIASES.name) - _CHECKS,
-        description="Resolve and promote the entities of one type, from the candidates of every batch.",
+        LINKS_JOB,
+        selection=dg.AssetSelection.assets(KNOWN_LINKS.name) - _CHECKS,
+        description="Compact what a source's batches say of titles, so that the frontier is quick to ask.",
     ),
     dg.define_asset_job(
         VIEWS_JOB,

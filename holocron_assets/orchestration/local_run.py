@@ -25,13 +25,13 @@ from holocron_assets.orchestration.work import (
     batches_to_fetch,
     batches_to_settle,
     checks_to_run,
+    entities_to_resolve,
+    links_to_compact,
     seeds_to_list,
     sites_to_ask,
-    types_to_resolve,
     views_to_publish,
 )
 
-_MOST_ROUNDS = 3
 _NEXT_DUE = "select min(due_at) as due_at from frontier where status = 'waiting' and source = any($sources)"
 
 
@@ -117,12 +117,14 @@ class LocalRun:
         # Settling comes before the next look at the frontier: a batch that was killed has its links from it.
         if self._run(self._listings()) or self._run(batches_to_settle(self.lake, self.sources)):
             return True
+        self._run(links_to_compact(self.lake, self.sources, at_end=False))
         for source in self.sources:
             if seeds_are_usable(self.lake, source):
                 cut_batches(self.lake, source, now=utc_now(), gather=False)
         if self._run(batches_to_fetch(self.lake, self.sources)):
             return True
-        return self._run(checks_to_run(self.lake, self.sources)) or self._wait()
+        rest = [*checks_to_run(self.lake, self.sources), *links_to_compact(self.lake, self.sources)]
+        return self._run(rest) or self._wait()
 
     def _listings(self) -> list[Work]:
         """Seeds to list; of disabled sources too, since they were named."""
@@ -150,10 +152,7 @@ class LocalRun:
 
     def _conclude(self) -> RunReport:
         """Resolve entities, check the quality and publish the views."""
-        # What one type's entities are called depends on the others' titles: it settles in a few rounds.
-        for _ in range(_MOST_ROUNDS):
-            if not self._run(types_to_resolve(self.lake)):
-                break
+        self._run(entities_to_resolve(self.lake))
         if self.report.finished:
             self._check()
         self._run(views_to_publish(self.lake, self.all_sources))

@@ -20,12 +20,11 @@ from holocron_assets.orchestration.work import (
     batches_to_fetch,
     batches_to_settle,
     checks_to_run,
+    entities_to_resolve,
+    links_to_compact,
     sites_to_ask,
-    types_to_resolve,
     views_to_publish,
 )
-
-_MOST_ROUNDS = 3
 
 
 class RefreshConfig(dg.Config):
@@ -67,7 +66,7 @@ def refresh_sources(
             except dg.Failure as failure:
                 # What can go on does, the pages before a dump's break too: the job fails at its end.
                 problems.append(f"{source.name}: {failure.description}")
-    _resolve(opened, runs)
+    _finish(runs, entities_to_resolve(opened))
     _finish(runs, views_to_publish(opened, sources.all()))
     names = ", ".join(source.name for source in chosen)
     if problems:
@@ -89,7 +88,7 @@ def add_given_pages(
             opened, source, load_site(opened, source.name), config.titles, now=utc_now()
         )
     _finish(runs, [Work(BATCH_JOB, batch, "added", source.host) for batch in batches])
-    _resolve(opened, runs)
+    _finish(runs, entities_to_resolve(opened))
 
 
 @dg.job(
@@ -127,22 +126,14 @@ def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
     """
     while most > 0 and seeds_are_usable(lake, source):
         _finish(runs, batches_to_settle(lake, [source]))
+        _finish(runs, links_to_compact(lake, [source], at_end=False))
         cut_batches(lake, source, now=utc_now(), most=most, gather=False)
         work = batches_to_fetch(lake, [source])[:most]
-        check = checks_to_run(lake, [source])
-        if not work and not check:
+        rest = [] if work else [*checks_to_run(lake, [source]), *links_to_compact(lake, [source])]
+        if not work and not rest:
             return
-        _finish(runs, work or check)
+        _finish(runs, work or rest)
         most -= len(work)
-
-
-def _resolve(lake: Lake, runs: Runs) -> None:
-    """Resolve entities; what one type's are called depends on the others', so it settles in a few rounds."""
-    for _ in range(_MOST_ROUNDS):
-        work = types_to_resolve(lake)
-        if not work:
-            return
-        _finish(runs, work)
 
 
 def _runs(context: dg.OpExecutionContext, lake: Lake) -> Runs:

@@ -11,7 +11,7 @@ from holocron_assets.crawl.attempts import delay_after
 from holocron_assets.crawl.batches import source_of
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.orchestration.failures import failure_of
-from holocron_assets.orchestration.names import ENTITIES_JOB, HOST_TAG, PARTITION_TAG, SOURCE_TAG, WORK_TAG
+from holocron_assets.orchestration.names import HOST_TAG, PARTITION_TAG, SOURCE_TAG, WORK_TAG
 from holocron_assets.orchestration.work import Work
 
 MOST_REQUESTS = 20
@@ -79,7 +79,7 @@ def run_requests(
 def work_tags(item: Work) -> dict[str, str]:
     """Tags of a run for some work: what limits, and the next tick, know it by."""
     tags = {WORK_TAG: item.key}
-    if item.partition and item.job != ENTITIES_JOB:
+    if item.partition:
         tags[SOURCE_TAG] = source_of(item.partition) or item.partition
     if item.host:
         tags[HOST_TAG] = item.host

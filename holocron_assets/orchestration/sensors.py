@@ -28,6 +28,7 @@ from holocron_assets.lake.tables import (
     SITES,
 )
 from holocron_assets.orchestration.crawl_assets import batch_cut
+from holocron_assets.orchestration.entity_assets import resolve_entities
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.names import (
     BATCH_JOB,
@@ -46,8 +47,8 @@ from holocron_assets.orchestration.work import (
     SETTLED_VERSION,
     batches_to_fetch,
     batches_to_settle,
+    entities_to_resolve,
     seeds_to_list,
-    types_to_resolve,
     views_to_publish,
 )
 from holocron_assets.resolve.store import ENTITIES_VERSION
@@ -112,7 +113,7 @@ def settle(
 
 
 @dg.sensor(
-    job=ASSET_JOBS[ENTITIES_JOB],
+    job=resolve_entities,
     minimum_interval_seconds=15,
     default_status=_RUNNING,
     description="Resolves entity types whose candidates changed, once no batch is in flight.",
@@ -120,18 +121,20 @@ def settle(
 def promotion(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:
-    """Ask for runs that resolve entities."""
+    """Ask for a run that resolves the entities of all stale types."""
     opened, memory = lake.open(), _memory(context)
     mark = f"{opened.mark(_ENTITY_TABLES)} {ENTITIES_VERSION}"
     if memory.get("resolved") == mark:
         return dg.SkipReason("every entity type is resolved")
+    if _is_under_way(context.instance, ENTITIES_JOB):
+        return dg.SkipReason("entities are being resolved")
     now = utc_now()
     goes_on = _crawl_goes_on(context.instance, opened, sources.enabled())
     waiting_since = datetime.fromisoformat(memory.get("waiting_since") or now.isoformat())
     if goes_on and now - waiting_since < _LONGEST_WAIT:
         context.update_cursor(json.dumps({"waiting_since": waiting_since.isoformat()}))
         return dg.SkipReason("batches are in flight; entities are resolved after them, or in 10 minutes")
-    work = types_to_resolve(opened)
+    work = entities_to_resolve(opened)
     context.update_cursor(json.dumps({} if work else {"resolved": mark}))
     return _answer(opened, run_requests(context.instance, work), {}, "every entity type is resolved")
 
@@ -167,8 +170,11 @@ def _crawl_goes_on(instance: dg.DagsterInstance, lake: Lake, sources: Sequence[S
     """Whether candidates are still being made: batches are in flight, or being settled."""
     if any(unfinished_batches(lake, source.name) for source in sources):
         return True
-    runs = [RunsFilter(job_name=job, statuses=list(UNDER_WAY)) for job in (BATCH_JOB, SETTLE_JOB)]
-    return any(instance.get_runs_count(filters) for filters in runs)
+    return _is_under_way(instance, BATCH_JOB) or _is_under_way(instance, SETTLE_JOB)
+
+
+def _is_under_way(instance: dg.DagsterInstance, job: str) -> bool:
+    return instance.get_runs_count(RunsFilter(job_name=job, statuses=list(UNDER_WAY))) > 0
 
 
 def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Source]) -> list[str]:

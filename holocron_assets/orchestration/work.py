@@ -119,7 +119,7 @@ def views_to_publish(lake: Lake, sources: Sequence[Source]) -> list[Work]:
     return [Work(VIEWS_JOB, None, definition)]
 
 
-def types_to_resolve(lake: Lake) -> list[Work]:
-    """Entity types whose candidates, redirects or policy changed since they were resolved."""
-    types = sorted(load_taxonomy().entity_worthy_types)
-    return [Work(ENTITIES_JOB, name, mark) for name, mark in stale_types(lake, types).items()]
+def entities_to_resolve(lake: Lake) -> list[Work]:
+    """The entities, if the candidates, redirects or policy of a type changed since it was resolved."""
+    stale = stale_types(lake, sorted(load_taxonomy().entity_worthy_types))
+    return [Work(ENTITIES_JOB, None, repr(sorted(stale.items())))] if stale else []

@@ -2,35 +2,58 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from operator import itemgetter
 
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.schema import Row
 
+Redirects = Mapping[int, Sequence[Row]]
+"""Redirects by the title key of the page that each leads to."""
 
-def alias_rows(entities: Sequence[Row], redirects: Sequence[Row]) -> list[Row]:
+
+def redirects_by_target(redirects: Iterable[Row]) -> Redirects:
+    """Redirects that name a thing, by what they lead to.
+
+    A redirect to a section ("X#Youth") names a part and not the thing, so neither it nor what leads to it is
+    an alias.
+
+    Args:
+        redirects: rows with `source`, `from_title`, `target_title` (canonical, with its fragment if any) and
+            `revision_id`: of a title that is given twice, the newest revision counts.
+    """
+    newest: dict[int, Row] = {}
+    for row in sorted(redirects, key=lambda row: (row.get("revision_id") or 0, row["target_title"])):
+        newest[title_key(row["source"], row["from_title"])] = row
+    leading_to: defaultdict[int, list[Row]] = defaultdict(list)
+    for row in newest.values():
+        target, _, fragment = row["target_title"].partition("#")
+        if not fragment:
+            leading_to[title_key(row["source"], target)].append(row)
+    return leading_to
+
+
+def alias_rows(entities: Sequence[Row], redirects: Redirects) -> list[Row]:
     """All rows of `entity_aliases`: titles, names without suffix, and redirects.
 
     A redirect gives its title to the entity whose page it leads to, over other redirects too: one to
-    "X/Legends" names the Legends entity only. A redirect to a section ("X#Youth") names a part and not the
-    thing, so neither it nor what leads to it is an alias. Redirects in a circle lead nowhere. A title with
-    an entity of its own is never a redirect's.
+    "X/Legends" names the Legends entity only. Redirects in a circle lead nowhere. A title with an entity of
+    its own is never a redirect's.
 
     Args:
         entities: current rows of `entities`, of any types; suppressed ones go by no name.
-        redirects: rows with `source`, `from_title`, `target_title` (canonical, with its fragment if any) and
-            `revision_id`: of a title that is given twice, the newest revision counts.
+        redirects: from `redirects_by_target`.
 
     Returns:
         The rows, by entity, kind and alias.
     """
     held = [row for row in entities if row["state"] != "suppressed"]
-    leading_to = _redirects_by_target(redirects, {row["title_key"] for row in held})
-    rows = [row for entity in held for row in _aliases(entity, leading_to)]
+    titles = {row["title_key"] for row in held}
+    rows = [row for entity in held for row in _aliases(entity, redirects, titles)]
     return sorted(rows, key=itemgetter("entity_id", "kind", "alias"))
 
 
-def _aliases(entity: Row, leading_to: Mapping[int, Sequence[Row]]) -> Iterator[Row]:
+def _aliases(entity: Row, leading_to: Redirects, titles: AbstractSet[int]) -> Iterator[Row]:
     title, name = entity["title"], entity["name"]
     yield _alias(entity, "title", title, entity)
     if name != title:
@@ -39,8 +62,9 @@ def _aliases(entity: Row, leading_to: Mapping[int, Sequence[Row]]) -> Iterator[R
     while waiting:
         for redirect in leading_to.get(waiting.pop(), ()):
             alias = _alias(entity, "redirect", redirect["from_title"], redirect)
-            waiting.append(alias["alias_key"])
-            yield alias
+            if alias["alias_key"] not in titles:
+                waiting.append(alias["alias_key"])
+                yield alias
 
 
 def _alias(entity: Row, kind: str, alias: str, read_from: Row) -> Row:
@@ -54,15 +78,3 @@ def _alias(entity: Row, kind: str, alias: str, read_from: Row) -> Row:
         "from_title": read_from["from_title"] if kind == "redirect" else entity["title"],
         "revision_id": read_from.get("revision_id"),
     }
-
-
-def _redirects_by_target(redirects: Iterable[Row], entity_keys: set[int]) -> dict[int, list[Row]]:
-    newest: dict[int, Row] = {}
-    for row in sorted(redirects, key=lambda row: (row.get("revision_id") or 0, row["target_title"])):
-        newest[title_key(row["source"], row["from_title"])] = row
-    leading_to: defaultdict[int, list[Row]] = defaultdict(list)
-    for from_key, row in newest.items():
-        target, _, fragment = row["target_title"].partition("#")
-        if from_key not in entity_keys and not fragment:
-            leading_to[title_key(row["source"], target)].append(row)
-    return dict(leading_to)

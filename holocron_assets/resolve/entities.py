@@ -10,7 +10,7 @@ from typing import Any
 
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
-from holocron_assets.resolve.identity import holders_of, last_held, match_entities, new_ids
+from holocron_assets.resolve.identity import Holders, held_in, last_held, match_entities, new_ids
 from holocron_assets.resolve.promotion import PromotionPolicy
 from holocron_assets.resolve.reviews import PageNow, review_reason
 
@@ -34,7 +34,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
     policy: PromotionPolicy,
     now: datetime,
     run_id: str,
-    elsewhere: Sequence[Row] = (),
+    elsewhere: Sequence[Holders] = (),
     pages: Mapping[tuple[str, str], PageNow] = MappingProxyType({}),
 ) -> list[Row]:
     """All rows, history included, of an entity type's new file.
@@ -58,7 +58,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
         policy: decides each entity's state.
         now: with time zone. The clock may have moved back: an entity's rows still follow each other.
         run_id: the run that makes new rows.
-        elsewhere: current rows of other types' entities, so that no two pages get one id.
+        elsewhere: entities of other types, so that no two pages get one id.
         pages: by entity type and id, what became of entities' pages: of those without a candidate of their
             title, and of those whose title was absent since they were read.
 
@@ -77,7 +77,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
     unmatched = [row for row in candidates if row["title_key"] not in matched]
     minted = new_ids(unmatched, current.keys(), elsewhere)
 
-    revision = _Revision(policy, now, run_id, pages, holders_of(elsewhere))
+    revision = _Revision(policy, now, run_id, pages, elsewhere)
     rows = [row for row in standing if row["valid_to"] is not None]
     for candidate in candidates:
         key = candidate["title_key"]
@@ -121,16 +121,16 @@ class _Revision:
     now: datetime
     run_id: str
     pages: Mapping[tuple[str, str], PageNow]
-    holders: Mapping[str, Sequence[Row]]
+    elsewhere: Sequence[Holders]
 
     def create(self, identifier: str, candidate: Row) -> Row:
-        last = last_held(self.holders.get(identifier, ()))
+        last = last_held(held_in(self.elsewhere, identifier))
         review = self._review(last, candidate) if last else _NO_REVIEW
         facts = {**self._facts(identifier, candidate), **review}
         return self._open(facts, state_at=self.now, valid_from=self.now)
 
     def confirm(self, before: Row, candidate: Row) -> list[Row]:
-        last = last_held([before, *self.holders.get(before["entity_id"], ())]) or before
+        last = last_held([before, *held_in(self.elsewhere, before["entity_id"])]) or before
         facts = {**self._facts(before["entity_id"], candidate), **self._review(last, candidate)}
         return self._succeed(before, facts)
 

@@ -6,8 +6,9 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain, count
+from itertools import count
 
 from holocron_assets.lake.schema import Row
 
@@ -57,8 +58,45 @@ _STAGES: tuple[Callable[[Row], Hashable | None], ...] = (
 )
 
 
+@dataclass(frozen=True)
+class Holders:
+    """Current rows of the entities of a type, found by id and by page.
+
+    Attributes:
+        by_id: rows by entity id.
+        by_page: rows by page id, or by title where a page has none.
+    """
+
+    by_id: Mapping[str, Sequence[Row]]
+    by_page: Mapping[Hashable, Sequence[Row]]
+
+
+def holders_of(rows: Iterable[Row]) -> Holders:
+    """Current rows of `entities`, to be found by id and by page."""
+    by_id: defaultdict[str, list[Row]] = defaultdict(list)
+    by_page: defaultdict[Hashable, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_id[row["entity_id"]].append(row)
+        by_page[_moved_page(row) or row["title_key"]].append(row)
+    return Holders(by_id, by_page)
+
+
+def held_in(types: Iterable[Holders], identifier: str) -> list[Row]:
+    """The rows that an entity id has in some types."""
+    return [row for holders in types for row in holders.by_id.get(identifier, ())]
+
+
+def last_held(rows: Iterable[Row]) -> Row | None:
+    """Of current rows of one entity in several types, the one that stands, or stood last."""
+    return max(rows, key=_held_last, default=None)
+
+
+def _held_last(row: Row) -> tuple[bool, datetime]:
+    return row["state"] != "suppressed", row["valid_from"]
+
+
 def match_entities(
-    candidates: Iterable[Row], current: Iterable[Row], elsewhere: Iterable[Row] = ()
+    candidates: Iterable[Row], current: Iterable[Row], elsewhere: Sequence[Holders] = ()
 ) -> dict[int, Row]:
     """Find the standing entity that each page stands for.
 
@@ -70,8 +108,8 @@ def match_entities(
     Args:
         candidates: rows of `entity_candidates`.
         current: the current row of every standing entity, suppressed ones included.
-        elsewhere: current rows of other types' entities. A page that was retyped took its id with it: who
-            comes to its old title does not get it back.
+        elsewhere: entities of other types. A page that was retyped took its id with it: who comes to its old
+            title does not get it back.
 
     Returns:
         The standing row by the candidate's title key. Nothing is matched twice.
@@ -85,10 +123,9 @@ def match_entities(
         claimed = {row["entity_id"] for row in found.values()}
         waiting = [row for row in waiting if row["title_key"] not in found]
         free = [row for row in free if row["entity_id"] not in claimed]
-    holders = holders_of(row for row in elsewhere if row["state"] != "suppressed")
     for row in by_title:
         standing = matched.get(row["title_key"])
-        if standing and not _may_hold(row, standing["entity_id"], holders):
+        if standing and not _may_hold(row, _standing(elsewhere, standing["entity_id"])):
             del matched[row["title_key"]]
     return matched
 
@@ -104,70 +141,46 @@ def _match_by(
 
 
 def new_ids(
-    candidates: Iterable[Row], taken: AbstractSet[str], elsewhere: Iterable[Row] = ()
+    candidates: Iterable[Row], taken: AbstractSet[str], elsewhere: Sequence[Holders] = ()
 ) -> dict[int, str]:
     """Ids for pages that stand for an entity not seen before.
 
     Args:
         candidates: rows of `entity_candidates` without a standing entity.
         taken: ids that stand already.
-        elsewhere: current rows of other types' entities, suppressed ones included. A page that was retyped
-            keeps its id; no other page gets it.
+        elsewhere: entities of other types, suppressed ones included. A page that was retyped keeps its id; no
+            other page gets it.
 
     Returns:
         The id by title key: the one that the page had in another type, or one made from source and title.
         Where another page that had the title took that with it, a number is added: no page is lost.
     """
-    elsewhere = list(elsewhere)
-    used, holders, pages = set(taken), holders_of(elsewhere), _by_page(elsewhere)
+    used = set(taken)
     ids: dict[int, str] = {}
     for row in sorted(candidates, key=lambda row: (row["source"], row["title"])):
-        possible = chain(_ids_held(row, pages), _possible_ids(row))
-        chosen = next(each for each in possible if each not in used and _may_hold(row, each, holders))
+        possible = (each for each in _possible_ids(row, elsewhere) if each not in used)
+        chosen = next(each for each in possible if _may_hold(row, held_in(elsewhere, each)))
         used.add(chosen)
         ids[row["title_key"]] = chosen
     return ids
 
 
-def _possible_ids(row: Row) -> Iterator[str]:
-    yield entity_id(row["source"], row["title"])
-    for number in count(2):
-        yield entity_id(row["source"], row["title"], str(number))
-
-
-def _by_page(rows: Iterable[Row]) -> Mapping[Hashable, Sequence[Row]]:
-    pages: defaultdict[Hashable, list[Row]] = defaultdict(list)
-    for row in rows:
-        pages[_moved_page(row) or row["title_key"]].append(row)
-    return pages
-
-
-def _ids_held(page: Row, pages: Mapping[Hashable, Sequence[Row]]) -> Iterator[str]:
-    """Ids under which the page stands in other types, the one that it had last first."""
-    held = pages.get(_moved_page(page) or page["title_key"], ())
+def _possible_ids(page: Row, elsewhere: Sequence[Holders]) -> Iterator[str]:
+    key = _moved_page(page) or page["title_key"]
+    held = [row for holders in elsewhere for row in holders.by_page.get(key, ())]
     yield from (row["entity_id"] for row in sorted(held, key=_held_last, reverse=True))
+    yield entity_id(page["source"], page["title"])
+    for number in count(2):
+        yield entity_id(page["source"], page["title"], str(number))
 
 
-def last_held(rows: Iterable[Row]) -> Row | None:
-    """Of current rows of one entity in several types, the one that stands, or stood last."""
-    return max(rows, key=_held_last, default=None)
+def _standing(elsewhere: Sequence[Holders], identifier: str) -> list[Row]:
+    return [row for row in held_in(elsewhere, identifier) if row["state"] != "suppressed"]
 
 
-def _held_last(row: Row) -> tuple[bool, datetime]:
-    return row["state"] != "suppressed", row["valid_from"]
-
-
-def holders_of(rows: Iterable[Row]) -> Mapping[str, Sequence[Row]]:
-    """Rows of `entities` by entity id."""
-    holders: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        holders[row["entity_id"]].append(row)
-    return holders
-
-
-def _may_hold(page: Row, identifier: str, holders: Mapping[str, Sequence[Row]]) -> bool:
-    """Whether no other page than this holds the id in another type."""
-    return all(_one_page(page, holder) for holder in holders.get(identifier, ()))
+def _may_hold(page: Row, holders: Iterable[Row]) -> bool:
+    """Whether no other page than this holds an id in another type."""
+    return all(_one_page(page, holder) for holder in holders)
 
 
 def _one_page(one: Row, other: Row) -> bool:

@@ -14,7 +14,6 @@ from holocron_assets.lake.parquet import Footer, read_footer, read_partition, wr
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, Table
 from holocron_assets.lake.tables import (
-    ENTITIES,
     ENTITY_CANDIDATES,
     PAGE_LINKS,
     PAGE_SIGNALS,
@@ -105,18 +104,6 @@ def test_rows_lead_back_to_the_run_that_made_them(
     for table in (PAGE_TYPES, ENTITY_CANDIDATES):
         runs = {row["run_id"] for row in read_partition(holocron.lake, table, SAMPLE_BATCH)}
         assert runs == {result.run_id}, table.name
-
-
-def test_entities_of_one_type_say_what_changed_and_then_that_nothing_did(
-    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance
-) -> None:
-    holocron = finished_sample.copy_to(tmp_path)
-    holocron.lake.file(ENTITIES, "Droid").unlink()
-    first = metadata_of(run_job(holocron, instance, "resolve_entities", "Droid"), ENTITIES)
-    again = metadata_of(run_job(holocron, instance, "resolve_entities", "Droid"), ENTITIES)
-    assert (first["entities"], first["new"], first["unchanged"]) == (4, 4, 0)
-    assert (again["entities"], again["new"], again["unchanged"]) == (4, 0, 4)
-    assert again["content_id"] == first["content_id"]
 
 
 def test_a_batch_that_was_not_cut_fails_at_once_and_says_which_command_cuts_one(

@@ -16,7 +16,7 @@ from tiny_wiki import copy_of_export
 
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.tables import ENTITIES, PAGES
-from holocron_assets.orchestration.work import types_to_resolve
+from holocron_assets.orchestration.work import entities_to_resolve
 from holocron_assets.settings import PROJECT_FOLDER
 
 pytestmark = pytest.mark.full
@@ -98,7 +98,7 @@ def test_launch_refresh_waits_and_tells_how_it_ended(daemon: Daemon) -> None:
     lake = daemon.holocron.lake
     assert len(read_partition(lake, PAGES, "small-000001")) == 8
     assert lake.partitions(ENTITIES) != []
-    assert types_to_resolve(lake) == []
+    assert entities_to_resolve(lake) == []
 
     failed = daemon.holocron_command("launch", "refresh", "--source", "gone", "--wait")
     assert failed.returncode == 1, failed.stdout
@@ -109,7 +109,7 @@ def test_launch_refresh_waits_and_tells_how_it_ended(daemon: Daemon) -> None:
 def test_sensors_alone_take_a_new_source_to_entities(daemon: Daemon) -> None:
     lake = daemon.holocron.lake
     deadline = monotonic() + 300
-    while not (lake.partitions(ENTITIES) and not types_to_resolve(lake)) and monotonic() < deadline:
+    while not (lake.partitions(ENTITIES) and not entities_to_resolve(lake)) and monotonic() < deadline:
         sleep(1)
     assert len(read_partition(lake, PAGES, "small-000001")) == 8
-    assert types_to_resolve(lake) == []
+    assert entities_to_resolve(lake) == []

@@ -14,7 +14,7 @@ from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES, SEED_TITLES
 from holocron_assets.orchestration import refresh as refresh_module
 from holocron_assets.orchestration.runs import LocalRuns
-from holocron_assets.orchestration.work import types_to_resolve
+from holocron_assets.orchestration.work import entities_to_resolve
 
 
 @pytest.fixture
@@ -53,6 +53,10 @@ def jobs_run(instance: dg.DagsterInstance) -> list[tuple[str, str]]:
     return [(run.job_name, run.tags["dagster/partition"]) for run in runs if "dagster/partition" in run.tags]
 
 
+def count_of_runs(instance: dg.DagsterInstance, job: str) -> int:
+    return instance.get_runs_count(dg.RunsFilter(job_name=job))
+
+
 def small_holocron(folder: Path, *, pages: int = 6, batch_size: int = 500) -> Holocron:
     """A Holocron of one source with a few pages of the sample."""
     holocron = Holocron(folder)
@@ -65,11 +69,11 @@ def test_refresh_lists_cuts_fetches_and_resolves(tmp_path: Path, instance: dg.Da
     holocron = small_holocron(tmp_path)
     result = refresh(holocron, instance)
     assert result.success
-    assert jobs_run(instance)[:2] == [("list_seeds", "small"), ("crawl_batch", "small-000001")]
-    assert {job for job, _ in jobs_run(instance)[2:]} == {"resolve_entities"}
+    assert jobs_run(instance) == [("list_seeds", "small"), ("crawl_batch", "small-000001")]
+    assert count_of_runs(instance, "resolve_entities") == 1
     assert len(read_partition(holocron.lake, PAGES, "small-000001")) == 6
     assert holocron.lake.partitions(ENTITIES) != []
-    assert types_to_resolve(holocron.lake) == []
+    assert entities_to_resolve(holocron.lake) == []
 
 
 def test_refreshing_again_lists_seeds_anew_and_finds_nothing_else(
@@ -80,6 +84,7 @@ def test_refreshing_again_lists_seeds_anew_and_finds_nothing_else(
     before = len(jobs_run(instance))
     assert refresh(holocron, instance).success
     assert jobs_run(instance)[before:] == [("list_seeds", "small")]
+    assert count_of_runs(instance, "resolve_entities") == 1
 
 
 def test_refresh_runs_at_most_the_batches_that_it_is_given(

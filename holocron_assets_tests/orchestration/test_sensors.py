@@ -198,7 +198,7 @@ def test_an_unfetched_batch_is_not_settled(watched: Watched) -> None:
     assert watched.tick(sensors.settle).skipped == "every batch is settled"
 
 
-def test_entities_are_resolved_type_by_type_once_no_batch_is_in_flight(
+def test_the_entities_of_all_types_are_resolved_in_one_run_once_no_batch_is_in_flight(
     finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance
 ) -> None:
     watched = Watched(finished_sample.copy_to(tmp_path), instance)
@@ -206,8 +206,22 @@ def test_entities_are_resolved_type_by_type_once_no_batch_is_in_flight(
     for name in ("Droid", "Species"):
         watched.holocron.lake.file(ENTITIES, name).unlink()
     tick = watched.tick(sensors.promotion)
-    assert [request.partition_key for request in tick.asked] == ["Droid", "Species"]
+    assert tick.work == [("resolve_entities", None)]
     assert tick.cursor is not None
+    watched.run(tick.asked[0])
+    assert watched.holocron.lake.has(ENTITIES, "Droid")
+    assert watched.tick(sensors.promotion).skipped == "every entity type is resolved"
+
+
+def test_entities_that_are_being_resolved_are_not_asked_for_again_whatever_was_written_since(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    watched = Watched(finished_sample.copy_to(tmp_path), instance)
+    watched.holocron.lake.file(ENTITIES, "Droid").unlink()
+    (request,) = watched.tick(sensors.promotion).asked
+    watched.store_run(request, DagsterRunStatus.STARTED)
+    watched.holocron.lake.file(ENTITIES, "Species").unlink()
+    assert watched.tick(sensors.promotion).skipped == "entities are being resolved"
 
 
 def test_entities_wait_for_batches_in_flight_but_not_longer_than_ten_minutes(
@@ -234,7 +248,7 @@ def test_a_tick_that_found_nothing_is_not_repeated_until_something_is_written(
     ticks = {sensor: watched.tick(sensor) for sensor in (sensors.settle, sensors.promotion)}
     assert [tick.work for tick in ticks.values()] == [[], []]
     monkeypatch.setattr(sensors, "batches_to_settle", pytest.fail)
-    monkeypatch.setattr(sensors, "types_to_resolve", pytest.fail)
+    monkeypatch.setattr(sensors, "entities_to_resolve", pytest.fail)
     for sensor, tick in ticks.items():
         assert watched.tick(sensor, cursor=tick.cursor).work == []
     monkeypatch.undo()

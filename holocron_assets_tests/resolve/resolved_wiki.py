@@ -13,7 +13,14 @@ from holocron_assets.lake.schema import Row, Table
 from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_SIGNALS, PAGE_TYPES, PAGES
 from holocron_assets.lake.views import connect, query
 from holocron_assets.resolve.changes import EntityChanges
-from holocron_assets.resolve.store import stale_types, store_aliases, store_entities
+from holocron_assets.resolve.look import Look, look_at
+from holocron_assets.resolve.store import (
+    stale_aliases,
+    stale_entities,
+    stale_types,
+    store_aliases,
+    store_entities,
+)
 
 TYPES = ("Droid", "PersonCharacter", "Species")
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -59,15 +66,24 @@ class Wiki:
         self._write(PAGE_TYPES, batch, (self._type(page) for _, page in found))
 
     def resolve(self, entity_type: str = "Species") -> tuple[Footer, EntityChanges]:
-        footer, _, changes = store_entities(
-            self.lake, entity_type, entity_types=frozenset(TYPES), now=self._now(), run_id="run-1"
-        )
-        store_aliases(self.lake, entity_type)
+        with look_at(self.lake) as look:
+            footer, changes = self._store_entities(look, entity_type)
+            store_aliases(look, entity_type)
         return footer, changes
 
     def resolve_all(self) -> None:
-        for entity_type in stale_types(self.lake, TYPES):
-            self.resolve(entity_type)
+        """Resolve stale types from one look, as the job does."""
+        with look_at(self.lake) as look:
+            for entity_type in stale_entities(look, TYPES):
+                self._store_entities(look, entity_type)
+            for entity_type in stale_aliases(look, TYPES):
+                store_aliases(look, entity_type)
+
+    def _store_entities(self, look: Look, entity_type: str) -> tuple[Footer, EntityChanges]:
+        footer, _, changes = store_entities(
+            look, entity_type, entity_types=frozenset(TYPES), now=self._now(), run_id="run-1"
+        )
+        return footer, changes
 
     def stale(self) -> list[str]:
         return sorted(stale_types(self.lake, TYPES))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import ENTITY_ALIASES
-from holocron_assets.resolve.aliases import alias_rows
+from holocron_assets.resolve.aliases import alias_rows, redirects_by_target
 
 
 def entity(title: str, name: str | None = None, **changes: Any) -> Row:
@@ -34,12 +34,12 @@ def redirect(from_title: str, target_title: str, revision_id: int | None = 7, so
 
 
 def redirected(entities: Sequence[Row], redirects: Sequence[Row]) -> set[tuple[str, str]]:
-    rows = ENTITY_ALIASES.to_arrow(alias_rows(entities, redirects), "all").to_pylist()
+    rows = ENTITY_ALIASES.to_arrow(alias_rows(entities, redirects_by_target(redirects)), "all").to_pylist()
     return {(row["alias"], row["entity_id"]) for row in rows if row["kind"] == "redirect"}
 
 
 def test_an_entity_goes_by_its_title() -> None:
-    assert alias_rows([entity("Varn")], []) == [
+    assert alias_rows([entity("Varn")], {}) == [
         {
             "entity_id": "id of Varn",
             "entity_type": "Species",
@@ -54,7 +54,7 @@ def test_an_entity_goes_by_its_title() -> None:
 
 
 def test_an_entity_goes_by_its_name_where_that_is_not_its_title() -> None:
-    rows = alias_rows([entity("Varn/Legends", "Varn")], [])
+    rows = alias_rows([entity("Varn/Legends", "Varn")], {})
     named = [(row["kind"], row["alias"], row["alias_key"], row["from_title"]) for row in rows]
     assert named == [
         ("name", "Varn", title_key("sample", "Varn"), "Varn/Legends"),
@@ -63,7 +63,7 @@ def test_an_entity_goes_by_its_name_where_that_is_not_its_title() -> None:
 
 
 def test_a_redirect_is_an_alias_that_leads_back_to_its_own_revision() -> None:
-    rows = alias_rows([entity("Varn")], [redirect("Varnite", "Varn", 55)])
+    rows = alias_rows([entity("Varn")], redirects_by_target([redirect("Varnite", "Varn", 55)]))
     (row,) = [row for row in rows if row["kind"] == "redirect"]
     assert (row["alias"], row["from_title"], row["revision_id"]) == ("Varnite", "Varnite", 55)
     assert row["alias_key"] == title_key("sample", "Varnite")
@@ -121,7 +121,9 @@ def test_a_redirect_of_another_source_is_not_ours() -> None:
 
 
 def test_a_suppressed_entity_goes_by_no_name() -> None:
-    assert alias_rows([entity("Varn", state="suppressed")], [redirect("A", "Varn")]) == []
+    assert (
+        alias_rows([entity("Varn", state="suppressed")], redirects_by_target([redirect("A", "Varn")])) == []
+    )
 
 
 titles = st.sampled_from("ABCDEFG")

@@ -5,7 +5,7 @@ from typing import Any
 
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.schema import Row
-from holocron_assets.resolve.identity import entity_id, match_entities, new_ids
+from holocron_assets.resolve.identity import entity_id, holders_of, match_entities, new_ids
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -28,13 +28,17 @@ def entity(row: Row, identifier: str = "id-1", state: str = "promoted") -> Row:
 
 def test_a_page_that_was_moved_before_it_was_retyped_keeps_its_id() -> None:
     held = entity(page("Varnite", 4), "id-7")
-    assert new_ids([page("Varnite", 4)], frozenset(), [held]) == {page("Varnite")["title_key"]: "id-7"}
+    assert new_ids([page("Varnite", 4)], frozenset(), [holders_of([held])]) == {
+        page("Varnite")["title_key"]: "id-7"
+    }
 
 
 def test_of_several_ids_in_other_types_a_page_keeps_the_one_that_stands() -> None:
     standing, older = entity(page("Varn", 4), "id-7"), entity(page("Varn", 4), "id-1", "suppressed")
-    for elsewhere in ([standing, older], [older, standing]):
-        assert new_ids([page("Varn", 4)], frozenset(), elsewhere) == {page("Varn")["title_key"]: "id-7"}
+    for rows in ([standing, older], [older, standing]):
+        assert new_ids([page("Varn", 4)], frozenset(), [holders_of(rows)]) == {
+            page("Varn")["title_key"]: "id-7"
+        }
 
 
 def test_an_id_is_the_same_for_ever() -> None:
@@ -85,19 +89,23 @@ def test_an_id_that_is_taken_is_never_given_again() -> None:
 
 def test_a_page_that_was_retyped_gets_the_id_that_it_has_in_its_old_type() -> None:
     held = entity(page("Varn", 4), entity_id("sample", "Varn"))
-    assert new_ids([page("Varn", 4)], frozenset(), [held]) == {page("Varn")["title_key"]: held["entity_id"]}
+    assert new_ids([page("Varn", 4)], frozenset(), [holders_of([held])]) == {
+        page("Varn")["title_key"]: held["entity_id"]
+    }
 
 
 def test_an_id_that_a_page_took_to_another_title_and_type_goes_to_no_other_page() -> None:
     moved = entity(page("Varnite", 4), entity_id("sample", "Varn"), "suppressed")
-    (identifier,) = new_ids([page("Varn", 5)], frozenset(), [moved]).values()
+    (identifier,) = new_ids([page("Varn", 5)], frozenset(), [holders_of([moved])]).values()
     assert identifier == entity_id("sample", "Varn", "2")
 
 
 def test_a_page_whose_id_is_not_known_is_known_by_its_title() -> None:
     identifier = entity_id("sample", "Varn")
     for known, title, expected in ((4, "Varn", True), (None, "Varn", True), (None, "Varnite", False)):
-        (found,) = new_ids([page("Varn")], frozenset(), [entity(page(title, known), identifier)]).values()
+        (found,) = new_ids(
+            [page("Varn")], frozenset(), [holders_of([entity(page(title, known), identifier)])]
+        ).values()
         assert (found == identifier) is expected
 
 
@@ -106,17 +114,19 @@ def test_who_comes_to_the_title_of_a_retyped_page_does_not_get_its_entity() -> N
     retyped = entity(page("Varnite", 4))
     newcomer = page("Varn", 5)
     assert match_entities([newcomer], [left_behind]) == {newcomer["title_key"]: left_behind}
-    assert match_entities([newcomer], [left_behind], [retyped]) == {}
+    assert match_entities([newcomer], [left_behind], [holders_of([retyped])]) == {}
 
 
 def test_a_page_that_is_typed_back_gets_its_entity_back() -> None:
     left_behind, retyped = entity(page("Varn", 4), state="suppressed"), entity(page("Varn", 4))
     renamed = page("Varnite", 4)
-    assert match_entities([renamed], [left_behind], [retyped]) == {renamed["title_key"]: left_behind}
+    assert match_entities([renamed], [left_behind], [holders_of([retyped])]) == {
+        renamed["title_key"]: left_behind
+    }
 
 
 def test_what_another_type_gave_up_hinders_nobody() -> None:
     left_behind = entity(page("Varn", 4), state="suppressed")
     recreated = page("Varn", 5)
-    matched = match_entities([recreated], [left_behind], [left_behind])
+    matched = match_entities([recreated], [left_behind], [holders_of([left_behind])])
     assert matched == {recreated["title_key"]: left_behind}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.schema import Row
 from holocron_assets.resolve.entities import resolve_entities
+from holocron_assets.resolve.identity import holders_of
 from holocron_assets.resolve.promotion import PromotionPolicy, Thresholds
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -64,7 +65,7 @@ def test_two_pages_never_share_an_id(history: list[tuple[list[Row], list[str]]])
                 policy=POLICY,
                 now=START + timedelta(days=step),
                 run_id=f"run-{step}",
-                elsewhere=[row for name in TYPES if name != entity_type for row in current(files[name])],
+                elsewhere=[holders_of(current(files[name])) for name in TYPES if name != entity_type],
             )
         held = [row for rows in files.values() for row in current(rows) if row["state"] != "suppressed"]
         assert max(Counter(row["entity_id"] for row in held).values(), default=1) == 1

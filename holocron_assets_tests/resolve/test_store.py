@@ -8,6 +8,7 @@ from resolved_wiki import START, TYPES, Seen, missing, redirect, wiki_of
 from holocron_assets.lake.parquet import MissingPartitionError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.resolve import store
+from holocron_assets.resolve.look import look_at
 from holocron_assets.resolve.promotion import PolicyError
 from holocron_assets.resolve.store import stale_types, store_aliases, store_entities
 
@@ -28,7 +29,8 @@ def test_types_are_stale_until_they_are_resolved(tmp_path: Path) -> None:
 
 def test_entities_without_aliases_are_stale(tmp_path: Path) -> None:
     wiki = wiki_of(tmp_path, Seen("Varn"))
-    store_entities(wiki.lake, "Species", entity_types=frozenset(TYPES), now=START, run_id="run-1")
+    with look_at(wiki.lake) as look:
+        store_entities(look, "Species", entity_types=frozenset(TYPES), now=START, run_id="run-1")
     assert wiki.stale() == ["Species"]
 
 
@@ -193,5 +195,6 @@ def test_a_title_with_an_entity_of_any_type_is_no_other_entitys_alias(tmp_path: 
 
 def test_aliases_before_entities_are_refused_by_name(tmp_path: Path) -> None:
     wiki = wiki_of(tmp_path, Seen("Varn"))
-    with pytest.raises(MissingPartitionError, match="table entities has no partition 'Species'"):
-        store_aliases(wiki.lake, "Species")
+    missing_entities = pytest.raises(MissingPartitionError, match="table entities has no partition 'Species'")
+    with look_at(wiki.lake) as look, missing_entities:
+        store_aliases(look, "Species")

@@ -1,0 +1,19 @@
+-- One look at the lake: what entities and their names are made from, each read once however many types there are.
+
+create temp table present_answers as
+select source, title_key, batch, position from current_answers;
+
+create temp table present_candidates as
+select candidates.*
+from lake.entity_candidates as candidates
+semi join present_answers as present
+    on candidates.batch = present.batch and candidates.title_key = present.title_key;
+
+create temp table present_redirects as
+select
+    signals.source, signals.title as from_title, signals.title_key, signals.revision_id,
+    signals.redirect_target as target_title
+from lake.page_signals as signals
+semi join present_answers as present
+    on signals.batch = present.batch and signals.title_key = present.title_key
+where signals.is_redirect and signals.redirect_target is not null;
