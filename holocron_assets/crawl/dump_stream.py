@@ -9,7 +9,7 @@ import re
 import sys
 import zlib
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from io import BufferedReader
 from pathlib import Path
 
@@ -71,7 +71,16 @@ def read_chunks(path: Path, start: int = 0) -> Generator[bytes]:
             yield chunk
 
 
-def read_frames(path: Path, start: int) -> Iterator[bytes]:
+def read_head(chunks: Generator[bytes], length: int) -> bytes:
+    """The first bytes of what comes in chunks, all of it if it is shorter. Ends the reading."""
+    head = b""
+    with closing(chunks):
+        while len(head) < length and (chunk := next(chunks, b"")):
+            head += chunk
+    return head[:length]
+
+
+def read_frames(path: Path, start: int) -> Generator[bytes]:
     """The bytes of the zstd frames of a file, unpacked, from the frame that starts at byte `start` on.
 
     Raises:

@@ -1,12 +1,14 @@
 """Where a batch's pages are read from: a wiki's API, or a dump."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from holocron_assets.crawl import api_pages, dump_pages
+from holocron_assets.crawl.dump_listing import usable_index
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.fetch import Group, GroupError, PageReader
 from holocron_assets.crawl.http import HttpClient
@@ -15,7 +17,7 @@ from holocron_assets.crawl.limits import HostLimits
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.tally import Tally
 from holocron_assets.crawl.wiki_client import MOST_TITLES, FetchedPages, WikiClient
-from holocron_assets.crawl.xml_dump import DumpPage, read_pages
+from holocron_assets.crawl.xml_dump import DumpError, DumpPage
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
@@ -82,26 +84,38 @@ class WikiReader:
 
 
 class DumpReader:
-    """Reads pages from an XML export, a batch in one pass."""
+    """Reads pages from an XML export, from where they start in it."""
 
     groups_at_once = 1
 
-    def __init__(self, path: Path, batch_size: int, extract: api_pages.Extract) -> None:
-        """Read the export at `path`; `extract` finds links and redirect target in a text."""
-        self.group_sizes: Sequence[int] = (batch_size, 20, 1)
-        self._path = path
+    def __init__(self, lake: Lake, source: Source, extract: api_pages.Extract) -> None:
+        """Read the export of `source`; `extract` finds links and redirect target in a text."""
+        self.group_sizes: Sequence[int] = (source.batch_size, 20, 1)
+        self._lake = lake
+        self._source = source
         self._extract = extract
 
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
         """Rows of table `pages` (see `PageReader.read`)."""
+        # Before the export is opened: if it is replaced meanwhile, this was read before the new one came.
+        begun_at = utc_now()
         # A batch that was cut while the source was a wiki has no places in an export.
         places = {page["ordinal"] for page in group} - {None}
-        pages = read_pages(self._path, min(places), max(places) + 1) if places else ()
-        found = {page.ordinal: page for page in pages if page.ordinal in places}
-        return [self._row(page, found.get(page["ordinal"]), run_id) for page in group]
+        found = {page.ordinal: page for page in self._pages(places)}
+        return [self._row(page, found.get(page["ordinal"]), begun_at, run_id) for page in group]
 
-    def _row(self, wanted: Row, found: DumpPage | None, run_id: str) -> dict[str, Any]:
-        asked = dump_pages.Asked(**_asked(wanted), fetched_at=utc_now(), run_id=run_id)
+    def _pages(self, ordinals: Iterable[int]) -> list[DumpPage]:
+        index = usable_index(self._lake, self._source)
+        try:
+            return list(index.read(ordinals))
+        except DumpError:
+            if index.copy is None:
+                raise
+            index.copy.unlink()  # it is damaged, and is made again
+            return list(usable_index(self._lake, self._source).read(ordinals))
+
+    def _row(self, wanted: Row, found: DumpPage | None, begun_at: datetime, run_id: str) -> dict[str, Any]:
+        asked = dump_pages.Asked(**_asked(wanted), fetched_at=begun_at, run_id=run_id)
         return _in_namespace(dump_pages.page_row(found, asked, self._extract), wanted)
 
 
@@ -175,7 +189,7 @@ def page_reader(  # noqa: PLR0913 - the same
 ) -> Iterator[PageReader]:
     """The reader of one batch of a source (see `wiki_client` for the arguments)."""
     if source.kind == "mediawiki_dump":
-        yield DumpReader(Path(source.origin), source.batch_size, extract)
+        yield DumpReader(lake, source, extract)
         return
     with wiki_client(lake, source, batch, politeness_folder, tally=tally) as client:
         yield WikiReader(client, source, extract)

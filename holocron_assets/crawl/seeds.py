@@ -1,28 +1,35 @@
 """Where a crawl starts: a source's own statement of its wiki, and the titles that it begins with."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from datetime import datetime
+from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from holocron_assets.crawl.errors import PermanentError, WikiRefused
+from holocron_assets.crawl.dump_index import DUMP, NO_DUMP, dump_mark
+from holocron_assets.crawl.dump_listing import list_dump, listing_lock
+from holocron_assets.crawl.listing_journal import listing_journal
 from holocron_assets.crawl.sources import Source
-from holocron_assets.crawl.wiki_client import Continuation, WikiClient
-from holocron_assets.crawl.xml_dump import DumpError, ListedPage, list_pages, read_site
+from holocron_assets.crawl.unique_titles import Mask, winners
+from holocron_assets.crawl.wiki_client import WikiClient
+from holocron_assets.crawl.wiki_seeds import list_wiki, listed_titles
+from holocron_assets.crawl.xml_dump import read_site
 from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.keys import content_hash, title_key
 from holocron_assets.lake.parquet import Footer, read_footer, read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
+from holocron_assets.lake.streams import write_stream
 from holocron_assets.lake.tables import SEED_TITLES, SITES
-from holocron_assets.lake.titles import CATEGORY_NAMESPACE, InvalidTitle, Site
+from holocron_assets.lake.titles import InvalidTitle, Site
 
-SEEDS_VERSION = "1"
+SEEDS_VERSION = "2"
 _PROBLEM = "problem"
-_NO_DUMP = "missing"
+_COUNTS = ("listed", "repeated", "elsewhere")
+
+_Titles = Callable[[], Iterator["_Title"]]
 
 
 @dataclass(frozen=True)
@@ -31,13 +38,30 @@ class SeedListing:
 
     Attributes:
         footer: of the partition written.
-        rows: rows of table `seed_titles`.
         problem: why the list is incomplete, naming the file or title; None when it is whole.
     """
 
     footer: Footer
-    rows: Sequence[Row]
     problem: str | None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Titles that were `listed`, those of them that were `repeated`, and pages that are `elsewhere`.
+
+        Elsewhere are the pages of a dump that are in namespaces which are not asked for.
+        """
+        return {name: int(self.footer.inputs[name]) for name in _COUNTS}
+
+
+class _Title(NamedTuple):
+    """A title that was listed. Of those that are listed twice, the one of the highest rank counts."""
+
+    title: str
+    namespace: int
+    origin: str
+    rank: int
+    ordinal: int | None = None
+    revision_id: int | None = None
 
 
 def fingerprint(source: Source) -> dict[str, str]:
@@ -45,9 +69,7 @@ def fingerprint(source: Source) -> dict[str, str]:
     settings = source.model_dump(include={"kind", "address", "namespaces", "seeds"}, mode="json")
     found = {"settings": content_hash(json.dumps(settings, sort_keys=True))}
     if source.kind == "mediawiki_dump":
-        path = Path(source.origin)
-        status = path.stat() if path.is_file() else None
-        found["dump"] = f"{status.st_size}-{status.st_mtime_ns}" if status else _NO_DUMP
+        found[DUMP] = dump_mark(Path(source.origin))
     return found
 
 
@@ -57,10 +79,11 @@ def seeds_are_stale(lake: Lake, source: Source) -> bool:
     A dump that broke off stays stale, so that each run fails and says so, until the file is mended. One that
     was listed and is not there any more is not stale: it was read, and nothing replaces it.
     """
-    footer = read_footer(lake, SEED_TITLES, source.name)
-    if footer is None or footer.code_version != SEEDS_VERSION or not lake.has(SITES, source.name):
+    footer, site = read_footer(lake, SEED_TITLES, source.name), read_footer(lake, SITES, source.name)
+    if footer is None or footer.code_version != SEEDS_VERSION or site is None:
         return True
-    return _PROBLEM in footer.inputs or not _lists(footer, source)
+    is_of_another_dump = site.inputs.get(DUMP) != footer.inputs.get(DUMP)
+    return is_of_another_dump or _PROBLEM in footer.inputs or not _lists(footer, source)
 
 
 def seeds_are_usable(lake: Lake, source: Source) -> bool:
@@ -71,9 +94,9 @@ def seeds_are_usable(lake: Lake, source: Source) -> bool:
 
 def _lists(footer: Footer, source: Source) -> bool:
     now = fingerprint(source)
-    if now.get("dump") == _NO_DUMP:
-        now["dump"] = footer.inputs.get("dump", _NO_DUMP)
-    return {name: mark for name, mark in footer.inputs.items() if name != _PROBLEM} == now
+    if now.get(DUMP) == NO_DUMP:
+        now[DUMP] = footer.inputs.get(DUMP, NO_DUMP)
+    return {name: footer.inputs.get(name) for name in now} == now
 
 
 def load_site(lake: Lake, source_name: str) -> Site:
@@ -97,15 +120,29 @@ def store_site(lake: Lake, source: Source, client: WikiClient | None) -> tuple[F
         DumpError: the dump is missing or no export.
         WikiUnavailable, WikiRefused: the wiki gave no answer.
     """
-    row = client.site() if client else read_site(Path(source.origin), source.name)
-    return write_partition(lake, SITES, source.name, [row]), row
+    if client is not None:
+        row = client.site()
+        return write_partition(lake, SITES, source.name, [row]), row
+    marks = {DUMP: dump_mark(Path(source.origin))}
+    row = {**read_site(Path(source.origin), source.name), "fetched_at": _first_seen(lake, source, marks)}
+    return write_partition(lake, SITES, source.name, [row], inputs=marks), row
+
+
+def _first_seen(lake: Lake, source: Source, marks: Mapping[str, str]) -> datetime:
+    """When a dump was first looked at, in this version of its file: pages read before that are of another."""
+    standing = read_footer(lake, SITES, source.name)
+    if standing is None or standing.inputs != marks:
+        return utc_now()
+    seen: datetime = read_partition(lake, SITES, source.name)[0]["fetched_at"]
+    return seen
 
 
 def store_seeds(lake: Lake, source: Source, client: WikiClient | None) -> SeedListing:
     """List a source's seeds and write table `seed_titles`.
 
-    The wiki's lists are journaled page by page, so that a killed listing goes on where it was, unless the
-    source's settings changed since.
+    Lists are journaled as they come, so that a killed listing goes on where it was, unless the source's
+    settings or its dump changed since. A dump that was listed as it is now is not read again. Memory is
+    bounded by 40 bytes a title.
 
     Args:
         lake: where the site is read and the seeds go.
@@ -121,139 +158,84 @@ def store_seeds(lake: Lake, source: Source, client: WikiClient | None) -> SeedLi
         PermanentError: a category cannot be called so.
         WikiUnavailable, WikiRefused: the wiki gave no answer.
     """
-    site = load_site(lake, source.name)
-    marks = fingerprint(source)
+    site, marks = load_site(lake, source.name), fingerprint(source)
     if client is None:
-        rows, problem = _from_dump(source)
-    else:
-        rows, problem = _from_wiki(source, site, client, _journal(lake, source, marks))
-    if problem and client is None:
-        marks[_PROBLEM] = problem
-    footer = write_partition(lake, SEED_TITLES, source.name, rows, code_version=SEEDS_VERSION, inputs=marks)
-    lake.journal(SEED_TITLES, source.name).unlink(missing_ok=True)
-    return SeedListing(footer, rows, problem)
+        with listing_lock(lake, source):
+            return _standing(lake, source, marks) or _from_dump(lake, source, marks)
+    return _from_wiki(lake, source, site, client, marks)
 
 
-def _from_dump(source: Source) -> tuple[list[Row], str | None]:
-    now = utc_now()
-    rows: dict[int, Row] = {}
-    problem = None
-    try:
-        for page in list_pages(Path(source.origin)):
-            key = title_key(source.name, page.title)
-            if page.namespace not in source.namespaces or _is_older(page, rows.get(key)):
-                continue
-            rows[key] = {
-                "source": source.name,
-                "title": page.title,
-                "title_key": key,
-                "namespace": page.namespace,
-                "origin": "dump",
-                "ordinal": page.ordinal,
-                "revision_id": page.revision_id,
-                "listed_at": now,
-            }
-    except DumpError as error:
-        if not rows:
-            raise
-        problem = str(error)
-    return list(rows.values()), problem
+def _standing(lake: Lake, source: Source, marks: Mapping[str, str]) -> SeedListing | None:
+    """The seeds of a dump that were listed from the very file that is there now."""
+    footer = read_footer(lake, SEED_TITLES, source.name)
+    if footer is None or footer.code_version != SEEDS_VERSION or not marks.items() <= footer.inputs.items():
+        return None
+    return SeedListing(footer, footer.inputs.get(_PROBLEM)) if marks[DUMP] != NO_DUMP else None
 
 
-def _is_older(page: ListedPage, known: Row | None) -> bool:
-    """Whether a page of the same title with a newer revision was listed already."""
-    return known is not None and (page.revision_id or 0) < (known["revision_id"] or 0)
+def _from_dump(lake: Lake, source: Source, marks: Mapping[str, str]) -> SeedListing:
+    listing = list_dump(lake, source)
+
+    def titles() -> Iterator[_Title]:
+        for ordinal, title, namespace, revision_id in listing.listed():
+            if namespace in source.namespaces:
+                yield _Title(title, namespace, "dump", revision_id or 0, ordinal, revision_id)
+
+    counting = _counting(source, titles)
+    if listing.error and not len(counting):
+        raise listing.error
+    problem = {_PROBLEM: str(listing.error)} if listing.error else {}
+    inputs = {**marks, "elsewhere": str(listing.pages - len(counting)), **problem}
+    footer = _write(lake, source, titles, counting, inputs)
+    listing.journal.path.unlink()
+    return SeedListing(footer, problem.get(_PROBLEM))
 
 
 def _from_wiki(
-    source: Source, site: Site, client: WikiClient, journal: Journal
-) -> tuple[list[Row], str | None]:
-    now = utc_now()
-    rows: dict[int, Row] = {}
+    lake: Lake, source: Source, site: Site, client: WikiClient, marks: Mapping[str, str]
+) -> SeedListing:
+    begun_as = {**marks, "version": SEEDS_VERSION}
+    with listing_journal(lake.journal(SEED_TITLES, source.name), begun_as) as journal:
+        list_wiki(source, site, client, journal)
     problems: list[str] = []
-    with journal:
-        for origin, text in _listed_titles(source, site, client, journal):
+
+    def titles() -> Iterator[_Title]:
+        problems.clear()
+        for place, (origin, text) in enumerate(listed_titles(source, journal)):
             try:
                 page = site.parse_title(text)
             except InvalidTitle as error:
                 problems.append(f"source {source.name!r}, seed of {origin}: {error}")
-                continue
-            key = title_key(source.name, page.title)
-            seed = {
-                "source": source.name,
-                "title": page.title,
-                "title_key": key,
-                "namespace": page.namespace,
-                "origin": origin,
-                "listed_at": now,
-            }
-            rows.setdefault(key, seed)
-    return list(rows.values()), "; ".join(problems) or None
+            else:
+                yield _Title(page.title, page.namespace, origin, -place)
+
+    footer = _write(lake, source, titles, _counting(source, titles), {**marks, "elsewhere": "0"})
+    journal.path.unlink()
+    return SeedListing(footer, "; ".join(problems) or None)
 
 
-def _journal(lake: Lake, source: Source, marks: Mapping[str, str]) -> Journal:
-    """The journal of the listing that these settings ask for; one of other settings is thrown away."""
-    journal = Journal(lake.journal(SEED_TITLES, source.name))
-    begun = next(journal.records(), None)
-    if begun is not None and begun != {"listing": marks}:
-        journal.path.unlink()
-        begun = None
-    if begun is None:
-        journal.append({"listing": dict(marks)})
-    return journal
+def _counting(source: Source, titles: _Titles) -> Mask:
+    """Which of the titles count, each title once."""
+    return winners((title_key(source.name, listed.title), listed.rank) for listed in titles())
 
 
-def _listed_titles(
-    source: Source, site: Site, client: WikiClient, journal: Journal
-) -> Iterator[tuple[str, str]]:
-    """Pairs of origin and title, those that the journal holds first."""
-    known: dict[str, list[dict[str, Any]]] = {}
-    for record in journal.records():
-        known.setdefault(record.get("list", ""), []).append(record)
-    yield from (("title", title) for title in source.seeds.titles)
-    for category in source.seeds.categories:
-        origin = f"category:{category}"
-        members = partial(
-            client.list_category_members, _category_name(source, site, category), source.namespaces
-        )
-        for titles in _journaled(origin, members, known.get(origin, []), journal):
-            yield from ((origin, title) for title in titles)
-    if source.seeds.all_pages:
-        for namespace in source.namespaces:
-            name, pages = f"all_pages:{namespace}", partial(client.list_all_pages, namespace)
-            for titles in _journaled(name, pages, known.get(name, []), journal):
-                yield from (("all_pages", title) for title in titles)
-
-
-def _journaled(
-    name: str,
-    listing: Callable[[Continuation | None], Iterator[tuple[list[str], Continuation | None]]],
-    known: Sequence[dict[str, Any]],
-    journal: Journal,
-) -> Iterator[list[str]]:
-    """The titles of one list: what was listed before a kill, then the rest from where it stopped.
-
-    Raises:
-        WikiRefused: the wiki will not list this, or not from there: the journal is thrown away.
-    """
-    for record in known:
-        yield record["titles"]
-    if known and known[-1]["next"] is None:
-        return
-    try:
-        for titles, following in listing(known[-1]["next"] if known else None):
-            journal.append({"list": name, "titles": list(titles), "next": following})
-            yield titles
-    except WikiRefused:
-        journal.close()
-        journal.path.unlink()
-        raise
-
-
-def _category_name(source: Source, site: Site, category: str) -> str:
-    """A category's name, whether or not the prefix was given."""
-    try:
-        page = site.parse_title(category)
-    except InvalidTitle as error:
-        raise PermanentError(f"source {source.name!r}, seed category: {error}") from error
-    return page.name if page.namespace == CATEGORY_NAMESPACE else page.title
+def _write(lake: Lake, source: Source, titles: _Titles, counting: Mask, inputs: Mapping[str, str]) -> Footer:
+    now = utc_now()
+    rows = (
+        {
+            "source": source.name,
+            "title": listed.title,
+            "title_key": title_key(source.name, listed.title),
+            "namespace": listed.namespace,
+            "origin": listed.origin,
+            "ordinal": listed.ordinal,
+            "revision_id": listed.revision_id,
+            "listed_at": now,
+        }
+        for listed in compress(titles(), counting)
+    )
+    repeated = len(counting) - int(counting.sum())
+    counts = {"listed": str(len(counting)), "repeated": str(repeated)}
+    return write_stream(
+        lake, SEED_TITLES, source.name, rows, code_version=SEEDS_VERSION, inputs={**inputs, **counts}
+    )

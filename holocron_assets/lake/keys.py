@@ -46,14 +46,34 @@ def table_hash(table: pa.Table) -> str:
     Raises:
         TypeError: a column's type is none that the lake uses.
     """
-    streams: _Streams = defaultdict(xxhash.xxh3_128)
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        for chunk in (*column.chunks, pa.array([], column.type)):
-            _feed(streams, (name,), chunk)
-    whole = xxhash.xxh3_128()
-    for path, stream in streams.items():
-        whole.update(json.dumps([*path, stream.hexdigest()]).encode())
+    whole = TableHash()
+    whole.update(table)
     return whole.hexdigest()
+
+
+class TableHash:
+    """What `table_hash` gives, of a table that comes in pieces."""
+
+    def __init__(self) -> None:
+        """Start with no rows."""
+        self._streams: _Streams = defaultdict(xxhash.xxh3_128)
+
+    def update(self, piece: pa.Table) -> None:
+        """Add the next rows. Every piece has the same columns.
+
+        Raises:
+            TypeError: a column's type is none that the lake uses.
+        """
+        for name, column in zip(piece.column_names, piece.columns, strict=True):
+            for chunk in (*column.chunks, pa.array([], column.type)):
+                _feed(self._streams, (name,), chunk)
+
+    def hexdigest(self) -> str:
+        """The hash of all rows so far; there must have been a piece, even if without rows."""
+        whole = xxhash.xxh3_128()
+        for path, stream in self._streams.items():
+            whole.update(json.dumps([*path, stream.hexdigest()]).encode())
+        return whole.hexdigest()
 
 
 def _feed(streams: _Streams, path: tuple[str, ...], values: pa.Array) -> None:

@@ -118,7 +118,10 @@ def seed_titles(
     seconds = perf_counter() - started
     return dg.MaterializeResult(
         metadata={
-            **written_metadata(listing.footer, listing.rows, counted="origin", seconds=seconds),
+            **large_metadata(
+                lake.open(), SEED_TITLES, source.name, listing.footer, counted="origin", seconds=seconds
+            ),
+            **{f"titles {name}": count for name, count in listing.counts.items()},
             **politeness_metadata(tally),
         },
         data_version=dg.DataVersion(listing.footer.content_id),

@@ -5,8 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
+import duckdb
 
 from holocron_assets.lake.parquet import Footer
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.rows import rows_of
 from holocron_assets.lake.schema import Row, Table
 
 OWNER = "team:holocron"
@@ -46,7 +49,41 @@ def written_metadata(
         titles: column that names a row to a person.
     """
     counts = Counter(str(row[counted]) for row in rows)
-    named = [str(row[titles]) for row in rows]
+    names = [str(row[titles]) for row in rows]
+    step = max(len(names) // _SAMPLES, 1)
+    return _metadata(footer, counted, counts, [*names[::step][:_SAMPLES], *names[-1:]], seconds)
+
+
+def large_metadata(  # noqa: PLR0913 - three name the file, the rest says what to tell of it
+    lake: Lake, table: Table, partition: str, footer: Footer, *, counted: str, seconds: float
+) -> dict[str, Any]:
+    """What `written_metadata` says, of a partition with more rows than are to be held in memory.
+
+    Args:
+        lake: where it was written.
+        table: which table; it has a column `title`.
+        partition: the partition's name.
+        footer: of the file written.
+        counted: column whose values are counted, most frequent first.
+        seconds: how long it took.
+    """
+    rows, step = rows_of(lake, table, [partition]), max(footer.rows // _SAMPLES, 1)
+    with duckdb.connect() as connection:
+        counts = connection.execute(f"select {counted}, count(*) from ({rows}) group by all").fetchall()  # noqa: S608 - our own names
+        names = connection.execute(
+            f"select title from (select title, row_number() over () as place from ({rows})) "  # noqa: S608 - the same
+            "where (place - 1) % $step = 0 or place = $last order by place",
+            {"step": step, "last": footer.rows},
+        ).fetchall()
+    titles = [title for (title,) in names]
+    counter = Counter({str(value): count for value, count in counts})
+    return _metadata(footer, counted, counter, [*titles[:_SAMPLES], *titles[-1:]], seconds)
+
+
+def _metadata(
+    footer: Footer, counted: str, counts: Counter[str], names: Sequence[str], seconds: float
+) -> dict[str, Any]:
+    """What is told of a file: `names` are titles of some of its rows, and at last that of its last one."""
     return {
         "dagster/row_count": footer.rows,
         "rows_per_second": round(footer.rows / max(seconds, 1e-6), 1),
@@ -55,9 +92,9 @@ def written_metadata(
         "code_version": footer.code_version or "-",
         f"rows_by_{counted}": dg.MetadataValue.md(_counts_table(counted, counts)),
         **{f"{counted}: {value}": count for value, count in sorted(counts.items())[:20]},
-        "first_title": named[0] if named else "-",
-        "last_title": named[-1] if named else "-",
-        "sample_titles": dg.MetadataValue.md("\n".join(f"- {_escaped(name)}" for name in _sample(named))),
+        "first_title": names[0] if names else "-",
+        "last_title": names[-1] if names else "-",
+        "sample_titles": dg.MetadataValue.md("\n".join(f"- {_escaped(name)}" for name in names[:-1])),
     }
 
 
@@ -76,8 +113,3 @@ def _counts_table(name: str, counts: Mapping[str, int]) -> str:
 def _escaped(text: str) -> str:
     """Page titles are the wiki's words: nothing in them is markup here."""
     return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|~" else c for c in text)
-
-
-def _sample(values: Sequence[str]) -> list[str]:
-    step = max(len(values) // _SAMPLES, 1)
-    return list(values[::step][:_SAMPLES])

@@ -94,7 +94,7 @@ def test_an_empty_wiki_has_no_seeds_nothing_pending_and_no_error(lake: Lake) -> 
     with small_wiki([]) as wiki:
         source = source_of_wiki(wiki, seeds=Seeds(all_pages=True))
         listing = listed(lake, source)
-    assert (listing.rows, listing.problem) == ([], None)
+    assert (listing.footer.rows, listing.problem) == (0, None)
     assert not seeds_are_stale(lake, source)
     assert pending_pages(lake, source, limit=9) == []
 
@@ -264,7 +264,7 @@ def test_a_dump_without_any_page_before_its_break_is_an_error_and_lists_nothing(
 
 def test_a_dump_of_an_empty_wiki_is_no_error(lake: Lake, tmp_path: Path) -> None:
     source = write_export(tmp_path / "x.xml")
-    assert listed_dump(lake, source).rows == []
+    assert listed_dump(lake, source).footer.rows == 0
     assert pending_pages(lake, source, limit=9) == []
 
 
