@@ -62,3 +62,18 @@ def _standing(source: Source, host: str, folder: Path, now: float) -> dict[str, 
         "pace": round(pace, 3),
         "requests_today": requests_in(found.state.day, now),
     }
+
+
+def left_alone(sources: Iterable[Source], folder: Path, now: datetime) -> dict[str, str]:
+    """The hosts that no run should be started for now, since it could only fail; why, and until when.
+
+    Args:
+        sources: those whose wikis are looked at.
+        folder: what processes share about hosts.
+        now: the moment.
+    """
+    return {
+        row["host"]: f"{row['host']}: {row['why']}, until {row['until']:%Y-%m-%d %H:%M:%S} UTC"
+        for row in hosts_not_as_usual(sources, folder, now)
+        if row["until"] is not None
+    }

@@ -10,6 +10,7 @@ from dagster import RunsFilter
 from holocron_assets.crawl.batches import cut_batches, unfinished_batches
 from holocron_assets.crawl.seeds import seeds_are_usable
 from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.standing import left_alone
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
@@ -77,17 +78,19 @@ def new_pages(
         context.log.warning(f"run {run_id} was dead and is reported failed")
     for error in sources.broken():
         context.log.error(str(error))
-    listings = seeds_to_list(opened, enabled)
+    # A run that asks a wiki which is being left alone could only fail.
+    alone = left_alone(enabled, sources.shared_folder, utc_now())
+    listings = [work for work in seeds_to_list(opened, enabled) if work.host not in alone]
     listed = [source for source in enabled if seeds_are_usable(opened, source)]
     for batch in _cut(context, opened, listed):
         context.log.info(f"cut {batch}")
-    fetches = batches_to_fetch(opened, enabled)
+    fetches = [work for work in batches_to_fetch(opened, enabled) if work.host not in alone]
     adopted = {
         SOURCES: _unknown(context.instance, SOURCES, [source.name for source in enabled]),
         BATCHES: _unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES)),
     }
     requested = run_requests(context.instance, [*listings, *fetches])
-    return _answer(opened, requested, adopted, "nothing is pending")
+    return _answer(opened, requested, adopted, "; ".join(alone.values()) or "nothing is pending")
 
 
 @dg.sensor(

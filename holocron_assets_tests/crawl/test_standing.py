@@ -12,9 +12,13 @@ from holocron_assets.crawl.limits import HostLimits
 from holocron_assets.crawl.pace import Pace
 from holocron_assets.crawl.politeness import Decision
 from holocron_assets.crawl.politeness_settings import Politeness, QuietHours
-from holocron_assets.crawl.standing import hosts_not_as_usual
+from holocron_assets.crawl.standing import hosts_not_as_usual, left_alone
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def put(limits: HostLimits, state: HostState) -> None:
+    limits.learn(lambda _: Decision("ok", retry=False, wait_seconds=None, state=state))
 
 
 def standing(folder: Path, state: HostState | None, **politeness: Any) -> list[tuple[Any, ...]]:
@@ -23,7 +27,7 @@ def standing(folder: Path, state: HostState | None, **politeness: Any) -> list[t
     source = wiki_source(politeness=settings)
     if state:
         with HostLimits(source.host or "", settings, folder) as limits:
-            limits.learn(lambda _: Decision("ok", retry=False, wait_seconds=None, state=state))
+            put(limits, state)
     rows = hosts_not_as_usual([source, dump_source(folder)], folder, NOON)
     assert all(row["source"] == "wiki" and row["host"] == source.host for row in rows)
     return [(row["treatment"], row["until"], row["why"]) for row in rows]
@@ -64,3 +68,18 @@ def test_a_wiki_that_is_asked_less_is_listed(tmp_path: Path) -> None:
 def test_quiet_hours_and_a_reached_limit_are_listed(tmp_path: Path) -> None:
     (found,) = standing(tmp_path, None, quiet_hours=QuietHours(start="08:00", end="18:00"))
     assert found == ("quiet hours", NOON + timedelta(hours=6), "these are its quiet hours (UTC)")
+
+
+def test_no_run_is_started_for_a_wiki_that_is_left_alone_and_the_reason_is_told(tmp_path: Path) -> None:
+    resting = wiki_source("resting", address="http://127.0.0.1:2/api.php")
+    asked_less = wiki_source("asked_less", address="http://127.0.0.1:3/api.php")
+    for source, state in (
+        (resting, HostState(not_before=NOON.timestamp() + 60, reason="it answers with server errors")),
+        (asked_less, HostState(pace=Pace(0.5))),
+    ):
+        with HostLimits(source.host or "", source.politeness, tmp_path) as limits:
+            put(limits, state)
+    assert left_alone([resting, asked_less], tmp_path, NOON) == {
+        "127.0.0.1:2": "127.0.0.1:2: it is being left alone (it answers with server errors), "
+        "until 2026-11-21 12:01:00 UTC"
+    }
