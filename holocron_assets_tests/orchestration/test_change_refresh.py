@@ -1,0 +1,66 @@
+"""Job `refresh` on a live wiki: it fetches what changed, without waiting for more."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from changing_wiki import changing_wiki
+from fake_mediawiki import page
+from sample_dagster import definitions_of, failure_message, run_job
+from sample_holocron import Holocron
+
+from holocron_assets.orchestration import refresh as refresh_module
+from holocron_assets.orchestration.runs import LocalRuns
+
+
+@pytest.fixture
+def holocron(tmp_path: Path) -> Holocron:
+    holocron = Holocron(tmp_path)
+    holocron.sources_folder.mkdir()
+    return holocron
+
+
+@pytest.fixture
+def instance(monkeypatch: pytest.MonkeyPatch, holocron: Holocron) -> Iterator[dg.DagsterInstance]:
+    # Dagster knows the other jobs of a repository only in runs that it can load anew, which tests are not.
+    job_of = definitions_of(holocron).resolve_job_def
+    monkeypatch.setattr(
+        refresh_module, "_runs", lambda context, lake: LocalRuns(context.instance, lake, job_of)
+    )
+    with dg.DagsterInstance.ephemeral() as ephemeral:
+        yield ephemeral
+
+
+def add_source(holocron: Holocron, address: str) -> None:
+    (holocron.sources_folder / "live.yaml").write_text(
+        f"name: live\nenabled: true\nkind: mediawiki_api\naddress: {address}\nseeds: {{all_pages: true}}\n"
+        "politeness: {contact: test@example.org, requests_per_second: 100.0}\n"
+    )
+
+
+def test_refresh_fetches_what_changed_and_tells_dagster_of_it(
+    holocron: Holocron, instance: dg.DagsterInstance
+) -> None:
+    with changing_wiki(["A", "B"]) as wiki:
+        add_source(holocron, wiki.fake.api_url)
+        assert run_job(holocron, instance, "refresh").success
+        wiki.edit("A", "another text")
+        assert run_job(holocron, instance, "refresh").success
+        assert wiki.fetched() == ["A", "B", "A"]
+    told = instance.get_latest_materialization_event(dg.AssetKey("page_changes"))
+    assert told is not None
+    assert told.asset_materialization is not None
+    assert told.asset_materialization.partition == "live"
+
+
+def test_refresh_fails_when_a_wiki_does_not_tell_of_its_changes(
+    holocron: Holocron, instance: dg.DagsterInstance
+) -> None:
+    with changing_wiki(["A"]) as wiki:
+        add_source(holocron, wiki.fake.api_url)
+        assert run_job(holocron, instance, "refresh").success
+        wiki.fake.will(page(503, "down", Retry_After="600"))
+        silent = run_job(holocron, instance, "refresh")
+    assert not silent.success
+    assert "live: its changes were not told: " in failure_message(silent)
