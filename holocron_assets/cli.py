@@ -17,7 +17,6 @@ from holocron_assets.console import print_page, print_rows, print_status, to_jso
 from holocron_assets.crawl.errors import PermanentError
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.requeue import requeue as requeue_pages
-from holocron_assets.crawl.revision_check import start_pass
 from holocron_assets.crawl.source_files import (
     SourceError,
     load_source,
@@ -27,7 +26,6 @@ from holocron_assets.crawl.source_files import (
 )
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.xml_dump import DumpError
-from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.titles import InvalidTitle
@@ -117,17 +115,10 @@ def crawl(source_name: str, titles: tuple[str, ...]) -> None:
 @click.option("--source", "source_name", metavar="NAME", required=True, help="The source, a wiki.")
 @_clear_errors
 def recheck(source_name: str) -> None:
-    """Compare every page of a source with its wiki, and fetch what differs.
+    """Compare every page of a source with its wiki, 50 a request, and fetch what differs."""
+    from holocron_assets.orchestration.local_commands import recheck_source
 
-    It finds what the wiki's list of recent changes does not tell, and takes a request for 50 pages.
-    """
-    from holocron_assets.orchestration.local_commands import run_everything
-
-    source, lake = _source(source_name), _lake()
-    if source.kind != "mediawiki_api":
-        raise click.ClickException(f"source {source_name!r} is a dump: its pages do not change")
-    start_pass(lake, source_name, "person", utc_now())
-    if not run_everything(Console(), lake, [source]):
+    if not recheck_source(Console(), _lake(), _source(source_name)):
         sys.exit(1)
 
 
