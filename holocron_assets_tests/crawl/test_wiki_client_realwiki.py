@@ -10,9 +10,9 @@ import pytest
 
 from holocron_assets.crawl.api_pages import Asked, page_row, replay
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
+from holocron_assets.crawl.host_state import HostState
 from holocron_assets.crawl.http import HttpClient
 from holocron_assets.crawl.limits import HostLimits
-from holocron_assets.crawl.host_state import HostState
 from holocron_assets.crawl.politeness import Decision
 from holocron_assets.crawl.politeness_settings import Politeness
 from holocron_assets.crawl.wiki_client import WikiClient
@@ -53,7 +53,7 @@ def asked(title: str, position: int, http_status: int | None) -> Asked:
 
 @pytest.fixture
 def limits(realwiki: Any, tmp_path: Path) -> Iterator[HostLimits]:
-    politeness = Politeness(requests_per_second=100.0, requests_in_flight=2)
+    politeness = Politeness(requests_per_second=100.0, requests_in_flight=2, obey_robots=False)
     with HostLimits(urlsplit(realwiki.api_url).netloc, politeness, tmp_path) as limits:
         yield limits
 
@@ -188,6 +188,17 @@ def test_maxlag_comes_as_200_with_an_error_and_is_obeyed(
     (attempt,) = crawl.attempts
     assert (attempt["outcome"], attempt["status"]) == ("maxlag", 200)
     assert attempt["retry_wait_s"] >= 16
+
+
+def test_a_wiki_without_robots_txt_may_be_asked(realwiki: Any, http: HttpClient, tmp_path: Path) -> None:
+    host = urlsplit(realwiki.api_url).netloc
+    with HostLimits(host, Politeness(requests_per_second=100.0), tmp_path / "robots") as limits:
+        crawl = Crawl(realwiki.api_url, http, limits)
+        crawl.client.site()
+    assert [(attempt["status"], attempt["outcome"]) for attempt in crawl.attempts] == [
+        (404, "client_error"),
+        (200, "ok"),
+    ]
 
 
 def test_an_address_that_is_not_the_apis_is_refused_at_once(
