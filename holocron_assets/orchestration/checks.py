@@ -29,7 +29,8 @@ _FINISHED_COUNTS = """
     from sites
     left join current_pages as pages on pages.source = sites.source
     anti join (
-        from frontier where status in ('pending', 'in flight', 'waiting') and reason is distinct from 'changed'
+        from frontier
+        where status in ('pending', 'in flight', 'waiting') and reason is distinct from 'changed'
     ) as unfinished
         on unfinished.source = sites.source
     group by all

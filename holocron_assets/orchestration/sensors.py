@@ -8,6 +8,7 @@ import dagster as dg
 from dagster import RunsFilter
 
 from holocron_assets.crawl.batches import cut_batches, unfinished_batches
+from holocron_assets.crawl.known_links import looks_are_slow
 from holocron_assets.crawl.seeds import seeds_are_usable
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.standing import left_alone
@@ -19,6 +20,7 @@ from holocron_assets.lake.tables import (
     ENTITIES,
     ENTITY_ALIASES,
     ENTITY_CANDIDATES,
+    KNOWN_LINKS,
     PAGE_CHANGES,
     PAGE_LINKS,
     PAGE_SIGNALS,
@@ -34,10 +36,10 @@ from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.names import (
     BATCH_JOB,
     ENTITIES_JOB,
+    LINKS_JOB,
     QUALITY_JOB,
     SEEDS_JOB,
     SETTLE_JOB,
-    VIEWS_JOB,
 )
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.reaper import reap_dead_runs
@@ -49,8 +51,8 @@ from holocron_assets.orchestration.work import (
     batches_to_fetch,
     batches_to_settle,
     entities_to_resolve,
+    links_to_compact,
     seeds_to_list,
-    views_to_publish,
 )
 from holocron_assets.resolve.store import ENTITIES_VERSION
 
@@ -58,13 +60,13 @@ _RUNNING = dg.DefaultSensorStatus.RUNNING
 _LONGEST_WAIT = timedelta(minutes=10)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC).isoformat()
 _LOOK_AGAIN = timedelta(minutes=1)
-_FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, PAGE_CHANGES, REQUEUES)
+_FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES, REQUEUES)
 _SETTLED_TABLES = (SITES, PAGES, *(step.table for step in BATCH_STEPS))
 _ENTITY_TABLES = (PAGES, PAGE_SIGNALS, PAGE_TYPES, ENTITY_CANDIDATES, ENTITIES, ENTITY_ALIASES)
 
 
 @dg.sensor(
-    jobs=[ASSET_JOBS[SEEDS_JOB], ASSET_JOBS[BATCH_JOB]],
+    jobs=[ASSET_JOBS[SEEDS_JOB], ASSET_JOBS[BATCH_JOB], ASSET_JOBS[LINKS_JOB]],
     minimum_interval_seconds=15,
     default_status=_RUNNING,
     description="Lists the seeds of enabled sources, cuts what is pending into batches and fetches them.",
@@ -82,14 +84,19 @@ def new_pages(
     alone = left_alone(enabled, sources.shared_folder, utc_now())
     listings = [work for work in seeds_to_list(opened, enabled) if work.host not in alone]
     listed = [source for source in enabled if seeds_are_usable(opened, source)]
-    for batch in _cut(context, opened, listed):
+    slow = [source for source in listed if looks_are_slow(opened, source)]
+    compactions = links_to_compact(opened, slow, at_end=False)
+    batches = _cut(context, opened, [source for source in listed if source not in slow])
+    if batches is not None and not batches:
+        compactions += links_to_compact(opened, listed)
+    for batch in batches or ():
         context.log.info(f"cut {batch}")
     fetches = [work for work in batches_to_fetch(opened, enabled) if work.host not in alone]
     adopted = {
         SOURCES: _unknown(context.instance, SOURCES, [source.name for source in enabled]),
         BATCHES: _unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES)),
     }
-    requested = run_requests(context.instance, [*listings, *fetches])
+    requested = run_requests(context.instance, [*listings, *compactions, *fetches])
     return _answer(opened, requested, adopted, "; ".join(alone.values()) or "nothing is pending")
 
 
@@ -142,21 +149,6 @@ def promotion(
     return _answer(opened, run_requests(context.instance, work), {}, "every entity type is resolved")
 
 
-@dg.sensor(
-    job=ASSET_JOBS[VIEWS_JOB],
-    minimum_interval_seconds=60,
-    default_status=_RUNNING,
-    description="Publishes the views when a table got its first rows, or a view or source changed.",
-)
-def upkeep(
-    context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
-) -> dg.SensorResult | dg.SkipReason:
-    """Ask for a run that publishes the views."""
-    opened = lake.open()
-    stale = views_to_publish(opened, sources.all())
-    return _answer(opened, run_requests(context.instance, stale), {}, "the views are as they should be")
-
-
 check_quality_hourly = dg.ScheduleDefinition(
     name="check_quality_hourly",
     job=ASSET_JOBS[QUALITY_JOB],
@@ -165,7 +157,7 @@ check_quality_hourly = dg.ScheduleDefinition(
     description="Checks the lake's quality once an hour.",
 )
 
-SENSORS = [new_pages, settle, promotion, upkeep]
+SENSORS = [new_pages, settle, promotion]
 SCHEDULES = [check_quality_hourly]
 
 
@@ -180,15 +172,18 @@ def _is_under_way(instance: dg.DagsterInstance, job: str) -> bool:
     return instance.get_runs_count(RunsFilter(job_name=job, statuses=list(UNDER_WAY))) > 0
 
 
-def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Source]) -> list[str]:
-    """Cut what is pending. Unless something was written, a look a minute is enough to see what comes due."""
+def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Source]) -> list[str] | None:
+    """Cut what is pending; give None without a look.
+
+    Unless something was written, a look a minute is enough to see what comes due.
+    """
     memory, now = _memory(context), utc_now()
     mark = lake.mark(_FRONTIER_TABLES) + content_hash(repr(sources))
     looked_at = datetime.fromisoformat(
         memory.get("looked_at") or datetime.min.replace(tzinfo=UTC).isoformat()
     )
     if memory.get("nothing_pending") == mark and now - looked_at < _LOOK_AGAIN:
-        return []
+        return None
     batches = [batch for source in sources for batch in cut_batches(lake, source, now=now)]
     remembered = {} if batches else {"nothing_pending": mark, "looked_at": now.isoformat()}
     context.update_cursor(json.dumps(remembered))

@@ -1,10 +1,12 @@
 """The database of views that any DuckDB client opens."""
 
 from time import perf_counter
+from typing import Any
 
 import dagster as dg
 
 from holocron_assets.crawl.frontier_views import frontier_views
+from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.publishing import publish_views
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, PAGE_LINKS, PAGE_TYPES, PAGES
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
@@ -20,8 +22,8 @@ _READ = (PAGES, PAGE_LINKS, PAGE_TYPES, ENTITIES, ENTITY_ALIASES)
     kinds={"duckdb"},
     owners=[OWNER],
     description=(
-        "`holocron.duckdb`: views over every table, for any DuckDB client. They read the lake as it is; "
-        "the file is written again only when a table gets its first rows, or a view or a source changes."
+        "`holocron.duckdb`: views over every table, for any DuckDB client. They show what is written later; "
+        "the file is written again only when what is packed, a view or a source changes."
     ),
     metadata={
         "dagster/column_schema": dg.TableSchema(
@@ -34,15 +36,19 @@ def views(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.MaterializeResult[None]:
     """Publish the views."""
-    started = perf_counter()
     with clear_failures():
-        names = publish_views(lake.open(), frontier_views(sources.all()))
-    context.log.info(f"published {len(names)} views")
-    return dg.MaterializeResult(
-        metadata={
-            "dagster/row_count": len(names),
-            "seconds": round(perf_counter() - started, 3),
-            "path": dg.MetadataValue.path(lake.open().database),
-            "views": dg.MetadataValue.md("\n".join(f"- `{name}`" for name in names)),
-        }
-    )
+        metadata = published(lake.open(), frontier_views(sources.all()))
+    context.log.info(f"published {metadata['dagster/row_count']} views")
+    return dg.MaterializeResult(metadata=metadata)
+
+
+def published(lake: Lake, definition: str) -> dict[str, Any]:
+    """Publish the views and tell what a materialization says of them."""
+    started = perf_counter()
+    names = publish_views(lake, definition)
+    return {
+        "dagster/row_count": len(names),
+        "seconds": round(perf_counter() - started, 3),
+        "path": dg.MetadataValue.path(lake.database),
+        "views": dg.MetadataValue.md("\n".join(f"- `{name}`" for name in names)),
+    }

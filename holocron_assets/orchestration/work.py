@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.batches import source_of, unfinished_batches
 from holocron_assets.crawl.frontier_views import frontier_views
+from holocron_assets.crawl.known_links import compaction_is_due, enough_is_new, standing
 from holocron_assets.crawl.revision_check import passes, seeds_are_due, unfinished_pass
 from holocron_assets.crawl.seeds import fingerprint, seeds_are_stale
 from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.compaction import partitions_to_pack
+from holocron_assets.lake.freshness import stale_partitions
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.publishing import views_are_stale
@@ -16,10 +20,12 @@ from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SITES
 from holocron_assets.orchestration.names import (
     BATCH_JOB,
     ENTITIES_JOB,
+    LINKS_JOB,
     RECHECK_JOB,
     SEEDS_JOB,
     SETTLE_JOB,
     SITES_JOB,
+    UPKEEP_JOB,
     VIEWS_JOB,
 )
 from holocron_assets.orchestration.steps import BATCH_STEPS
@@ -98,16 +104,29 @@ def batches_to_fetch(lake: Lake, sources: Iterable[Source]) -> list[Work]:
     ]
 
 
+def links_to_compact(lake: Lake, sources: Iterable[Source], *, at_end: bool = True) -> list[Work]:
+    """Sources whose `known_links` should be made anew.
+
+    Args:
+        lake: what it is made of.
+        sources: whose.
+        at_end: also where nothing is pending any more, and only it can tell whether that is all.
+    """
+    is_due = compaction_is_due if at_end else enough_is_new
+    due = [source for source in sources if is_due(lake, source)]
+    return [Work(LINKS_JOB, source.name, standing(lake, source)) for source in due]
+
+
 def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
     """Fetched batches whose links, signals, types or candidates are not what today's code and rules give.
 
     Stale steps are found in order: what follows a stale one is redone with it.
     """
     names = {source.name for source in sources}
+    batches = [batch for batch in lake.partitions(BATCH_PAGES) if source_of(batch) in names]
+    derivations = [step.derivation for step in BATCH_STEPS]
     return [
-        Work(SETTLE_JOB, batch, SETTLED_VERSION)
-        for batch in lake.partitions(BATCH_PAGES)
-        if source_of(batch) in names and any(step.derivation.is_stale(lake, batch) for step in BATCH_STEPS)
+        Work(SETTLE_JOB, batch, SETTLED_VERSION) for batch in stale_partitions(lake, derivations, batches)
     ]
 
 
@@ -117,6 +136,15 @@ def views_to_publish(lake: Lake, sources: Sequence[Source]) -> list[Work]:
     if not lake.partitions(PAGES) or not views_are_stale(lake, definition):
         return []
     return [Work(VIEWS_JOB, None, definition)]
+
+
+def upkeep_to_do(lake: Lake, sources: Sequence[Source], *, now: datetime) -> list[Work]:
+    """The upkeep, if the views are to be published, or `known_links` or the lake to be compacted."""
+    due = [work.version for work in views_to_publish(lake, sources)]
+    enabled = [source for source in sources if source.enabled]
+    due += [standing(lake, source) for source in enabled if compaction_is_due(lake, source)]
+    due += [repr(plan) for plan in partitions_to_pack(lake, now=now)]
+    return [Work(UPKEEP_JOB, None, "\n".join(due))] if due else []
 
 
 def entities_to_resolve(lake: Lake) -> list[Work]:

@@ -1,0 +1,56 @@
+"""The asset of what is known of titles, compacted: one file a source, made anew from all of its batches."""
+
+from time import perf_counter
+from typing import Any
+
+import dagster as dg
+
+from holocron_assets.crawl.known_links import make_known_links
+from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_LINKS, PAGES, SEED_TITLES
+from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.metadata import OWNER, table_description, table_metadata
+from holocron_assets.orchestration.partitions import SOURCES
+from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+
+_EVERY_BATCH = dg.AllPartitionMapping()
+
+
+@dg.asset(
+    name=KNOWN_LINKS.name,
+    deps=[
+        SEED_TITLES.name,
+        dg.AssetDep(PAGES.name, partition_mapping=_EVERY_BATCH),
+        dg.AssetDep(PAGE_LINKS.name, partition_mapping=_EVERY_BATCH),
+    ],
+    partitions_def=SOURCES,
+    group_name="crawl",
+    kinds={"parquet", "duckdb"},
+    owners=[OWNER],
+    description=table_description(KNOWN_LINKS),
+    metadata=table_metadata(KNOWN_LINKS),
+    retry_policy=RETRIES,
+)
+def known_links(
+    context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
+) -> dg.MaterializeResult[None]:
+    """Compact what the source's batches say of titles."""
+    with clear_failures():
+        metadata = compacted(lake.open(), sources.get(context.partition_key))
+    return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(metadata["content_id"]))
+
+
+def compacted(lake: Lake, source: Source) -> dict[str, Any]:
+    """Make `known_links` of a source and tell what a materialization says of it."""
+    started = perf_counter()
+    footer = make_known_links(lake, source)
+    seconds = perf_counter() - started
+    return {
+        "dagster/row_count": footer.rows,
+        "rows_per_second": round(footer.rows / max(seconds, 1e-6), 1),
+        "seconds": round(seconds, 3),
+        "batches": sum(name.startswith(f"{source.name}-") for name in footer.inputs),
+        "content_id": footer.content_id,
+        "code_version": footer.code_version,
+    }
