@@ -98,9 +98,10 @@ class Lake:
         """
         listings = [(table.name, self.listing(table)) for table in tables]
         states = [
-            f"{table}/{name} {listing.mark(name).mtime_ns}"
+            f"{table}/{name} {mark.mtime_ns}"
             for table, listing in listings
             for name in listing.names
+            if (mark := listing.mark(name))
         ]
         return content_hash("\n".join(sorted(states)))
 

@@ -73,14 +73,23 @@ def write_columns(lake: Lake, table: Table) -> None:
         pq.write_table(wanted.empty_table(), aside)
 
 
-@cache
 def no_rows(table: Table) -> str:
     """SQL that gives a table's columns without rows."""
+    return f"select {_columns(table)} where false"
+
+
+def refused_rows(table: Table, problem: str) -> str:
+    """SQL that has a table's columns and fails, saying what the problem is, when it is asked for its rows."""
+    failing = f"from (select error({_text(problem)}) as problem) where problem is not null"
+    return f"select {_columns(table)} {failing}"
+
+
+@cache
+def _columns(table: Table) -> str:
     with duckdb.connect() as connection:
         connection.register("empty_table", table.arrow_schema.empty_table())
         described = connection.execute("describe empty_table").fetchall()
-    columns = ", ".join(f'cast(null as {kind}) as "{name}"' for name, kind, *_ in described)
-    return f"select {columns} where false"
+    return ", ".join(f'cast(null as {kind}) as "{name}"' for name, kind, *_ in described)
 
 
 def _own_rows(table: Table, patterns: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ import duckdb
 from holocron_assets.lake.damage import damaged_file
 from holocron_assets.lake.durable import replacing
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.rows import no_rows, rows_at_any_time, rows_of, write_columns
+from holocron_assets.lake.rows import refused_rows, rows_at_any_time, rows_of, write_columns
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.spilling import spilling_database
 from holocron_assets.lake.tables import ALL_TABLES
@@ -107,7 +107,7 @@ def _views(rows: Mapping[str, str], more_views: str) -> Iterator[str]:
 
 
 def _unopened(table: Table) -> str:
-    return f"{no_rows(table)} and error('table {table.name} is not among those that connect() was asked for')"
+    return refused_rows(table, f"table {table.name} is not among those that connect() was asked for")
 
 
 def _patiently(connection: duckdb.DuckDBPyConnection, ask: Callable[[], _T]) -> _T:

@@ -1,0 +1,366 @@
+"""Packs: whoever reads the lake sees every partition once, as it was written last, packed or not."""
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import time
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from filelock import FileLock
+
+from holocron_assets.lake import compaction
+from holocron_assets.lake.compaction import (
+    Compacted,
+    CompactionUnderWayError,
+    compact,
+    partitions_to_pack,
+)
+from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.parquet import (
+    DamagedPartitionError,
+    MissingPartitionError,
+    read_footer,
+    read_partition,
+    write_partition,
+)
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import PAGE_LINKS, SITES
+from holocron_assets.lake.views import connect, publish, query, rows_of
+
+FEWEST = compaction.FEWEST
+LINKS_IN_BATCH = 3
+
+
+def name_of(number: int) -> str:
+    return f"wiki-{number:06}"
+
+
+def links(batch: str, *, version: int = 0, count: int = LINKS_IN_BATCH) -> list[dict[str, Any]]:
+    """Links of a batch; the version stands in each."""
+    return [
+        {
+            "source": "wiki",
+            "batch": batch,
+            "from_key": number,
+            "from_title": "Varn",
+            "kind": "link",
+            "target": f"Gort {number}",
+            "target_key": number,
+            "target_namespace": 0,
+            "position": version,
+        }
+        for number in range(count)
+    ]
+
+
+def write(lake: Lake, number: int, **shape: int) -> None:
+    name = name_of(number)
+    write_partition(
+        lake, PAGE_LINKS, name, links(name, **shape), code_version="1", inputs={"pages": f"id {number}"}
+    )
+
+
+def lake_of(folder: Path, batches: int = FEWEST) -> Lake:
+    """A lake of so many batches, written three days ago."""
+    lake = Lake(folder)
+    for number in range(1, batches + 1):
+        write(lake, number)
+    age(lake.files(), days=3)
+    return lake
+
+
+def age(files: list[Path], *, days: int) -> None:
+    then = time() - timedelta(days=days).total_seconds()
+    for file in files:
+        os.utime(file, (then, then))
+
+
+def packs_in(lake: Lake) -> list[Path]:
+    return [file for file in lake.files() if file.parent.name == ".packs"]
+
+
+def compacted(lake: Lake) -> Compacted:
+    return compact(lake, now=datetime.now(UTC))
+
+
+def packed_and_removed(lake: Lake) -> None:
+    """Pack, and come back when everybody knows of it."""
+    compacted(lake)
+    age(packs_in(lake), days=2)
+    compacted(lake)
+
+
+def seen(lake: Lake) -> dict[str, tuple[int, list[int]]]:
+    """How many rows each batch has, and of which versions, as a connection to the lake sees it."""
+    with connect(lake) as connection:
+        return _by_batch(query(connection, _EACH_BATCH))
+
+
+def seen_by_client(lake: Lake) -> dict[str, tuple[int, list[int]]]:
+    with duckdb.connect(lake.database, read_only=True) as client:
+        return _by_batch(query(client, _EACH_BATCH))
+
+
+_EACH_BATCH = """
+    select batch, count(*) as rows, list(distinct position) as versions from page_links group by batch
+"""
+
+
+def _by_batch(rows: list[dict[str, Any]]) -> dict[str, tuple[int, list[int]]]:
+    return {row["batch"]: (row["rows"], row["versions"]) for row in rows}
+
+
+def known(lake: Lake) -> dict[str, Any]:
+    """All that the lake tells of its links."""
+    names = lake.partitions(PAGE_LINKS)
+    return {
+        "mark": lake.mark([PAGE_LINKS]),
+        "rows": {name: read_partition(lake, PAGE_LINKS, name) for name in names},
+        "titles": {name: read_partition(lake, PAGE_LINKS, name, ["target", "batch"]) for name in names},
+        "footers": {name: read_footer(lake, PAGE_LINKS, name) for name in names},
+        "there": [lake.has(PAGE_LINKS, name) for name in names],
+        "used": lake.names_used(PAGE_LINKS),
+        "seen": seen(lake),
+    }
+
+
+def test_nothing_that_a_lake_tells_changes_when_it_is_packed(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path)
+    before = known(lake)
+    assert compacted(lake) == Compacted(packs=1, packed=FEWEST)
+    assert known(lake) == before
+    age(packs_in(lake), days=2)
+    assert compacted(lake) == Compacted(removed=FEWEST)
+    assert [file.parent.name for file in lake.files()] == [".packs"]
+    assert [path.name for path in lake.folder(PAGE_LINKS).iterdir()] == [".packs"]
+    assert known(lake) == before
+    assert compacted(lake) == Compacted()
+
+
+def test_a_partition_that_is_written_again_wins_over_its_pack(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path)
+    compacted(lake)
+    write(lake, 1, version=1)
+    age(packs_in(lake), days=2)
+    compacted(lake)
+    write(lake, 2, version=2, count=7)
+    after = seen(lake)
+    assert after.pop(name_of(1)) == (LINKS_IN_BATCH, [1])
+    assert after.pop(name_of(2)) == (7, [2])
+    assert list(after.values()) == [(LINKS_IN_BATCH, [0])] * (FEWEST - 2)
+    assert len(read_partition(lake, PAGE_LINKS, name_of(2))) == 7
+    footer = read_footer(lake, PAGE_LINKS, name_of(2))
+    assert footer is not None
+    assert footer.rows == 7
+
+
+def test_a_pack_of_which_nothing_was_read_for_a_day_is_removed(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path)
+    packed_and_removed(lake)
+    for number in range(1, FEWEST + 1):
+        write(lake, number, version=1)
+    age([file for file in lake.files() if file not in packs_in(lake)], days=3)
+    (old,) = packs_in(lake)
+    compacted(lake)
+    (new,) = packs_in(lake)
+    assert new > old
+    assert list(seen(lake).values()) == [(LINKS_IN_BATCH, [1])] * FEWEST
+
+
+def test_rows_of_named_partitions_come_out_of_packs_and_own_files(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path)
+    packed_and_removed(lake)
+    write(lake, 2, version=1)
+    write(lake, FEWEST + 1)
+    wanted = [name_of(1), name_of(2), name_of(FEWEST + 1)]
+    rows = duckdb.execute(f"select batch, position from ({rows_of(lake, PAGE_LINKS, wanted)})").fetchall()  # noqa: S608 - our own
+    versions = zip(wanted, (0, 1, 0), strict=True)
+    assert sorted(rows) == sorted(pair for pair in versions for _ in range(LINKS_IN_BATCH))
+
+
+def keep_journal(lake: Lake) -> None:
+    with Journal(lake.journal(PAGE_LINKS, name_of(1))) as journal:
+        journal.append({"started": [1]})
+
+
+def rename(lake: Lake) -> None:
+    lake.partition_folder(PAGE_LINKS, name_of(1)).rename(lake.partition_folder(PAGE_LINKS, "wiki"))
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        lambda lake: age([lake.file(PAGE_LINKS, name_of(1))], days=0),
+        keep_journal,
+        rename,
+        lambda lake: lake.file(PAGE_LINKS, name_of(1)).unlink(),
+    ],
+    ids=["young", "being worked on", "no batch", "one too few"],
+)
+def test_what_may_change_or_is_not_worth_it_is_not_packed(
+    tmp_path: Path, keep: Callable[[Lake], None]
+) -> None:
+    lake = lake_of(tmp_path)
+    keep(lake)
+    assert partitions_to_pack(lake, now=datetime.now(UTC)) == []
+    write(lake, FEWEST + 1)
+    age([lake.file(PAGE_LINKS, name_of(FEWEST + 1))], days=3)
+    (plan,) = partitions_to_pack(lake, now=datetime.now(UTC))
+    assert plan.pack == [name_of(number) for number in range(2, FEWEST + 2)]
+
+
+def test_large_files_stay_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = lake_of(tmp_path)
+    monkeypatch.setattr(compaction, "SMALL_BYTES", lake.file(PAGE_LINKS, name_of(1)).stat().st_size - 100)
+    assert partitions_to_pack(lake, now=datetime.now(UTC)) == []
+
+
+def test_a_pack_that_is_more_than_half_dead_is_packed_again(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path)
+    packed_and_removed(lake)
+    for number in range(1, FEWEST // 2 + 1):
+        write(lake, number, version=1)
+    assert partitions_to_pack(lake, now=datetime.now(UTC)) == []
+    write(lake, FEWEST // 2 + 1, version=1)
+    before = seen(lake)
+    assert compacted(lake).packed == FEWEST // 2 - 1
+    assert seen(lake) == before
+    assert len(packs_in(lake)) == 2
+    age(lake.files(), days=2)
+    compacted(lake)
+    assert len(packs_in(lake)) == 1
+    assert seen(lake) == before
+
+
+def test_small_packs_grow_with_the_lake(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path)
+    packed_and_removed(lake)
+    for number in range(FEWEST + 1, 2 * FEWEST + 1):
+        write(lake, number)
+    age([file for file in lake.files() if file not in packs_in(lake)], days=3)
+    assert compacted(lake) == Compacted(packs=1, packed=2 * FEWEST)
+    age(packs_in(lake), days=2)
+    compacted(lake)
+    (pack,) = packs_in(lake)
+    assert pq.read_metadata(pack).num_row_groups == 1
+    assert len(seen(lake)) == 2 * FEWEST
+
+
+def test_partitions_without_rows_are_packed_too(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    for number in range(1, FEWEST + 1):
+        write(lake, number, count=0)
+    age(lake.files(), days=3)
+    before = known(lake)
+    packed_and_removed(lake)
+    assert known(lake) == before
+    assert len(before["rows"]) == FEWEST
+
+
+def test_a_damaged_partition_is_named_and_left_where_it_is(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, FEWEST + 2)
+    cut, wrong = (lake.file(PAGE_LINKS, name_of(number)) for number in (3, 4))
+    cut.write_bytes(cut.read_bytes()[:-1])
+    whole = pq.read_table(wrong)
+    pq.write_table(whole.slice(1).replace_schema_metadata(whole.schema.metadata), wrong)
+    age(lake.files(), days=3)
+    done = compacted(lake)
+    assert done.packed == FEWEST
+    assert [name_of(number) in problem for number, problem in zip((3, 4), done.problems, strict=True)]
+    assert cut.exists()
+    assert not lake.listing(PAGE_LINKS).is_packed(name_of(4))
+
+
+def test_rows_that_name_another_batch_are_not_packed(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, FEWEST - 1)
+    write_partition(lake, PAGE_LINKS, name_of(FEWEST), links("another"))
+    age(lake.files(), days=3)
+    (problem,) = compacted(lake).problems
+    assert name_of(FEWEST) in problem
+
+
+def test_a_damaged_pack_is_named(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path)
+    packed_and_removed(lake)
+    (pack,) = packs_in(lake)
+    pack.write_bytes(pack.read_bytes()[:-1])
+    for look in (
+        lambda: lake.partitions(PAGE_LINKS),
+        lambda: read_partition(lake, PAGE_LINKS, name_of(1)),
+        lambda: seen(lake),
+    ):
+        with pytest.raises(DamagedPartitionError, match=f"table page_links, pack '{pack.name}'"):
+            look()
+
+
+def test_a_partition_that_never_was_is_missing_beside_packs_too(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path)
+    packed_and_removed(lake)
+    with pytest.raises(MissingPartitionError, match="wiki-000999"):
+        read_partition(lake, PAGE_LINKS, "wiki-000999")
+    assert read_footer(lake, PAGE_LINKS, "wiki-000999") is None
+    assert not lake.has(PAGE_LINKS, "wiki-000999")
+
+
+def test_one_compaction_at_a_time(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path)
+    with FileLock(lake.locks / "compaction.lock"), pytest.raises(CompactionUnderWayError):
+        compacted(lake)
+    assert packs_in(lake) == []
+
+
+def test_a_client_sees_the_same_before_and_after_packing_and_publishing(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path)
+    publish(lake)
+    before = seen_by_client(lake)
+    assert len(before) == FEWEST
+    compacted(lake)
+    assert seen_by_client(lake) == before
+    publish(lake)
+    lake.file(PAGE_LINKS, name_of(1)).write_bytes(b"nobody reads me")
+    assert seen_by_client(lake) == before
+
+
+def test_files_stay_for_clients_until_a_day_after_the_pack_and_until_the_views_know_of_it(
+    tmp_path: Path,
+) -> None:
+    lake = lake_of(tmp_path)
+    publish(lake)
+    age([lake.database], days=4)
+    compacted(lake)
+    publish(lake)
+    assert compacted(lake).removed == 0, "a client may have opened the views a moment ago"
+    age(packs_in(lake), days=2)
+    age([lake.database], days=3)
+    assert compacted(lake).removed == 0, "the views are older than the pack"
+    publish(lake)
+    before = seen_by_client(lake)
+    assert compacted(lake).removed == FEWEST
+    assert seen_by_client(lake) == before == seen(lake)
+
+
+def test_published_views_show_new_batches_and_never_two_versions_of_one(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path)
+    compacted(lake)
+    age(packs_in(lake), days=2)
+    publish(lake)
+    compacted(lake)
+    write(lake, 7, version=1)
+    write(lake, FEWEST + 1)
+    assert seen_by_client(lake)[name_of(7)] == (LINKS_IN_BATCH, [0])
+    assert seen_by_client(lake)[name_of(FEWEST + 1)] == (LINKS_IN_BATCH, [0])
+    publish(lake)
+    assert seen_by_client(lake)[name_of(7)] == (LINKS_IN_BATCH, [1])
+    assert len(seen_by_client(lake)) == FEWEST + 1
+
+
+def test_a_connection_reads_no_tables_but_those_it_was_opened_for(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, 1)
+    with connect(lake, tables=[PAGE_LINKS]) as connection:
+        assert query(connection, "select count(*) as links from page_links") == [{"links": LINKS_IN_BATCH}]
+        with pytest.raises(duckdb.Error, match=f"table {SITES.name} is not among those"):
+            query(connection, "from sites")
