@@ -29,7 +29,7 @@ def drop_settled(lake: Lake, source: Source) -> int:
             return 0
         # What is in flight is looked at first: a batch that ends in between has answered by then.
         in_flight = titles_in_flight(lake, source.name)
-        answers = last_answers(lake, [row["title_key"] for row in rows])
+        answers = last_answers(lake, source, [row["title_key"] for row in rows])
         left = unsettled(rows, answers, in_flight, unknown_are_wanted=source.seeds.all_pages)
         if len(left) < len(rows):
             write_partition(lake, PAGE_CHANGES, source.name, left)

@@ -105,7 +105,7 @@ def check_revisions(
         raise LookupError(f"no check of {source.name!r} goes on")
     found: list[Row] = []
     site, deadline = load_site(lake, source.name), monotonic() + seconds
-    for pages in _steps(lake, source.name, current["place"]):
+    for pages in _steps(lake, source, current["place"]):
         rows = _changes(pages, client, source, site)
         found += rows
         if rows:
@@ -116,10 +116,10 @@ def check_revisions(
     return _note(lake, current, (), changed=0), found
 
 
-def _steps(lake: Lake, source_name: str, place: int | None) -> Iterator[Sequence[KnownPage]]:
+def _steps(lake: Lake, source: Source, place: int | None) -> Iterator[Sequence[KnownPage]]:
     """Known pages beyond a place, in the order of their keys, as many as are checked between two notes."""
     after = _LOWEST_KEY if place is None else place
-    while pages := answered_titles(lake, source_name, after=after, limit=_SLICE):
+    while pages := answered_titles(lake, source, after=after, limit=_SLICE):
         for start in range(0, len(pages), _STEP):
             yield pages[start : start + _STEP]
         after = pages[-1].title_key

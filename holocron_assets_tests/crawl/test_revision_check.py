@@ -105,6 +105,18 @@ def test_a_page_that_was_fetched_twice_is_compared_with_its_newest_answer(tmp_pa
         assert check(lake, wiki)[1] == []
 
 
+def test_a_page_that_was_fetched_and_is_missing_since_is_known_to_be_missing(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki):
+        wiki.delete("A", told=False)
+        put_manifest(lake, "wiki-000002", "A", "Odd")
+        rows = [outcome("A", "missing", fetched_at=utc_now()), outcome("Odd", "invalid")]
+        put_outcomes(lake, "wiki-000002", *rows, manifest=False)
+        start_pass(lake, "wiki", "person", utc_now())
+        ended, changed = check(lake, wiki)
+    assert (ended["checked"], changed) == (1, [])
+    assert asked_titles(wiki) == [["A"]], "what can be no title is not asked for"
+
+
 def test_a_run_ends_in_time_and_the_next_goes_on_where_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
