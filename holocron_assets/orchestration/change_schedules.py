@@ -13,6 +13,8 @@ from holocron_assets.orchestration.resources import LakeResource, SourcesResourc
 from holocron_assets.orchestration.run_requests import run_requests
 from holocron_assets.orchestration.work import checks_to_run
 
+RECHECK_PREFIX = "recheck_"
+
 
 def recheck_schedules(sources: SourcesResource) -> list[dg.ScheduleDefinition]:
     """A schedule for each source whose file sets one, as the files are when the code is loaded."""
@@ -25,7 +27,7 @@ def recheck_schedules(sources: SourcesResource) -> list[dg.ScheduleDefinition]:
 
 def _schedule(name: str, recheck: Recheck) -> dg.ScheduleDefinition:
     @dg.schedule(
-        name=f"recheck_{name}",
+        name=f"{RECHECK_PREFIX}{name}",
         job=ASSET_JOBS[RECHECK_JOB],
         cron_schedule=recheck.cron,
         execution_timezone=recheck.timezone,

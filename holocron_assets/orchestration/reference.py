@@ -14,6 +14,7 @@ from holocron_assets.definitions import defs
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import connect, query
 from holocron_assets.orchestration import names
+from holocron_assets.orchestration.change_schedules import RECHECK_PREFIX
 from holocron_assets.orchestration.partitions import BATCHES, ENTITY_TYPES, SOURCES
 from holocron_assets.orchestration.refresh import AddPagesConfig, RefreshConfig
 
@@ -129,7 +130,7 @@ def _sensors() -> list[Sequence[str]]:
 
 
 def _schedules() -> list[Sequence[str]]:
-    return [
+    of_code = [
         (
             _code([schedule.name]),
             schedule.default_status.value.lower(),
@@ -138,8 +139,16 @@ def _schedules() -> list[Sequence[str]]:
             schedule.description or "",
         )
         for schedule in defs.schedules or ()
-        if isinstance(schedule, dg.ScheduleDefinition)
+        if isinstance(schedule, dg.ScheduleDefinition) and not schedule.name.startswith(RECHECK_PREFIX)
     ]
+    of_sources = (
+        _code([f"{RECHECK_PREFIX}SOURCE"]),
+        "running",
+        "the source's `changes.recheck`",
+        _code([names.RECHECK_JOB]),
+        "Compares all pages of a source with its wiki, where its file sets a time.",
+    )
+    return [*of_code, of_sources]
 
 
 def _checks() -> list[Sequence[str]]:
