@@ -13,6 +13,7 @@ from holocron_assets.lake.schema import SchemaError, Table
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES
 from holocron_assets.orchestration import entity_assets
 from holocron_assets.orchestration.work import entities_to_resolve
+from holocron_assets.resolve.store import store_entities
 
 
 @pytest.fixture
@@ -50,12 +51,10 @@ def materialized(result: dg.ExecuteInProcessResult, table: Table) -> dict[str | 
 
 def fail_for(monkeypatch: pytest.MonkeyPatch, entity_type: str, error: Exception) -> None:
     """Let resolving one type fail."""
-    store = entity_assets.store_entities
-
     def fail(look: Any, name: str, **others: Any) -> Any:
         if name == entity_type:
             raise error
-        return store(look, name, **others)
+        return store_entities(look, name, **others)
 
     monkeypatch.setattr(entity_assets, "store_entities", fail)
 
