@@ -223,9 +223,9 @@ class _Pass:
             self._next_checkpoint_at = self._position + _CHECKPOINT_BYTES
 
     def _list_pages(self) -> None:
-        if self._site is None and self._parser.pages:
-            self._site = site_rules(self._parser.site)
-        self._pages += [listed_page(page, self._site) for page in self._parser.pages if self._site]
+        if self._parser.pages:
+            site = self._site = self._site or site_rules(self._parser.site)
+            self._pages += [listed_page(page, site) for page in self._parser.pages]
         self._parser.pages.clear()
         self._parser.starts.clear()
 

@@ -165,12 +165,22 @@ def store_seeds(lake: Lake, source: Source, client: WikiClient | None) -> SeedLi
     return _from_wiki(lake, source, site, client, marks)
 
 
+def listing_of(lake: Lake, source_name: str) -> SeedListing | None:
+    """What listing a source's seeds gave the last time; None if they were not listed by the present code.
+
+    A wiki's problems are not told again: a later listing may well be whole.
+    """
+    footer = read_footer(lake, SEED_TITLES, source_name)
+    if footer is None or footer.code_version != SEEDS_VERSION:
+        return None
+    return SeedListing(footer, footer.inputs.get(_PROBLEM))
+
+
 def _standing(lake: Lake, source: Source, marks: Mapping[str, str]) -> SeedListing | None:
     """The seeds of a dump that were listed from the very file that is there now."""
-    footer = read_footer(lake, SEED_TITLES, source.name)
-    if footer is None or footer.code_version != SEEDS_VERSION or not marks.items() <= footer.inputs.items():
-        return None
-    return SeedListing(footer, footer.inputs.get(_PROBLEM)) if marks[DUMP] != NO_DUMP else None
+    listing = listing_of(lake, source.name)
+    is_there = marks[DUMP] != NO_DUMP
+    return listing if listing and is_there and marks.items() <= listing.footer.inputs.items() else None
 
 
 def _from_dump(lake: Lake, source: Source, marks: Mapping[str, str]) -> SeedListing:

@@ -6,6 +6,7 @@ from typing import Any
 
 import dagster as dg
 
+from holocron_assets.crawl.dump_check import check_dumps
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.tables import ENTITIES, PAGE_TYPES, PAGES
@@ -95,6 +96,20 @@ def source_expectations(lake: LakeResource, sources: SourcesResource) -> dg.Asse
 
 
 @dg.asset_check(
+    asset=PAGES.name,
+    description="Every listed page of each dump has an outcome, or is still to be read; no dump is cut off.",
+    retry_policy=RETRIES,
+)
+def dump_is_whole(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckResult:
+    """Compare each dump's file with its list, and its list with the outcomes in the lake."""
+    checked = check_dumps(lake.open(), sources.all())
+    counts = {
+        f"{name}: {what}": count for name, found in checked.items() for what, count in found.counts.items()
+    }
+    return _result({name: found.problems for name, found in checked.items() if found.problems}, counts)
+
+
+@dg.asset_check(
     asset=ENTITIES.name,
     description="No type lost many of its promoted entities in a day.",
     retry_policy=RETRIES,
@@ -110,7 +125,7 @@ def growth(lake: LakeResource) -> dg.AssetCheckResult:
     return _result(problems, {"types that shrank": len(shrinking)})
 
 
-QUALITY_CHECKS = [unknown_rate, source_expectations, growth]
+QUALITY_CHECKS = [unknown_rate, source_expectations, dump_is_whole, growth]
 
 
 def _unmet(source: Source, pages: int, types: dict[tuple[str, str], int]) -> list[str]:
