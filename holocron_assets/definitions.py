@@ -14,9 +14,11 @@ from holocron_assets.orchestration.checks import QUALITY_CHECKS
 from holocron_assets.orchestration.crawl_assets import batch_pages, pages, seed_titles, sites
 from holocron_assets.orchestration.entity_assets import entities, entity_aliases, resolve_entities
 from holocron_assets.orchestration.jobs import ASSET_JOBS
+from holocron_assets.orchestration.link_assets import known_links
 from holocron_assets.orchestration.refresh import add_pages, refresh
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.sensors import SCHEDULES, SENSORS
+from holocron_assets.orchestration.upkeep import upkeep, upkeep_job
 from holocron_assets.orchestration.view_assets import views
 from holocron_assets.settings import data_folder, politeness_folder, sources_folder
 
@@ -35,12 +37,12 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
     return dg.Definitions(
         assets=[
             *(batch_pages, sites, seed_titles, page_changes, revision_checks, pages),
-            *(*BATCH_ASSETS, entities, entity_aliases, views),
+            *(*BATCH_ASSETS, entities, entity_aliases, known_links, views),
         ],
         asset_checks=QUALITY_CHECKS,
-        jobs=[*ASSET_JOBS.values(), resolve_entities, refresh, add_pages],
+        jobs=[*ASSET_JOBS.values(), resolve_entities, upkeep_job, refresh, add_pages],
         sensors=[*SENSORS, changed_pages],
-        schedules=[*SCHEDULES, *recheck_schedules(resources["sources"])],
+        schedules=[*SCHEDULES, upkeep, *recheck_schedules(resources["sources"])],
         resources=resources,
         # A step costs 0.02 to 0.06 s in the run's own process, and 1.6 s and orphans in one of its own.
         executor=dg.in_process_executor,

@@ -177,18 +177,15 @@ def _own_to_remove(lake: Lake, listing: Listing, moment: int) -> list[str]:
 def _packs_to_remove(
     lake: Lake, listing: Listing, live: Mapping[PackFile, Sequence[str]], moment: int
 ) -> list[Path]:
-    written = _written(listing)
-
-    def superseded_at(name: str) -> int:
-        own = listing.own.get(name)
-        return max(own.mtime_ns if own else 0, written[listing.packed[name].pack])
-
-    return [
-        pack.path
-        for pack, names in live.items()
-        if not names
-        and all(_is_known(lake, superseded_at(name), moment) for name in listing.packs.contents[pack])
-    ]
+    """Packs of which nothing was read for a day."""
+    removable = []
+    # Since when a newer version of each partition is there: in its own file, or in a pack after this one.
+    newer = {name: mark.mtime_ns for name, mark in listing.own.items() if not listing.is_packed(name)}
+    for pack, held in reversed(listing.packs.contents.items()):
+        if not live[pack] and all(_is_known(lake, newer[name], moment) for name in held):
+            removable.append(pack.path)
+        newer |= {name: min(pack.mtime_ns, newer.get(name, pack.mtime_ns)) for name in held}
+    return removable
 
 
 def _written(listing: Listing) -> dict[Path, int]:

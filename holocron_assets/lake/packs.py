@@ -81,7 +81,7 @@ class Packs(NamedTuple):
         newest: every partition that is in a pack, as the newest such pack holds it.
     """
 
-    contents: Mapping[PackFile, Mapping[str, Packed]]
+    contents: dict[PackFile, Mapping[str, Packed]]
     newest: Mapping[str, Packed]
 
 

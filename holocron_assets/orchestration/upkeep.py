@@ -6,17 +6,16 @@ import dagster as dg
 from dagster import RunsFilter
 
 from holocron_assets.crawl.frontier_views import frontier_views
-from holocron_assets.crawl.known_links import compaction_is_due, make_known_links
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.compaction import CompactionUnderWayError, compact
 from holocron_assets.lake.publishing import views_are_stale
-from holocron_assets.lake.tables import KNOWN_LINKS
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
-from holocron_assets.orchestration.names import UPKEEP_JOB
+from holocron_assets.orchestration.link_assets import compacted, known_links
+from holocron_assets.orchestration.names import LINKS_JOB, UPKEEP_JOB
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.run_requests import UNDER_WAY, run_requests
 from holocron_assets.orchestration.view_assets import published, views
-from holocron_assets.orchestration.work import upkeep_to_do
+from holocron_assets.orchestration.work import links_to_compact, upkeep_to_do
 
 
 @dg.op(
@@ -24,19 +23,22 @@ from holocron_assets.orchestration.work import upkeep_to_do
     retry_policy=RETRIES,
 )
 def compact_known_links(context: dg.OpExecutionContext, lake: LakeResource, sources: SourcesResource) -> None:
-    """Compact what is known of titles, source by source."""
+    """Compact what is known of titles, source by source, unless that is being done."""
     opened = lake.open()
-    for source in sources.enabled():
-        if compaction_is_due(opened, source):
-            with clear_failures():
-                footer = make_known_links(opened, source)
-            context.log_event(
-                dg.AssetMaterialization(
-                    KNOWN_LINKS.name,
-                    partition=source.name,
-                    metadata={"dagster/row_count": footer.rows, "content_id": footer.content_id},
-                )
+    if _is_under_way(context.instance, LINKS_JOB):
+        context.log.info(f"{LINKS_JOB} is under way")
+        return
+    for work in links_to_compact(opened, sources.enabled(), at_end=False):
+        with clear_failures():
+            metadata = compacted(opened, sources.get(str(work.partition)))
+        context.log_event(
+            dg.AssetMaterialization(
+                known_links.key,
+                partition=work.partition,
+                metadata=metadata,
+                tags={"dagster/data_version": metadata["content_id"]},
             )
+        )
 
 
 @dg.op(
@@ -94,10 +96,13 @@ def upkeep(
     context: dg.ScheduleEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> Sequence[dg.RunRequest] | dg.SkipReason:
     """Ask for a run that does what is due."""
-    under_way = RunsFilter(job_name=UPKEEP_JOB, statuses=list(UNDER_WAY))
-    if context.instance.get_runs_count(under_way):
+    if _is_under_way(context.instance, UPKEEP_JOB):
         return dg.SkipReason("upkeep is under way")
     requested = run_requests(context.instance, upkeep_to_do(lake.open(), sources.all(), now=utc_now()))
     if not requested.requests:
         return dg.SkipReason("; ".join(requested.waiting) or "everything is as it should be")
     return requested.requests
+
+
+def _is_under_way(instance: dg.DagsterInstance, job: str) -> bool:
+    return instance.get_runs_count(RunsFilter(job_name=job, statuses=list(UNDER_WAY))) > 0

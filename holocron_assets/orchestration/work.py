@@ -142,7 +142,7 @@ def upkeep_to_do(lake: Lake, sources: Sequence[Source], *, now: datetime) -> lis
     """The upkeep, if the views are to be published, or `known_links` or the lake to be compacted."""
     due = [work.version for work in views_to_publish(lake, sources)]
     enabled = [source for source in sources if source.enabled]
-    due += [standing(lake, source) for source in enabled if compaction_is_due(lake, source)]
+    due += [work.key for work in links_to_compact(lake, enabled, at_end=False)]
     due += [repr(plan) for plan in partitions_to_pack(lake, now=now)]
     return [Work(UPKEEP_JOB, None, "\n".join(due))] if due else []
 

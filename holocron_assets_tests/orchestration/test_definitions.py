@@ -87,7 +87,7 @@ def test_sensors_and_schedules_run_without_being_switched_on() -> None:
         for thing in [*(defs.sensors or ()), *(defs.schedules or ())]
         if isinstance(thing, dg.SensorDefinition | dg.ScheduleDefinition)
     }
-    names = ["new_pages", "changed_pages", "settle", "promotion", "upkeep", "check_quality_hourly"]
+    names = ["new_pages", "changed_pages", "settle", "promotion", "check_quality_hourly", "upkeep"]
     assert statuses == dict.fromkeys(names, "RUNNING")
 
 

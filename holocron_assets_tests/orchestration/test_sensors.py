@@ -260,19 +260,6 @@ def test_a_tick_that_found_nothing_is_not_repeated_until_something_is_written(
     )
 
 
-def test_views_are_published_once_there_is_something_to_see(
-    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    watched = Watched(finished_sample.copy_to(tmp_path), instance)
-    (request,) = watched.tick(sensors.upkeep).asked
-    watched.store_run(request, DagsterRunStatus.STARTED)
-    later(monkeypatch, timedelta(minutes=5))
-    assert watched.tick(sensors.upkeep).work == [], "a run that takes long must not be asked for again"
-    assert run_job(watched.holocron, instance, request.job_name or "").success
-    assert watched.holocron.lake.database.is_file()
-    assert watched.tick(sensors.upkeep).skipped == "the views are as they should be"
-
-
 def test_sensors_of_an_empty_folder_have_nothing_to_do(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     holocron = Holocron(tmp_path)
     holocron.sources_folder.mkdir()
@@ -282,7 +269,6 @@ def test_sensors_of_an_empty_folder_have_nothing_to_do(tmp_path: Path, instance:
         "nothing is pending",
         "every batch is settled",
         "every entity type is resolved",
-        "the views are as they should be",
     ]
 
 

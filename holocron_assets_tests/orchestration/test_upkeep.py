@@ -1,0 +1,138 @@
+"""Upkeep over a real lake and a real instance: what is due is done once, and nobody sees a difference."""
+
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from time import time
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster import DagsterRunStatus
+from filelock import FileLock
+from sample_dagster import failure_message, lake_resource, run_job, sources_resource
+from sample_holocron import SAMPLE_BATCH, Holocron
+from watched import Watched
+
+from holocron_assets.lake import compaction
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import ALL_TABLES, ENTITIES, PAGE_LINKS, PAGES
+from holocron_assets.lake.views import connect, query
+from holocron_assets.orchestration import run_requests
+from holocron_assets.orchestration.names import UPKEEP_JOB
+from holocron_assets.orchestration.upkeep import upkeep
+from holocron_assets.orchestration.work import batches_to_settle, entities_to_resolve
+
+BATCH_TABLES = [table for table in ALL_TABLES if table.partition_column]
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    folder = tmp_path / "dagster"
+    folder.mkdir()
+    with dg.DagsterInstance.local_temp(str(folder)) as kept:
+        yield kept
+
+
+@pytest.fixture
+def watched(finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance) -> Watched:
+    return Watched(finished_sample.copy_to(tmp_path), instance)
+
+
+def asked(watched: Watched) -> list[dg.RunRequest] | str:
+    """What the schedule asks for, or why for nothing."""
+    resources = {
+        "lake": lake_resource(watched.holocron),
+        "sources": sources_resource(watched.holocron),
+    }
+    with dg.build_schedule_context(instance=watched.instance, resources=resources) as context:
+        result: Any = upkeep(context)
+    if isinstance(result, dg.SkipReason):
+        return result.skip_message or ""
+    return list(result)
+
+
+def done(watched: Watched) -> dg.ExecuteInProcessResult:
+    return run_job(watched.holocron, watched.instance, UPKEEP_JOB)
+
+
+def age(files: list[Path], *, days: int) -> None:
+    then = time() - timedelta(days=days).total_seconds()
+    for file in files:
+        os.utime(file, (then, then))
+
+
+def seen(lake: Lake) -> list[dict[str, Any]]:
+    sums = "select count(*) as rows, sum(hash(row)) as content from lake.{} as row"
+    with connect(lake) as connection:
+        return [query(connection, sums.format(table.name))[0] for table in ALL_TABLES]
+
+
+def test_views_are_published_once_there_is_something_to_see(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = asked(watched)
+    assert isinstance(requests, list)
+    (request,) = requests
+    watched.store_run(dg.RunRequest(job_name=UPKEEP_JOB, tags=request.tags), DagsterRunStatus.STARTED)
+    monkeypatch.setattr(run_requests, "utc_now", lambda: utc_now() + timedelta(minutes=5))
+    assert asked(watched) == "upkeep is under way", "a run that takes long must not be asked for again"
+    for run in watched.instance.get_runs():
+        watched.instance.report_run_canceled(run)
+    result = done(watched)
+    assert result.success
+    (event,) = result.asset_materializations_for_node("publish_stale_views")
+    assert event.asset_key == dg.AssetKey("views")
+    assert watched.holocron.lake.database.is_file()
+    assert asked(watched) == "everything is as it should be"
+    assert done(watched).asset_materializations_for_node("publish_stale_views") == []
+
+
+def test_old_batches_are_packed_and_their_files_removed_without_a_trace_for_readers(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compaction, "FEWEST", 1)
+    lake, sources = watched.holocron.lake, [watched.holocron.source()]
+    assert done(watched).success
+    before = seen(lake)
+
+    age(lake.files(), days=3)
+    assert isinstance(asked(watched), list)
+    assert done(watched).success
+    assert [len(lake.listing(table).packed) for table in BATCH_TABLES if lake.partitions(table)] == [1] * 7
+    assert lake.file(PAGES, SAMPLE_BATCH).exists()
+    assert seen(lake) == before
+
+    age([file for file in lake.files() if file.parent.name == ".packs"], days=3)
+    age([lake.database], days=2)
+    assert done(watched).success
+    assert not lake.file(PAGES, SAMPLE_BATCH).exists()
+    assert lake.file(ENTITIES, "Droid").exists()
+    assert seen(lake) == before
+    assert (batches_to_settle(lake, sources), entities_to_resolve(lake)) == ([], [])
+    assert done(watched).success
+    assert asked(watched) == "everything is as it should be"
+
+
+def test_a_damaged_batch_fails_the_run_by_name_and_stays_where_it_is(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compaction, "FEWEST", 1)
+    lake = watched.holocron.lake
+    file = lake.file(PAGE_LINKS, SAMPLE_BATCH)
+    file.write_bytes(file.read_bytes()[:-1])
+    age(lake.files(), days=3)
+    result = done(watched)
+    assert not result.success
+    assert f"table page_links, partition '{SAMPLE_BATCH}'" in failure_message(result)
+    assert file.exists()
+    assert PAGES.name in {table.name for table in BATCH_TABLES if lake.listing(table).packed}
+    assert PAGE_LINKS.name not in {table.name for table in BATCH_TABLES if lake.listing(table).packed}
+
+
+def test_a_second_compaction_leaves_the_lake_to_the_first(watched: Watched) -> None:
+    lake = watched.holocron.lake
+    with FileLock(lake.locks / "compaction.lock"):
+        assert done(watched).success
