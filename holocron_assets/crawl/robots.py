@@ -1,4 +1,4 @@
-"""Obeying robots.txt by the rules of RFC 9309: parsed by a library, kept for a day, shared by all processes."""
+"""Obeying robots.txt by RFC 9309: parsed by a library, kept for a day, shared by all processes."""
 
 import json
 import time
