@@ -34,7 +34,7 @@ from holocron_assets.lake.spilling import spilling_database
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_CHANGES
 from holocron_assets.lake.views import query, rows_of
 
-_MEMORY = "1500MB"
+_MEMORY = "1200MB"
 _FEWEST_NEW = 20
 _SHARE_OF_COVERED = 20
 _MOST_NEW = 1000
@@ -82,7 +82,7 @@ def standing(lake: Lake, source: Source) -> str:
 
 
 def make_known_links(lake: Lake, source: Source) -> Footer:
-    """Make `known_links` of a source from all its finished batches, in bounded memory: 1.5 GB and the disk.
+    """Make `known_links` of a source from all its finished batches, in bounded memory: 1.2 GB and the disk.
 
     Args:
         lake: where the batches are and the file goes. It is replaced in one step.
@@ -110,7 +110,7 @@ def make_known_links(lake: Lake, source: Source) -> Footer:
         query(connection, relations([source], {**rows, "told": rows_of(lake, PAGE_CHANGES, [])}))
         query(connection, sql_part("new_rows", relation="table"))
         _measure_depths(connection, source)
-        query(connection, sql_part("known_titles", relation="table"))
+        query(connection, sql_part("known_titles", relation="view"))
         _copy(connection, aside, Footer(0, content_id, KNOWN_LINKS_VERSION, inputs))
         _refuse_faulty(connection, aside, source.name)
         rows_written = pq.read_metadata(aside).num_rows

@@ -19,26 +19,38 @@ select
 from outcomes
 where is_answer and title_key <> requested_key;
 
-create or replace $relation crawl.asked as
+-- Few titles were asked for more than once: only those have to be sorted by time.
+create or replace $relation crawl.repeated as
+select title_key from crawl.mentions group by title_key having count(*) > 1;
+
+create or replace view crawl.asked as
 with ranked as (
     select
         *,
         row_number() over (partition by title_key order by fetched_at desc, batch desc) as recency,
         row_number() over (partition by title_key order by is_answer desc, fetched_at desc, batch desc) as place
-    from crawl.mentions
+    from crawl.mentions semi join crawl.repeated using (title_key)
 )
 select
-    last.source, last.title_key, last.title, last.namespace,
-    last.status, last.attempts, last.error, last.due_at, last.fetched_at as asked_at,
-    answer.fetched_at as answered_at, answer.status as answered_status, answer.revision_id as answered_revision
-from ranked as last
-left join ranked as answer on answer.title_key = last.title_key and answer.place = 1 and answer.is_answer
-where last.recency = 1;
+    source, title_key, title, namespace, status, attempts, error, due_at, fetched_at as asked_at,
+    if(is_answer, fetched_at, null) as answered_at,
+    if(is_answer, status, null) as answered_status,
+    if(is_answer, revision_id, null) as answered_revision
+from crawl.mentions anti join crawl.repeated using (title_key)
+union all
+select
+    last.source, last.title_key, last.title, last.namespace, last.status, last.attempts, last.error, last.due_at,
+    last.fetched_at,
+    if(answer.is_answer, answer.fetched_at, null),
+    if(answer.is_answer, answer.status, null),
+    if(answer.is_answer, answer.revision_id, null)
+from ranked as last join ranked as answer using (title_key)
+where last.recency = 1 and answer.place = 1;
 
--- A page that was read twice links as it did the last time. Few pages were read twice.
+-- A page that was read twice links as it did the last time.
 create or replace $relation crawl.superseded as
 select title_key, batch
-from crawl.mentions
+from crawl.mentions semi join crawl.repeated using (title_key)
 where is_answer
 qualify batch <> first(batch) over (partition by title_key order by fetched_at desc, batch desc);
 
