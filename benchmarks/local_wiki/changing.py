@@ -77,9 +77,10 @@ class ChangingWiki:
     _revision_ids: Iterator[int] = field(default_factory=lambda: count(1001))
 
     def fill(self, pages: int, at: datetime) -> None:
-        """Write the first pages, of which no log tells."""
+        """Write the first pages."""
         for _ in range(pages):
-            self._write_page(at)
+            page = self._write_page(at)
+            self._tell("new", page, at)
 
     def change(self, at: datetime) -> None:
         """Let one thing happen, each kind as often as its share says."""
@@ -98,8 +99,7 @@ class ChangingWiki:
         else:
             kind, page = "edit", self._favourite()
             page.newest = self._revision(at, page.number)
-        told = (page.page_id, page.newest.revision_id) if kind in {"edit", "new"} else (0, 0)
-        self.log.append(Entry(len(self.log) + 1, at, kind, page.title, *told))
+        self._tell(kind, page, at)
 
     def _move(self, page: Page, at: datetime) -> None:
         """Give a page another title, by a revision with the same text; a redirect stays behind."""
@@ -109,6 +109,11 @@ class ChangingWiki:
         redirect = Revision(next(self._revision_ids), at, f"#REDIRECT [[{page.title}]]")
         self.pages[old] = Page(next(self._page_ids), None, old, redirect)
         self.log.append(Entry(len(self.log) + 1, at, "move", old, page.page_id, 0, target=page.title))
+
+    def _tell(self, kind: Kind, page: Page, at: datetime) -> None:
+        """Add a change that is no move to the log."""
+        told = (page.page_id, page.newest.revision_id) if kind in {"edit", "new"} else (0, 0)
+        self.log.append(Entry(len(self.log) + 1, at, kind, page.title, *told))
 
     def _write_page(self, at: datetime) -> Page:
         number = next(self._numbers)

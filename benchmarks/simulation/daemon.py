@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest.mock import patch
 
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
@@ -79,10 +80,19 @@ class Daemon:
 
 @contextmanager
 def daemon_of(instance: dg.DagsterInstance) -> Iterator[Daemon]:
-    """The daemon of an instance, with the project's definitions, which read the environment when loaded."""
+    """The daemon of an instance, with the project's definitions, which read the environment when loaded.
+
+    Raises:
+        RuntimeError: the definitions cannot be loaded.
+    """
     origin = InProcessCodeLocationOrigin(
         LoadableTargetOrigin(executable_path=sys.executable, module_name=_DEFINITIONS),
         location_name="holocron_assets",
     )
-    with WorkspaceProcessContext(instance, InProcessWorkspaceLoadTarget([origin])) as workspace:
+    # Each tick would open the instance anew: most of its time, and nothing that grows.
+    opened = patch.object(dg.SensorEvaluationContext, "instance", instance)
+    with opened, WorkspaceProcessContext(instance, InProcessWorkspaceLoadTarget([origin])) as workspace:
+        for entry in workspace.create_request_context().get_code_location_entries().values():
+            if entry.load_error:
+                raise RuntimeError(entry.load_error.to_string())
         yield Daemon(instance, workspace)

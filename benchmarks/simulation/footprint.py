@@ -67,7 +67,10 @@ def _bytes(files: Iterable[Path]) -> int:
 
 
 def _rows(database: Path, table: str) -> int:
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+    # Reading a database that nobody has open would leave files beside it, unless it cannot change.
+    is_open = database.with_name(f"{database.name}-wal").exists()
+    mode = "mode=ro" if is_open else "immutable=1"
+    with closing(sqlite3.connect(f"file:{database}?{mode}", uri=True)) as connection:
         [(rows,)] = connection.execute(f"select count(*) from {table}")  # noqa: S608 - a name from above
         return int(rows)
 

@@ -33,6 +33,7 @@ enabled: true
 kind: mediawiki_api
 address: {address}
 seeds: {{all_pages: true}}
+changes: {{every_minutes: {minutes}}}
 politeness:
   contact: bench@example.org
   requests_per_second: 100
@@ -70,12 +71,13 @@ class Life:
 
     Attributes:
         folder: holds all that it keeps.
-        idle_step: how far the clock goes on when nothing was to be done.
+        between_looks: how often the wiki is asked for its changes, and how far the clock goes on when nothing
+            was to be done.
         minutes_between_changes: of the wiki, on average.
     """
 
     folder: Path
-    idle_step: timedelta
+    between_looks: timedelta
     minutes_between_changes: float
     wiki: ChangingWiki
     api: ChangingApi
@@ -97,7 +99,7 @@ class Life:
         while datetime.now(UTC) < until:
             self._let_wiki_change()
             worked = self.daemon.turn()
-            self.clock.shift(_SENSOR_STEP if worked else self.idle_step)
+            self.clock.shift(_SENSOR_STEP if worked else self.between_looks)
 
     def let_change(self, *, lively: bool) -> None:
         """Let the wiki change from now on, or rest."""
@@ -153,7 +155,7 @@ class Life:
 
 @contextmanager
 def begun(
-    folder: Path, *, pages: int, idle_step: timedelta, minutes_between_changes: float
+    folder: Path, *, pages: int, between_looks: timedelta, minutes_between_changes: float
 ) -> Iterator[Life]:
     """A life that begins now, by a clock of its own: a wiki of so many pages, and an empty Holocron.
 
@@ -170,13 +172,15 @@ def begun(
         api = ChangingApi(wiki)
         server = WikiServer(api.answer, latency_seconds=0)
         address = stack.enter_context(served(server))
-        write_source(folder / "sources", f"{address}{API_PATH}")
+        write_source(folder / "sources", f"{address}{API_PATH}", between_looks)
         instance = stack.enter_context(open_instance())
         daemon = stack.enter_context(daemon_of(instance))
-        yield Life(folder, idle_step, minutes_between_changes, wiki, api, server, clock, instance, daemon)
+        yield Life(folder, between_looks, minutes_between_changes, wiki, api, server, clock, instance, daemon)
 
 
-def write_source(folder: Path, address: str) -> None:
+def write_source(folder: Path, address: str, between_looks: timedelta) -> None:
     """Enable the wiki as a source."""
     folder.mkdir()
-    (folder / f"{SOURCE}.yaml").write_text(_SOURCE_FILE.format(name=SOURCE, address=address))
+    minutes = between_looks // timedelta(minutes=1)
+    text = _SOURCE_FILE.format(name=SOURCE, address=address, minutes=minutes)
+    (folder / f"{SOURCE}.yaml").write_text(text)
