@@ -71,10 +71,12 @@ def test_of_changes_in_one_second_the_one_told_last_counts() -> None:
     assert merged([], [deletion, restoration]) == [restoration]
 
 
-def test_a_change_that_is_told_twice_was_seen_when_it_was_told_first() -> None:
-    for kind, revision in (("edit", 5), ("delete", None)):
-        before = row(kind, revision, changed=1, seen=2)
-        assert merged([before], [row(kind, revision, changed=1, seen=30)]) == [before]
+@pytest.mark.parametrize(("kind", "revision"), [("edit", 5), ("delete", None)])
+def test_a_change_that_is_told_twice_was_seen_when_it_was_told_first(
+    kind: ChangeKind, revision: int | None
+) -> None:
+    before = row(kind, revision, changed=1, seen=2)
+    assert merged([before], [row(kind, revision, changed=1, seen=30)]) == [before]
 
 
 def test_a_check_that_finds_a_revision_we_were_told_of_finds_nothing_new() -> None:

@@ -1,6 +1,6 @@
 """Checking revisions on a fake wiki: every known page, 50 a request, and on from where a run ended."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -53,7 +53,7 @@ def check(lake: Lake, wiki: ChangingWiki, *, seconds: float = 60) -> tuple[Row, 
         return check_revisions(lake, source, client, seconds=seconds)
 
 
-def found(rows: list[Row]) -> dict[str, tuple[str, int | None]]:
+def found(rows: Sequence[Row]) -> dict[str, tuple[str, int | None]]:
     return {row["title"]: (row["kind"], row["revision_id"]) for row in rows}
 
 
