@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from holocron_assets.crawl.politeness_settings import Politeness
+from holocron_assets.crawl.politeness_settings import Politeness, QuietHours
 from holocron_assets.crawl.source_files import SourceError, load_source, load_sources, read_sources
 from holocron_assets.crawl.sources import Seeds, Source
 
@@ -181,6 +181,33 @@ expected:
         (("enabled: true", "exclude: ['(?=x)']\nenabled: true"), "exclude[0]", "as RE2 reads it"),
         (("enabled: true", "expected: 3\nenabled: true"), "expected", "must be a mapping of keys, not 3"),
         (("enabled: true\n", ""), "enabled", "is missing: whether it is crawled"),
+        (("  contact", "  burst: 0\n  contact"), "politeness.burst", "greater than or equal to 1"),
+        (("  contact", "  requests_per_day: 0\n  contact"), "politeness.requests_per_day", "greater than"),
+        (("  contact", "  slow_seconds: 0\n  contact"), "politeness.slow_seconds", "greater than 0"),
+        (("  contact", "  obey_robots: 'no'\n  contact"), "politeness.obey_robots", "must be true or false"),
+        (("  contact", "  timezone: Mars/X\n  contact"), "politeness.timezone", "such as Europe/Berlin"),
+        (("  contact", "  timezone: Europe\n  contact"), "politeness.timezone", "such as Europe/Berlin"),
+        (("  contact", "  quiet_hours: night\n  contact"), "politeness.quiet_hours", "start and end"),
+        (
+            ("  contact", "  quiet_hours: {start: '8:00', end: '18:00'}\n  contact"),
+            "politeness.quiet_hours.start",
+            "must be a time of day such as 08:00",
+        ),
+        (
+            ("  contact", "  quiet_hours: {start: '08:00', end: '08:00'}\n  contact"),
+            "politeness.quiet_hours.end",
+            "must differ from start",
+        ),
+        (
+            ("  contact", "  quiet_hours: {from: '08:00', start: '01:00', end: '08:00'}\n  contact"),
+            "politeness.quiet_hours.from",
+            "allowed are start, end",
+        ),
+        (
+            ("  contact", "  quiet_hours: {start: '08:00'}\n  contact"),
+            "politeness.quiet_hours.end",
+            "is missing: time of day from which it is asked again",
+        ),
         (
             ("  contact", "  requests_per_second: .inf\n  contact"),
             "politeness.requests_per_second",
@@ -290,6 +317,14 @@ def test_a_broken_file_does_not_stop_the_others(tmp_path: Path) -> None:
 
 def test_an_empty_folder_has_no_sources(tmp_path: Path) -> None:
     assert load_sources(tmp_path) == {}
+
+
+def test_quiet_hours_and_a_days_limit_are_read_without_quotes(tmp_path: Path) -> None:
+    said = "  requests_per_day: 20000\n  quiet_hours: {start: 22:30, end: 06:00}\n  timezone: Asia/Tokyo\n"
+    politeness = load_source(saved(tmp_path, WIKI.replace("  contact", f"{said}  contact"))).politeness
+    assert (politeness.requests_per_day, politeness.timezone) == (20_000, "Asia/Tokyo")
+    assert politeness.quiet_hours == QuietHours(start="22:30", end="06:00")
+    assert politeness.obey_robots
 
 
 def test_a_source_cannot_be_changed_by_accident(tmp_path: Path) -> None:
