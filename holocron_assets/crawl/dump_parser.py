@@ -180,7 +180,7 @@ class PageParser:
         if self._unread:
             self._unread += 1
             return
-        local, parent = _local(name), self._open[-1]
+        local, parent = name.rpartition("}")[2], self._open[-1]
         parent.has_children = True
         kind = parent.kind.children.get(local, parent.kind.others)
         if kind is None:

@@ -141,8 +141,8 @@ def store_seeds(lake: Lake, source: Source, client: WikiClient | None) -> SeedLi
     """List a source's seeds and write table `seed_titles`.
 
     Lists are journaled as they come, so that a killed listing goes on where it was, unless the source's
-    settings or its dump changed since. A dump that was listed as it is now is not read again. Memory is
-    bounded by 40 bytes a title.
+    settings or its dump changed since. A dump that was listed as it is now is not read again. Seven million
+    titles take 300 MB of memory, and 500 MB if half of them are listed twice.
 
     Args:
         lake: where the site is read and the seeds go.

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from io import BufferedWriter
 from pathlib import Path
 from random import Random
 from xml.sax.saxutils import escape
@@ -42,6 +43,11 @@ def write_export(path: Path, pages: Iterable[str], *, end: str = END) -> Path:
         PACKERS[path.suffix if path.suffix in PACKERS else ""](f"{HEAD}{''.join(pages)}{end}".encode())
     )
     return path
+
+
+def opened_for_writing(path: Path) -> BufferedWriter | zstd.ZstdFile:
+    """An export that is too large to be made in memory: plain, or `.zst`."""
+    return zstd.open(path, "wb") if path.suffix == ".zst" else path.open("wb")
 
 
 def many_pages(count: int, *, text_bytes: int = 2_000, seed: int = 7) -> list[str]:
