@@ -341,5 +341,6 @@ def test_a_page_of_an_unknown_source_names_the_source(finished_sample: Holocron)
 
 
 def test_numbers_that_json_lacks_are_null(finished_sample: Holocron) -> None:
-    rows = answered(holocron(finished_sample, "sql", "select 'nan'::double as one, 1.5::double as two", "--json"))
+    query = "select 'nan'::double as one, 1.5::double as two"
+    rows = answered(holocron(finished_sample, "sql", query, "--json"))
     assert rows == [{"one": None, "two": 1.5}]

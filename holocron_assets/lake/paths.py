@@ -65,7 +65,7 @@ class Lake:
         return self.partition_folder(table, partition) / JOURNAL_FILE
 
     def dump_copy(self, table: Table, partition: str) -> Path:
-        """The copy of a packed dump that can be read from its middle, beside the partition that says where."""
+        """The copy of a packed dump that can be read from its middle, beside what says where."""
         return self.partition_folder(table, partition) / "copy.xml.zst"
 
     def listing(self, table: Table) -> Listing:

@@ -121,7 +121,7 @@ def _sensors() -> list[Sequence[str]]:
             _code([sensor.name]),
             sensor.default_status.value.lower(),
             f"{sensor.minimum_interval_seconds} s",
-            _code(sorted(job.name for job in sensor.jobs)),
+            _code(sorted(target.job_name for target in sensor.targets)),
             sensor.description or "",
         )
         for sensor in sorted(defs.sensors or (), key=lambda sensor: sensor.name)

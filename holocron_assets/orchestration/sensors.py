@@ -31,7 +31,6 @@ from holocron_assets.lake.tables import (
     SITES,
 )
 from holocron_assets.orchestration.crawl_assets import batch_cut
-from holocron_assets.orchestration.entity_assets import resolve_entities
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.names import (
     BATCH_JOB,
@@ -123,7 +122,7 @@ def settle(
 
 
 @dg.sensor(
-    job=resolve_entities,
+    job_name=ENTITIES_JOB,
     minimum_interval_seconds=15,
     default_status=_RUNNING,
     description="Resolves entity types whose candidates changed, once no batch is in flight.",

@@ -74,7 +74,7 @@ SEED_TITLES = Table(
 DUMP_INDEX = Table(
     name="dump_index",
     layer="crawl",
-    description="A place from which a dump can be read: the byte where a page starts. The last row is its end",
+    description="A place from which a dump can be read: a byte where a page starts. The last row is its end",
     key=("ordinal",),
     columns=(
         SOURCE,
@@ -289,7 +289,7 @@ REVISION_CHECKS = Table(
 KNOWN_LINKS = Table(
     name="known_links",
     layer="crawl",
-    description="A title that a source knows of: all that its seeds, its fetched pages and their links say of it, "
+    description="A title that a source knows of: what its seeds, fetched pages and their links say of it, "
     "so that the frontier reads no batch twice. Made anew from them at any time",
     key=("title_key",),
     columns=(
