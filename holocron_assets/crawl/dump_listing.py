@@ -107,6 +107,20 @@ def usable_index(lake: Lake, source: Source) -> DumpIndex:
     return index
 
 
+def discard_copy(lake: Lake, source: Source, index: DumpIndex) -> None:
+    """Remove the copy of an export that proved to be damaged, so that it is made again.
+
+    Args:
+        lake: where the copy is.
+        source: whose export.
+        index: with which it was read. If the export was listed anew since, nothing is removed.
+    """
+    with listing_lock(lake, source):
+        now = load_index(lake, source)
+        if now is not None and now.copy is not None and now.places.equals(index.places):
+            now.copy.unlink()
+
+
 @dataclass
 class _State:
     """How far a listing came.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from holocron_assets.crawl import api_pages, dump_pages
-from holocron_assets.crawl.dump_listing import usable_index
+from holocron_assets.crawl.dump_listing import discard_copy, usable_index
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.fetch import Group, GroupError, PageReader
 from holocron_assets.crawl.http import HttpClient
@@ -111,7 +111,7 @@ class DumpReader:
         except DumpError:
             if index.copy is None:
                 raise
-            index.copy.unlink()  # it is damaged, and is made again
+            discard_copy(self._lake, self._source, index)
             return list(usable_index(self._lake, self._source).read(ordinals))
 
     def _row(self, wanted: Row, found: DumpPage | None, begun_at: datetime, run_id: str) -> dict[str, Any]:
