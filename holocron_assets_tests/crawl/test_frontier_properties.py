@@ -183,7 +183,7 @@ class Model:
         return title in self.depth and in_namespace and included and not excluded
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(states)
 def test_the_frontier_says_of_every_state_what_a_model_says(state: State) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -200,7 +200,7 @@ def test_the_frontier_says_of_every_state_what_a_model_says(state: State) -> Non
         assert (row["reason"] is None) == (row["status"] in {"done", "in flight"})
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(states, st.integers(0, 4))
 def test_known_links_of_everything_change_nothing(state: State, earlier: int) -> None:
     compacted = replace(state, compacted_before=frozenset({earlier, len(state.batches)}))
@@ -211,7 +211,7 @@ def test_known_links_of_everything_change_nothing(state: State, earlier: int) ->
     assert without_ways(found) == without_ways(wanted)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=24, deadline=None, derandomize=True)
 @given(states, st.integers(0, 4))
 def test_known_links_of_some_batches_hide_no_page_without_saying_so(
     state: State, compacted_before: int

@@ -99,11 +99,10 @@ def test_what_came_later_counts_as_if_nothing_had_been_compacted(lake: Lake) -> 
     put_batch(lake, 1, {"A": ["B", "C"]})
     make_known_links(lake, source)
     put_batch(lake, 2, {"B": ["C", "D", "E"], "C": ["E"]})
-    pages = pending_pages(lake, source, limit=9)
-    assert [(page.title, page.depth, page.discovered_from) for page in pages] == [
-        ("E", 2, "B"),
-        ("D", 2, "B"),
-    ]
+    found = {page.title: (page.depth, page.discovered_from) for page in pending_pages(lake, source, limit=9)}
+    assert list(found) == ["E", "D"]
+    assert found["D"] == (2, "B")
+    assert found["E"] in {(2, "B"), (2, "C")}
     assert {title: row["inbound"] for title, row in frontier(lake, source).items()} == {
         "A": 0,
         "B": 1,

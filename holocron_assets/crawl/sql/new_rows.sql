@@ -60,14 +60,30 @@ from crawl.new_links as links
 anti join crawl.superseded as superseded
     on superseded.title_key = links.from_key and superseded.batch = links.batch;
 
+-- The wiki's own names of pages that were asked for under others.
+create or replace view crawl.other_names as
+select source, requested_key, title_key
+from crawl.new_pages
+where is_answer and title_key <> requested_key;
+
 create or replace $relation crawl.linked as
 select target_key as title_key, count(*) as inbound from crawl.current_links group by target_key;
 
--- Titles that nothing but links names.
+-- Titles that new pages lead to, and those of them that were known before.
+create or replace view crawl.named as
+select title_key from crawl.linked
+union
+select title_key from crawl.other_names;
+
+create or replace $relation crawl.met as
+select title_key, known.source, known.depth
+from crawl.named join crawl.compacted as known using (title_key);
+
+-- Titles that nothing but new links names.
 create or replace $relation crawl.unasked as
 with unnamed as (
     from crawl.linked
-    anti join crawl.compacted using (title_key)
+    anti join crawl.met using (title_key)
     anti join crawl.asked using (title_key)
     anti join crawl.new_seeds using (title_key)
 )
@@ -77,12 +93,6 @@ select
 from crawl.current_links
 semi join unnamed on unnamed.title_key = target_key
 group by target_key;
-
--- The wiki's own names of pages that were asked for under others.
-create or replace view crawl.other_names as
-select source, requested_key, title_key
-from crawl.new_pages
-where is_answer and title_key <> requested_key;
 
 -- A redirect stands for its target, and a name that was asked for stands for the wiki's own. A dump has no depth.
 create or replace view crawl.edges as

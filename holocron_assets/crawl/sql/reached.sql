@@ -9,18 +9,13 @@ union all
 select title_key, depth from crawl.compacted where depth is not null;
 
 create or replace $relation crawl.steps as
-with named as (
-    select title_key from crawl.linked
-    union all
-    select title_key from crawl.other_names
-),
 -- Where there is no end to go to, it is enough to know that a title is reached.
-distant as (
-    select distinct title_key, known.depth as known_depth
-    from named
-    left join crawl.compacted as known using (title_key)
-    left join crawl.settings as settings on settings.source = known.source
-    where known.depth is null or (known.depth > 0 and max_depth is not null)
+with distant as (
+    select title_key, met.depth as known_depth
+    from crawl.named
+    left join crawl.met as met using (title_key)
+    left join crawl.settings as settings on settings.source = met.source
+    where met.depth is null or (met.depth > 0 and max_depth is not null)
 )
 select from_key, target_key, length, farthest, known_depth
 from crawl.edges join distant on distant.title_key = target_key
