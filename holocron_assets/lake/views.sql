@@ -16,23 +16,41 @@ select
 from lake.pages
 where status in ('ok', 'missing', 'invalid');
 
--- The answer that counts for each title: the newest. A page keeps its id when it moves, so it is no more at
--- titles where it was seen before; what a move leaves behind there is another page.
+-- Answers that do not count any more: a title has a newer one, or its page was found at another title since. A
+-- page keeps its id when it moves; what a move leaves behind at the old title is another page. Only what was
+-- answered several times is compared, which is little of a large wiki.
+create view superseded_answers as
+with keys as materialized (
+    select source, title_key, page_id, status = 'ok' as is_ok
+    from lake.pages
+    where status in ('ok', 'missing', 'invalid')
+),
+titles_answered_again as (select title_key from keys group by title_key having count(*) > 1),
+pages_found_again as (
+    select source, page_id from keys where is_ok and page_id is not null group by all having count(*) > 1
+)
+select batch, position
+from answers
+where title_key in (from titles_answered_again) or (source, page_id) in (from pages_found_again)
+qualify
+    row_number() over (partition by source, title_key order by moment desc) > 1
+    or (
+        status = 'ok'
+        and page_id is not null
+        and row_number() over (partition by source, page_id, status = 'ok' order by moment desc) > 1
+    );
+
+-- The answer that counts for each title: the newest.
 create view current_answers as
 select source, title_key, batch, position
 from answers
-qualify
-    status = 'ok'
-    and row_number() over (partition by source, title_key order by moment desc) = 1
-    and (
-        page_id is null
-        or row_number() over (partition by source, page_id, status = 'ok' order by moment desc) = 1
-    );
+anti join superseded_answers using (batch, position)
+where status = 'ok';
 
 create view current_pages as
-select pages.*
-from lake.pages as pages
-semi join current_answers as current on pages.batch = current.batch and pages.position = current.position;
+from lake.pages
+anti join superseded_answers using (batch, position)
+where status = 'ok';
 
 create view page_links as from lake.page_links;
 
@@ -43,13 +61,13 @@ create view page_classifications as from lake.rule_classifications;
 create view page_types as
 select types.*
 from lake.page_types as types
-semi join current_pages as current
+semi join current_answers as current
     on types.batch = current.batch and types.title_key = current.title_key;
 
 create view entity_candidates as
 select candidates.*
 from lake.entity_candidates as candidates
-semi join current_pages as current
+semi join current_answers as current
     on candidates.batch = current.batch and candidates.title_key = current.title_key;
 
 create view entity_history as from lake.entities;

@@ -1,3 +1,4 @@
+import random
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -227,6 +228,42 @@ def test_pages_without_id_are_known_by_title_alone(tmp_path: Path) -> None:
 def test_page_ids_of_other_sources_are_other_pages(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, [page("Varn", 1, page_id=4)], [page("Gort", 2, page_id=4, source="other")])
     assert [title for title, _ in current(lake)] == ["Gort", "Varn"]
+
+
+def test_current_answers_are_the_newest_of_their_title_and_of_their_page(tmp_path: Path) -> None:
+    chosen = random.Random(11)  # noqa: S311 - no secret
+    batches = [
+        [
+            page(
+                f"Title {title}",
+                chosen.randrange(6),
+                page_id=chosen.choice([None, *range(12)]),
+                status=chosen.choice(["ok", "ok", "ok", "missing", "failed"]),
+                http_status=chosen.choice([200, None]),
+                revision_at=START + chosen.randrange(6) * DAY,
+                source=chosen.choice(["sample", "other"]),
+            )
+            for title in chosen.sample(range(30), 20)
+        ]
+        for _ in range(8)
+    ]
+    lake = lake_of(tmp_path, *batches)
+    plainly = """
+        select batch, position
+        from answers
+        qualify
+            status = 'ok'
+            and row_number() over (partition by source, title_key order by moment desc) = 1
+            and (
+                page_id is null
+                or row_number() over (partition by source, page_id, status = 'ok' order by moment desc) = 1
+            )
+        order by all
+    """
+    expected = asked(lake, plainly)
+    assert len(expected) > 10
+    assert asked(lake, "select batch, position from current_answers order by all") == expected
+    assert asked(lake, "select batch, position from current_pages order by all") == expected
 
 
 def test_a_dead_page_is_a_dead_letter_until_it_is_requeued_or_answered(tmp_path: Path) -> None:
