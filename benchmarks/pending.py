@@ -1,11 +1,11 @@
 """How long a look at the frontier of a large wiki takes, and how much memory.
 
-    python benchmarks/large_wiki.py FOLDER --pages 200000 --links 12000000
-    python benchmarks/pending.py FOLDER
+    python benchmarks/pending.py [--covered-only] [--depth DEPTH] [FOLDER]
 
-`known_links` is made of all batches, then of all but as many as may be new before it is made anew. Each look
-is made by a process of its own, as the first thing that it does, and of two the second is told: its files are
-in the machine's memory. `--whole` also looks without `known_links`, which reads every batch.
+FOLDER is a lake that benchmarks/large_wiki.py made; without one, one of 200,000 pages and 12 million links is
+made first. It is looked at without `known_links`, which reads every batch, unless `--covered-only` is given.
+Then `known_links` is made of all batches, and of all but as many as may be new before it is made anew. Each
+measure is taken by a process of its own; one that looks has looked before, as that of the sensors has.
 """
 
 import argparse
@@ -13,10 +13,13 @@ import json
 import resource
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter, process_time
+
+from large_wiki import arguments_of, write_wiki
 
 from holocron_assets.crawl.frontier import pending_pages
 from holocron_assets.crawl.known_links import make_known_links
@@ -32,27 +35,37 @@ DEPTHS = {"unlimited": None, "2": 2, "0": 0}
 
 def main() -> None:
     arguments = _arguments()
-    lake = Lake((arguments.folder / "data").resolve())
     if arguments.measure:
-        print(json.dumps(_measured(lake, arguments)))
+        print(json.dumps(_measured(Lake((arguments.folder / "data").resolve()), arguments)))
         return
+    with tempfile.TemporaryDirectory() as made:
+        if arguments.folder is None:
+            arguments.folder = Path(made)
+            write_wiki(arguments.folder, arguments_of([]))
+        tell_all(Lake((arguments.folder / "data").resolve()), arguments)
+
+
+def tell_all(lake: Lake, arguments: argparse.Namespace) -> None:
+    """Print the table."""
     batches = [name for name in lake.partitions(PAGES) if name.startswith(f"{SOURCE}-")]
-    most_new = max(20, len(batches) // 20) - 1
+    most_new = max(20, len(batches) // 40) - 1
     print(f"{len(batches):,} batches, depth {arguments.depth}")
     print("| what | seconds | CPU seconds | peak memory, MB | pages |\n| --- | ---: | ---: | ---: | ---: |")
-    if arguments.whole:
+    if not arguments.covered_only:
         lake.file(KNOWN_LINKS, SOURCE).unlink(missing_ok=True)
         _tell("look, every batch read", arguments, "look")
     for new in (0, most_new):
         with _hidden(lake, batches[len(batches) - new :]):
             _tell(f"`known_links` of {len(batches) - new:,} batches made", arguments, "make")
-        _tell(f"look, {new:,} batches new", arguments, "look", "look")
+        _tell(f"look, {new:,} batches new", arguments, "look again")
 
 
 def _measured(lake: Lake, arguments: argparse.Namespace) -> dict[str, float]:
     source = load_source(arguments.folder / "sources" / f"{SOURCE}.yaml")
     source = source.model_copy(update={"depth": DEPTHS[arguments.depth]})
     work: Callable[[Lake, Source], int] = _make if arguments.measure == "make" else _look
+    if arguments.measure == "look again":
+        _look(lake, source)
     started, cpu_before = perf_counter(), process_time()
     pages = work(lake, source)
     return {
@@ -71,20 +84,19 @@ def _look(lake: Lake, source: Source) -> int:
     return len(pending_pages(lake, source, limit=LIMIT))
 
 
-def _tell(what: str, arguments: argparse.Namespace, *measures: str) -> None:
-    """Measure in processes of their own, and print the last."""
-    for measure in measures:
-        command = [
-            sys.executable,
-            __file__,
-            str(arguments.folder),
-            "--depth",
-            arguments.depth,
-            "--measure",
-            measure,
-        ]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - this program
-        found = json.loads(done.stdout)
+def _tell(what: str, arguments: argparse.Namespace, measure: str) -> None:
+    """Measure in a process of its own, and print a line."""
+    command = [
+        sys.executable,
+        __file__,
+        str(arguments.folder),
+        "--depth",
+        arguments.depth,
+        "--measure",
+        measure,
+    ]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - this program
+    found = json.loads(done.stdout)
     times = f"{found['seconds']:.2f} | {found['cpu']:.2f}"
     print(f"| {what} | {times} | {found['peak']:,.0f} | {found['pages']:,} |")
 
@@ -112,12 +124,12 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", type=Path, help="as benchmarks/large_wiki.py made it, not packed")
-    parser.add_argument("--depth", choices=DEPTHS, default="unlimited", help="links to follow from the seeds")
     parser.add_argument(
-        "--whole", action="store_true", help="also look without known_links, which takes long"
+        "folder", type=Path, nargs="?", help="as benchmarks/large_wiki.py made it, not packed"
     )
-    parser.add_argument("--measure", choices=("make", "look"), help=argparse.SUPPRESS)
+    parser.add_argument("--depth", choices=DEPTHS, default="unlimited", help="links to follow from the seeds")
+    parser.add_argument("--covered-only", action="store_true", help="no look without known_links")
+    parser.add_argument("--measure", choices=("make", "look", "look again"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
