@@ -1,5 +1,6 @@
 """What a source file may say of changes: the `changes` block, and what its values may be."""
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -9,18 +10,26 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt, St
 from holocron_assets.crawl.politeness_settings import TimeZone
 
 _FIELDS = 5
+_WORD = re.compile("[a-z]+")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WORDS = {*_MONTHS, "sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 _ANY_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def _cron(text: str) -> str:
-    """A cron schedule of five fields that comes up at some time."""
+    """A cron schedule of five fields that comes up at some time, and that Dagster takes."""
+    if len(text.split()) != _FIELDS:
+        raise ValueError("must be a cron schedule of five fields, such as '0 3 * * 0' for Sundays at 3:00")
+    for word in _WORD.findall(text.lower()):
+        # Dagster does not know every letter that stands for a last day.
+        if word not in _WORDS:
+            raise ValueError(f"must be a cron schedule, but {word!r} in {text!r} is no month or day")
     try:
-        # Dagster takes no sixth field, for seconds.
-        comes_up = len(text.split()) == _FIELDS and next(CronSim(text, _ANY_MOMENT), None)
+        comes_up = next(CronSim(text, _ANY_MOMENT), None)
     except CronSimError as error:
         raise ValueError(f"must be a cron schedule, and {text!r} is none: {error}") from error
-    if not comes_up:
-        raise ValueError("must be a cron schedule of five fields, such as '0 3 * * 0' for Sundays at 3:00")
+    if comes_up is None:
+        raise ValueError(f"must be a cron schedule that comes up at some time, and {text!r} never does")
     return text
 
 

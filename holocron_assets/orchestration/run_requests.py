@@ -1,5 +1,6 @@
 """Turning work into run requests: never twice at once, and later and later after each failure."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,7 +16,7 @@ from holocron_assets.orchestration.names import HOST_TAG, PARTITION_TAG, SOURCE_
 from holocron_assets.orchestration.work import Work
 
 MOST_REQUESTS = 20
-"""Runs that are asked for or under way at once, so that a tick ends in time and the run queue stays short."""
+"""Runs of one job that are asked for or under way at once, so that ticks end in time and the queue stays short."""
 
 _DELAY_FOR_GOOD = timedelta(hours=1)
 
@@ -47,9 +48,9 @@ def run_requests(
     """The runs to ask for now.
 
     Work waits while a run for it, or for its partition, is under way. After a run that left it undone it is
-    due in 30 s, then 2 min, then 10 min; when the wiki may be asked again, if it said when; or in an hour, if
-    the run failed for a reason that time does not mend. It is never given up, since the pages at fault are:
-    they die one by one.
+    due in 30 s, then 2 min, then 10 min; not before the wiki may be asked again, if it said when; or in an
+    hour, if the run failed for a reason that time does not mend. It is never given up, since the pages at
+    fault are: they die one by one.
 
     Args:
         instance: knows the runs.
@@ -60,11 +61,13 @@ def run_requests(
     runs = instance.get_runs(RunsFilter(statuses=list(UNDER_WAY)))
     # Partitions that a run is about, whoever started it, and the work that it is for.
     busy = {run.tags[tag] for run in runs for tag in (PARTITION_TAG, WORK_TAG) if tag in run.tags}
+    # Of each job: a long crawl must not keep what is seldom from its turn.
+    under_way = Counter(run.job_name for run in runs)
     requests: list[dg.RunRequest] = []
     waiting: list[str] = []
     for item in work:
-        if len(requests) + len(runs) >= MOST_REQUESTS:
-            break
+        if under_way[item.job] >= MOST_REQUESTS:
+            continue
         if {item.key, item.partition} & busy:
             continue
         last_run, due = _history(instance, item)
@@ -72,6 +75,7 @@ def run_requests(
             waiting.append(f"{item} is due at {due:%H:%M:%S} UTC")
             continue
         busy.add(item.partition or item.key)
+        under_way[item.job] += 1
         requests.append(_request(item, last_run))
     return Requested(requests, waiting)
 
@@ -97,7 +101,7 @@ def _history(instance: dg.DagsterInstance, item: Work) -> tuple[str | None, date
     if last.dagster_run.status == DagsterRunStatus.FAILURE:
         failure = failure_of(instance, run_id)
         if failure.due_at:
-            return run_id, failure.due_at
+            return run_id, max(failure.due_at, ended_at + delay)
         delay = _DELAY_FOR_GOOD if failure.is_permanent else delay
     return run_id, ended_at + delay
 

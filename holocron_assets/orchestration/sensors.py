@@ -144,8 +144,12 @@ def promotion(
         context.update_cursor(json.dumps({"waiting_since": waiting_since.isoformat()}))
         return dg.SkipReason("batches are in flight; entities are resolved after them, or in 10 minutes")
     work = entities_to_resolve(opened)
-    context.update_cursor(json.dumps({} if work else {"resolved": mark}))
-    return _answer(opened, run_requests(context.instance, work), {}, "every entity type is resolved")
+    requested = run_requests(context.instance, work)
+    if not work:
+        context.update_cursor(json.dumps({"resolved": mark}))
+    elif requested.requests:
+        context.update_cursor("{}")
+    return _answer(opened, requested, {}, "every entity type is resolved")
 
 
 check_quality_hourly = dg.ScheduleDefinition(

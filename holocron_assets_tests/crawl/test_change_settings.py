@@ -41,10 +41,12 @@ def test_the_block_says_how_often_to_look_and_when_to_check(tmp_path: Path) -> N
     [
         ("{cron: '0 3 * *'}", "cron", "five fields"),
         ("{cron: '60 3 * * 0'}", "cron", "'60 3 * * 0' is none: Bad minute"),
-        ("{cron: '0 3 * * someday'}", "cron", "is none: Bad day-of-week"),
+        ("{cron: '0 3 * * someday'}", "cron", "'someday' in"),
         ("{cron: '0 5-3 * * 0'}", "cron", "is none: Bad hour"),
         ("{cron: '0 3 30 2 *'}", "cron", "is none: Bad day-of-month"),
         ("{cron: '@weekly'}", "cron", "five fields"),
+        ("{cron: '0 3 * * 5L'}", "cron", "'l' in '0 3 * * 5L' is no month or day"),
+        ("{cron: '0 3 LW * *'}", "cron", "'lw' in"),
         ("{cron: '0 3 * * 0', timezone: Europe/Atlantis}", "timezone", "name of a time zone"),
         ("{timezone: UTC}", "cron", "is missing"),
         ("{cron: '0 3 * * 0', zone: UTC}", "zone", "did you mean 'timezone'"),
@@ -79,7 +81,9 @@ _ITEMS = st.one_of(
     st.just("*"),
     st.integers(0, 70).map(str),
     st.tuples(st.integers(0, 40), st.integers(0, 40)).map(lambda ends: f"{ends[0]}-{ends[1]}"),
-    st.sampled_from(["mon", "jan", "SUN", "dec-jan", "mon-fri", "L", "?", "1#2", "", "1/2", "*/0"]),
+    st.sampled_from(
+        ["mon", "jan", "SUN", "dec-jan", "mon-fri", "L", "5L", "LW", "?", "1#2", "", "1/2", "*/0"]
+    ),
 )
 _FIELDS = st.lists(_ITEMS, min_size=1, max_size=3).map(",".join)
 _STEPPED = st.tuples(_FIELDS, st.sampled_from(["", "/2", "/90"])).map("".join)
