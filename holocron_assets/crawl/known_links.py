@@ -95,6 +95,12 @@ def make_known_links(lake: Lake, source: Source) -> Footer:
         SchemaError: the rows do not fit the table; the file is as it was.
         DamagedPartitionError: a batch's file cannot be read.
     """
+    # Of two makers the later must not replace what the other covered by less.
+    with FileLock(lake.locks / f"known-links-{source.name}.lock"):
+        return _made(lake, source)
+
+
+def _made(lake: Lake, source: Source) -> Footer:
     # Before anything is read: what is written meanwhile makes the table stale, and not wrong for ever.
     present = present_marks(lake, source)
     held = without_known_links(lake, source)
@@ -103,7 +109,6 @@ def make_known_links(lake: Lake, source: Source) -> Footer:
     inputs = {**present, **marks}
     content_id = content_hash(json.dumps(inputs, sort_keys=True))
     with (
-        FileLock(lake.locks / f"known-links-{source.name}.lock"),
         spilling_database(lake, memory=_MEMORY) as connection,
         replacing(lake.file(KNOWN_LINKS, source.name)) as aside,
     ):

@@ -16,7 +16,7 @@ from holocron_assets.orchestration.names import HOST_TAG, PARTITION_TAG, SOURCE_
 from holocron_assets.orchestration.work import Work
 
 MOST_REQUESTS = 20
-"""Runs of one job that are asked for or under way at once, so that ticks end in time and the queue stays short."""
+"""Runs of a job that are asked for or under way at once: ticks end in time, and the queue stays short."""
 
 _DELAY_FOR_GOOD = timedelta(hours=1)
 
