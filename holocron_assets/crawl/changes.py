@@ -25,9 +25,11 @@ from holocron_assets.lake.views import connect, query
 
 # Entries may be listed later than others of the same moment, and by machines whose clocks differ.
 _OVERLAP = CLOCK_MARGIN
-# MediaWiki keeps its list for 90 days, unless set otherwise. An empty one does not show for how long.
+# MediaWiki keeps its list for 90 days, unless set otherwise. An empty one does not show for how long, nor
+# does one whose first entry has just come.
 _SHORTEST_REACH = timedelta(days=1)
 _EVER = datetime.min.replace(tzinfo=UTC)
+_NOTHING_KNOWN: Row = {"place": None, "continuation": None, "told": [], "unproven_since": None}
 _BEGINNING = """
     select min(cut_at) as began_at, bool_or(origin <> $origin) as was_elsewhere
     from lake.batch_pages
@@ -105,7 +107,8 @@ def look_for_changes(lake: Lake, source: Source, client: WikiClient, *, seconds:
     """Read the list of recent changes from where the last look ended, and write what it tells.
 
     What was told is written before the place is: a look that is killed is made again, and a change that is
-    told twice is one row. One process at a time may look at a source.
+    told twice is one row. What one request told is kept if the next has to wait, so that a wiki that may be
+    asked once a tick is kept current too. One process at a time may look at a source.
 
     Args:
         lake: where the manifests are, and where the changes go.
@@ -116,34 +119,109 @@ def look_for_changes(lake: Lake, source: Source, client: WikiClient, *, seconds:
     Returns:
         The look. A wiki that does not answer is no error: it is asked again when it may be.
     """
-    state = last_look(lake, source.name) or {"place": None, "continuation": None, "told": []}
+    state = {**_NOTHING_KNOWN, **(last_look(lake, source.name) or {})}
+    looking = _Looking(lake, source, client, state)
+    failure: _Failure | None = None
     try:
-        oldest, since, was_elsewhere = _start(lake, source, client, state)
-        reading = _read(client, state, since, monotonic() + seconds)
-        if reading.failure and reading.clock_ahead is None:
-            raise reading.failure
-        if state["continuation"] is None and not reading.reaches_since:
-            oldest = oldest or client.oldest_change()
-    except (WikiUnavailable, WikiRefused) as failure:
-        return _note_failure(lake, source, state, failure)
-    gap = was_elsewhere or (oldest is not None and _is_gap(oldest, since))
-    return _store(lake, source, reading, oldest, gap=gap)
+        if state["unproven_since"] is None:
+            if state["place"] is None:
+                looking.begin()
+            looking.read_on(monotonic() + seconds)
+        if state["unproven_since"] is not None:
+            looking.prove()
+    except (WikiUnavailable, WikiRefused) as error:
+        failure = error
+    return looking.end(failure)
 
 
-def _start(
-    lake: Lake, source: Source, client: WikiClient, state: Row
-) -> tuple[ToldChanges | None, datetime, bool]:
-    """The list's oldest entry if this is the first look, since when to look, and whether pages are older.
+@dataclass
+class _Looking:
+    """A look under way.
 
-    Pages that were read elsewhere, from an export, may be older than any list reaches.
+    Attributes:
+        state: the row of table `change_looks`, as it will be written.
+        is_first: whether the list's oldest entry was asked for before anything else.
     """
-    if state["place"] is not None:
-        return None, state["place"], False
-    oldest = client.oldest_change()
-    clock_ahead = oldest.wiki_time - utc_now()
-    with connect(lake) as connection:
-        (beginning,) = query(connection, _BEGINNING, {"source": source.name, "origin": source.origin})
-    return oldest, beginning["began_at"] + clock_ahead, beginning["was_elsewhere"]
+
+    lake: Lake
+    source: Source
+    client: WikiClient
+    state: dict[str, Any]
+    rows: Sequence[Row] = ()
+    footer: Footer | None = None
+    gap: bool = False
+    is_first: bool = False
+
+    def begin(self) -> None:
+        """Find from when on to look, by the wiki's clock, and whether its list reaches back so far."""
+        oldest = self._oldest()
+        self.is_first = True
+        with connect(self.lake) as connection:
+            asked = {"source": self.source.name, "origin": self.source.origin}
+            (beginning,) = query(connection, _BEGINNING, asked)
+        since = beginning["began_at"] + (oldest.wiki_time - utc_now())
+        # Pages that were read elsewhere, from an export, may be older than any list reaches.
+        if beginning["was_elsewhere"] or _is_gap(oldest, since):
+            self._check_all()
+        self.state["place"] = since
+
+    def read_on(self, deadline: float) -> None:
+        """Read the list, and write what it tells of.
+
+        Raises:
+            WikiUnavailable, WikiRefused: no answer. What was told before is kept.
+        """
+        since, goes_on = self.state["place"], self.state["continuation"] is not None
+        reading = _read(self.client, self.state, since, deadline)
+        if reading.clock_ahead is not None:
+            self._keep(reading, reading.clock_ahead)
+            is_long_ago = utc_now() + reading.clock_ahead - since > _SHORTEST_REACH
+            if is_long_ago and not (goes_on or self.is_first or reading.reaches_since):
+                self.state["unproven_since"] = since
+        if reading.failure:
+            raise reading.failure
+
+    def prove(self) -> None:
+        """Find whether the list reached back to where the last look ended; if not, check all pages."""
+        if _is_gap(self._oldest(), self.state["unproven_since"]):
+            self._check_all()
+        self.state["unproven_since"] = None
+
+    def end(self, failure: _Failure | None) -> Look:
+        """Note up to where the list was read, and when to look again."""
+        if isinstance(failure, WikiRefused):
+            self.state["continuation"] = None  # it would be refused for ever; the place is as good
+        now, problem = utc_now(), str(failure) if failure else None
+        goes_on = failure is None and self.state["continuation"] is not None
+        due_at = now if goes_on else _due_at(self.source, failure, now)
+        noted = {"changes": len(self.rows), "problem": problem, "looked_at": now, "due_at": due_at}
+        row = {"reaches_back_to": None, **self.state, "source": self.source.name, **noted}
+        write_partition(self.lake, CHANGE_LOOKS, self.source.name, [row])
+        return Look(self.rows, self.footer, goes_on, self.gap, problem, due_at)
+
+    def _keep(self, reading: _Reading, clock_ahead: timedelta) -> None:
+        told = Told("recent_changes", seen_at=utc_now(), clock_ahead=clock_ahead)
+        site = load_site(self.lake, self.source.name)
+        self.rows = change_rows(reading.changes, told, self.source, site)
+        if self.rows:
+            self.footer = add_changes(self.lake, self.source.name, self.rows)
+        self.state["place"] = reading.place
+        self.state["continuation"] = json.dumps(reading.following) if reading.following else None
+        self.state["told"] = [
+            {"entry_id": number, "at": at}
+            for number, at in reading.told.items()
+            if at >= reading.place - _OVERLAP
+        ]
+
+    def _oldest(self) -> ToldChanges:
+        oldest = self.client.oldest_change()
+        if oldest.entries:
+            self.state["reaches_back_to"] = oldest.entries[0].at
+        return oldest
+
+    def _check_all(self) -> None:
+        start_pass(self.lake, self.source.name, "gap", utc_now())
+        self.gap = True
 
 
 def _read(client: WikiClient, state: Row, since: datetime, deadline: float) -> _Reading:
@@ -162,55 +240,12 @@ def _read(client: WikiClient, state: Row, since: datetime, deadline: float) -> _
 
 
 def _is_gap(oldest: ToldChanges, since: datetime) -> bool:
-    """Whether changes may have left the list since: it holds none that is as old."""
-    if not oldest.entries:
-        return oldest.wiki_time - since > _SHORTEST_REACH
-    return oldest.entries[0].at > since
-
-
-def _store(lake: Lake, source: Source, reading: _Reading, oldest: ToldChanges | None, *, gap: bool) -> Look:
-    """Write what was told, then that a check is due, then up to where the list was read."""
-    now = utc_now()
-    told = Told("recent_changes", seen_at=now, clock_ahead=reading.clock_ahead or timedelta())
-    rows = change_rows(reading.changes, told, source, load_site(lake, source.name))
-    footer = add_changes(lake, source.name, rows) if rows else None
-    if gap:
-        start_pass(lake, source.name, "gap", now)
-    goes_on = reading.following is not None and reading.failure is None
-    due_at = now if goes_on else _due_at(source, reading.failure, now)
-    state: dict[str, Any] = {
-        "place": reading.place,
-        "continuation": json.dumps(reading.following) if reading.following else None,
-        "told": [
-            {"entry_id": number, "at": at}
-            for number, at in reading.told.items()
-            if at >= reading.place - _OVERLAP
-        ],
-    }
-    if oldest and oldest.entries:
-        state["reaches_back_to"] = oldest.entries[0].at
-    problem = str(reading.failure) if reading.failure else None
-    _write_look(lake, source, {**state, "changes": len(rows), "problem": problem}, now, due_at)
-    return Look(rows, footer, goes_on, gap, problem, due_at)
-
-
-def _note_failure(lake: Lake, source: Source, state: dict[str, Any], failure: _Failure) -> Look:
-    """Note when to look again, from the same place."""
-    now = utc_now()
-    if isinstance(failure, WikiRefused):
-        state["continuation"] = None  # it would be refused for ever; the place is as good
-    due_at = _due_at(source, failure, now)
-    _write_look(lake, source, {**state, "changes": 0, "problem": str(failure)}, now, due_at)
-    return Look([], None, goes_on=False, gap=False, problem=str(failure), due_at=due_at)
+    """Whether changes may have left the list since: it holds none that is as old, and it was long ago."""
+    reaches_back = bool(oldest.entries) and oldest.entries[0].at <= since
+    return not reaches_back and oldest.wiki_time - since > _SHORTEST_REACH
 
 
 def _due_at(source: Source, failure: _Failure | None, now: datetime) -> datetime:
     if isinstance(failure, WikiUnavailable):
         return failure.due_at
     return now + timedelta(minutes=source.changes.every_minutes)
-
-
-def _write_look(lake: Lake, source: Source, row: Row, now: datetime, due_at: datetime) -> None:
-    before = last_look(lake, source.name) or {}
-    known = {"source": source.name, "reaches_back_to": before.get("reaches_back_to")}
-    write_partition(lake, CHANGE_LOOKS, source.name, [{**known, **row, "looked_at": now, "due_at": due_at}])

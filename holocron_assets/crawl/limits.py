@@ -3,6 +3,7 @@
 All state lies in one folder, which must be on a local disk.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from holocron_assets.crawl.permits import Obstacle, permit
 from holocron_assets.crawl.politeness import Decision
 from holocron_assets.crawl.politeness_settings import Politeness
 from holocron_assets.crawl.shared_state import SharedState, Slots, folder_of
+from holocron_assets.lake.clock import utc_now
 
 _POLL_SECONDS = 0.02
 _LONGEST_SPACING_SECONDS = 86_400.0
@@ -53,7 +55,13 @@ class HostLimits:
     """
 
     def __init__(
-        self, host: str, politeness: Politeness, state_folder: Path, *, queue_seconds: float = 300.0
+        self,
+        host: str,
+        politeness: Politeness,
+        state_folder: Path,
+        *,
+        queue_seconds: float = 300.0,
+        patience_seconds: float = math.inf,
     ) -> None:
         """Open the state that is shared under `state_folder`, and make it if it is new.
 
@@ -62,12 +70,14 @@ class HostLimits:
             politeness: what may be asked of it.
             state_folder: holds a folder for each host.
             queue_seconds: longest wait for rate and slot: that long, and something is stuck.
+            patience_seconds: after so long, from now, no request is sent any more.
         """
         self.host = host
         self.politeness = politeness
         self.folder = folder_of(host, state_folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._queue_seconds = queue_seconds
+        self._closes_at = time.monotonic() + patience_seconds
         self._shared = SharedState(self.folder)
         self._slots = Slots(self.folder, politeness.requests_in_flight)
 
@@ -88,6 +98,10 @@ class HostLimits:
         if rate < self.politeness.requests_per_second:
             self.politeness = self.politeness.model_copy(update={"requests_per_second": rate, "burst": 1})
 
+    def seconds_to_wait(self) -> float:
+        """Longest wait for what others of us are doing: no more than is left of the patience."""
+        return min(self._queue_seconds, max(self._closes_at - time.monotonic(), 0.0))
+
     @contextmanager
     def turn(self, max_hold_seconds: float = 10.0) -> Iterator[Turn]:
         """Wait until a request may be sent, and hold its slot until the block ends.
@@ -98,10 +112,12 @@ class HostLimits:
             max_hold_seconds: longest sleep for a host that is to be left alone.
 
         Raises:
-            HostBusy: the host is to be left alone for longer, or no slot came free.
+            HostBusy: the host is to be left alone for longer, no slot came free, or the patience is over.
         """
         started = time.monotonic()
-        held = 0.0
+        longest, held = self.seconds_to_wait(), 0.0
+        if longest == 0.0:
+            raise HostBusy(self.host, "the time to ask it is over for now", utc_now(), "slot")
         while True:
             slot, obstacle, looked_at = self._look()
             if slot is not None:
@@ -109,12 +125,12 @@ class HostLimits:
             due_at = datetime.fromtimestamp(looked_at + obstacle.wait_seconds, UTC)
             if obstacle.hindrance in {"rate", "slot"}:
                 queued = time.monotonic() - started - held
-                if queued + obstacle.wait_seconds > self._queue_seconds:
-                    reason = f"no request may be sent within {self._queue_seconds:g} s: {obstacle.reason}"
+                if queued + obstacle.wait_seconds > longest:
+                    reason = f"no request may be sent within {longest:.3g} s: {obstacle.reason}"
                     raise HostBusy(self.host, reason, due_at, obstacle.hindrance)
             else:
                 held += obstacle.wait_seconds
-                if held > max_hold_seconds:
+                if held > min(max_hold_seconds, longest):
                     raise HostBusy(self.host, obstacle.reason, due_at, obstacle.hindrance)
             time.sleep(obstacle.wait_seconds)
         try:

@@ -1,5 +1,6 @@
 """Where a batch's pages are read from: a wiki's API, or a dump."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -27,6 +28,8 @@ PERHAPS_A_PAGES_FAULT = frozenset(
 )
 """Outcomes of a request that a page among those asked for may have caused; robots.txt too may name one."""
 _QUEUE_SECONDS = 300.0  # longest wait for a request's turn: that long, and something is stuck
+# Not less: an answer that is only slow would count as a failure of the host, for crawls too.
+_HURRIED_ANSWER_SECONDS = 30.0
 _DRAWN = 10  # so that one of them is another page, even of a small wiki
 
 
@@ -147,17 +150,24 @@ def wiki_client(  # noqa: PLR0913 - what is asked for what, and two wishes
         source: the wiki and its limits.
         scope: what the requests serve; it names the partition of `http_attempts`.
         politeness_folder: what all processes of this machine share about hosts.
-        patience_seconds: longest wait for a request's turn, and for its answer, where less than usual is due.
+        patience_seconds: after so long no request is sent any more, and the last answer may take 30 s; for
+            who has to be done within a minute.
         tally: counts the requests too.
     """
     politeness = source.politeness
-    queue, deadline = _QUEUE_SECONDS, politeness.timeout_seconds
+    patience, deadline = math.inf, politeness.timeout_seconds
     if patience_seconds is not None:
-        queue, deadline = min(queue, patience_seconds), min(deadline, patience_seconds)
+        patience, deadline = patience_seconds, min(deadline, _HURRIED_ANSWER_SECONDS)
     agent = f"Holocron/{version('holocron-assets')} ({politeness.contact})"
     with (
         HttpClient(agent, deadline_seconds=deadline) as http,
-        HostLimits(source.host or "", politeness, politeness_folder, queue_seconds=queue) as limits,
+        HostLimits(
+            source.host or "",
+            politeness,
+            politeness_folder,
+            queue_seconds=_QUEUE_SECONDS,
+            patience_seconds=patience,
+        ) as limits,
         HttpLog(lake, scope) as log,
     ):
 

@@ -2,18 +2,22 @@
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from protego import Protego
 
 from holocron_assets.crawl.challenges import is_challenge
 from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
 from holocron_assets.crawl.http import HttpAnswer
 from holocron_assets.crawl.polite_requests import PoliteRequests, Request
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import replacing
 
 PRODUCT_TOKEN = "Holocron"  # noqa: S105 - the name that robots.txt may call us by, no secret
@@ -21,6 +25,7 @@ PRODUCT_TOKEN = "Holocron"  # noqa: S105 - the name that robots.txt may call us 
 
 _FRESH_SECONDS = 86_400.0  # section 2.4
 _TRY_AGAIN_SECONDS = 3600.0
+_ASKED_BY_ANOTHER = timedelta(seconds=30)
 _MOST_REDIRECTS = 5  # section 2.3.1.2
 _MOST_BYTES = 500 * 1024  # section 2.5
 _THERE_IS_NONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})  # a wiki's page for people may say so
@@ -82,14 +87,28 @@ class Robots:
     def _current_rules(self) -> Protego:
         known = self._known
         if known is None or known.is_due(time.time()):
-            # One process asks; the others wait here and read what it was told.
-            with FileLock(self._cache.with_suffix(".lock")):
+            with self._asking():
                 stored = _read(self._cache, self.url)
                 known = self._renewed(stored) if stored is None or stored.is_due(time.time()) else stored
             self._rules = Protego.parse(known.text)
             self._known = known
             self._requests.limits.space_out(self._rules.crawl_delay(PRODUCT_TOKEN) or 0.0)
         return self._rules
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Let one process ask; the others wait here, and read what it was told."""
+        limits = self._requests.limits
+        lock = FileLock(self._cache.with_suffix(".lock"))
+        try:
+            lock.acquire(timeout=limits.seconds_to_wait())
+        except Timeout:
+            due_at = utc_now() + _ASKED_BY_ANOTHER
+            raise HostBusy(limits.host, f"another process asks for {self.url}", due_at, "slot") from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def _renewed(self, stored: RobotsFile | None) -> RobotsFile:
         """The file as it is now; the stored one as long as it cannot be reached (section 2.4)."""

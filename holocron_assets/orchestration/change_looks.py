@@ -24,8 +24,8 @@ from holocron_assets.orchestration.metadata import (
 )
 from holocron_assets.orchestration.partitions import SOURCES
 
-_PATIENCE_SECONDS = 8.0
-"""For one answer. With two more tries and the waits between, a look still ends within a sensor's minute."""
+_ASKING_SECONDS = 10.0
+"""Of one look; then what was told is written."""
 
 page_changes = dg.AssetSpec(
     PAGE_CHANGES.name,
@@ -39,7 +39,14 @@ page_changes = dg.AssetSpec(
 )
 
 
-def look_once(lake: Lake, source: Source, shared_folder: Path, *, seconds: float) -> Look | None:
+def look_once(
+    lake: Lake,
+    source: Source,
+    shared_folder: Path,
+    *,
+    seconds: float,
+    patience_seconds: float | None = None,
+) -> Look | None:
     """Look for a source's changes, and drop those that were fetched since.
 
     Args:
@@ -47,6 +54,7 @@ def look_once(lake: Lake, source: Source, shared_folder: Path, *, seconds: float
         source: a wiki of which batches were cut.
         shared_folder: what processes share about hosts.
         seconds: after so long no further answer is asked for.
+        patience_seconds: see `wiki_client`.
 
     Returns:
         What it came to; None if another process is looking.
@@ -56,7 +64,7 @@ def look_once(lake: Lake, source: Source, shared_folder: Path, *, seconds: float
     try:
         with (
             FileLock(lake.locks / f"look-{source.name}.lock", timeout=1),
-            wiki_client(lake, source, scope, shared_folder, patience_seconds=_PATIENCE_SECONDS) as client,
+            wiki_client(lake, source, scope, shared_folder, patience_seconds=patience_seconds) as client,
         ):
             look = look_for_changes(lake, source, client, seconds=seconds)
     except Timeout:
@@ -76,7 +84,7 @@ def look_to_the_end(
     if next_look(lake, source) is None:
         return None
     started = perf_counter()
-    while look := look_once(lake, source, shared_folder, seconds=_PATIENCE_SECONDS):
+    while look := look_once(lake, source, shared_folder, seconds=_ASKING_SECONDS):
         if look.footer:
             seconds = perf_counter() - started
             instance.report_runless_asset_event(changes_told(source, look.footer, look.rows, seconds=seconds))

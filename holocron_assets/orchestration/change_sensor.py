@@ -19,8 +19,10 @@ from holocron_assets.orchestration.resources import LakeResource, SourcesResourc
 from holocron_assets.orchestration.run_requests import run_requests
 from holocron_assets.orchestration.work import checks_to_run
 
-# A tick ends at 60 s whatever it does. No answer is asked for after 10 s; the last one may take long.
+# A tick ends at 60 s whatever it does. No look begins after 10 s; the last one sends nothing after 8 s more,
+# and its last answer comes within 30 s.
 _ASKING_SECONDS = 10.0
+_PATIENCE_SECONDS = 8.0
 
 
 @dataclass
@@ -74,7 +76,7 @@ def _due(lake: Lake, sources: Sequence[Source]) -> list[Source]:
 
 def _look(lake: Lake, source: Source, sources: SourcesResource, told: _Told, seconds: float) -> None:
     started = monotonic()
-    look = look_once(lake, source, sources.shared_folder, seconds=seconds)
+    look = look_once(lake, source, sources.shared_folder, seconds=seconds, patience_seconds=_PATIENCE_SECONDS)
     told.messages.append(f"{source.name}: {_in_words(look)}")
     if look and look.footer:
         event = changes_told(source, look.footer, look.rows, seconds=monotonic() - started)

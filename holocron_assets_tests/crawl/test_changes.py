@@ -20,7 +20,7 @@ from holocron_assets.crawl.revision_check import passes, start_pass, unfinished_
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import PAGE_CHANGES
+from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGE_CHANGES
 
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)
@@ -58,6 +58,23 @@ def look(lake: Lake, wiki: ChangingWiki, *, seconds: float = 10) -> Look:
     source = source_of(wiki)
     with wiki_client(lake, source, "wiki-changes", lake.root / "politeness") as client:
         return look_for_changes(lake, source, client, seconds=seconds)
+
+
+def hurried_look(
+    lake: Lake, wiki: ChangingWiki, *, patience_seconds: float, requests_per_second: float = 100.0
+) -> Look:
+    """A look as a sensor makes it, which has to be done soon."""
+    source = source_of(
+        wiki,
+        politeness={
+            "contact": "test@example.org",
+            "requests_per_second": requests_per_second,
+            "obey_robots": False,
+        },
+    )
+    folder = lake.root / "politeness"
+    with wiki_client(lake, source, "wiki-changes", folder, patience_seconds=patience_seconds) as client:
+        return look_for_changes(lake, source, client, seconds=patience_seconds)
 
 
 def told(look: Look) -> list[tuple[str, str]]:
@@ -155,7 +172,7 @@ def test_a_kill_after_the_changes_are_written_tells_them_twice_and_keeps_one(
     with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
         wiki.edit("A")
         wiki.delete("B")
-        monkeypatch.setattr(changes_module, "_write_look", _killed)
+        monkeypatch.setattr(changes_module, "write_partition", _killed)
         with pytest.raises(KeyboardInterrupt):
             look(lake, wiki)
         before = stored(lake)
@@ -172,7 +189,7 @@ def test_a_list_that_does_not_reach_back_starts_a_check_of_everything(tmp_path: 
             wiki.edit("A")
         assert not look(lake, wiki).gap
         wiki.forget(older_than=utc_now())
-        with time_machine.travel(utc_now() + DAY):
+        with time_machine.travel(utc_now() + 2 * DAY):
             wiki.edit("B")
             late = look(lake, wiki)
             assert not look(lake, wiki).gap, "one check is enough"
@@ -187,8 +204,9 @@ def test_a_list_that_does_not_reach_back_starts_a_check_of_everything(tmp_path: 
 def test_a_gap_starts_a_check_anew_that_had_come_half_way(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
         start_pass(lake, "wiki", "person", utc_now() - DAY)
-        wiki.edit("A")
-        assert look(lake, wiki).gap, "nothing that is as old as the first fetch is listed"
+        with time_machine.travel(utc_now() + 2 * DAY):
+            wiki.edit("A")
+            assert look(lake, wiki).gap, "nothing that is as old as the first fetch is listed"
     begun = unfinished_pass(lake, "wiki")
     assert begun is not None
     assert begun["why"] == "gap"
@@ -202,6 +220,60 @@ def test_an_empty_list_is_a_gap_only_when_nobody_looked_for_a_day(tmp_path: Path
             assert not look(lake, wiki).gap
         with time_machine.travel(utc_now() + 4 * DAY):
             assert look(lake, wiki).gap
+
+
+def test_the_first_edit_of_a_list_that_was_empty_is_no_gap_unless_nobody_looked_for_a_day(
+    tmp_path: Path,
+) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki):
+        look(lake, wiki)
+        with time_machine.travel(utc_now() + 5 * MINUTE):
+            wiki.edit("A")
+            first = look(lake, wiki)
+        wiki.forget(older_than=utc_now() + DAY)
+        with time_machine.travel(utc_now() + 2 * DAY):
+            wiki.edit("A")
+            late = look(lake, wiki)
+    assert (told(first), first.gap) == ([("edit", "A")], False)
+    assert (told(late), late.gap) == ([("edit", "A")], True)
+
+
+def test_a_host_that_may_be_asked_once_a_tick_is_kept_current_one_request_a_tick(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
+        now, asked = utc_now(), []
+
+        def tick(after: timedelta) -> Look:
+            with time_machine.travel(now + after):
+                made = hurried_look(lake, wiki, patience_seconds=1, requests_per_second=0.1)
+            asked.append(len(wiki.asked(list="recentchanges")))
+            return made
+
+        begun = tick(MINUTE / 2)
+        wiki.edit("A")
+        first = tick(MINUTE)
+        wiki.forget(older_than=utc_now() + DAY)
+        with time_machine.travel(now + 2 * DAY):
+            wiki.edit("B")
+        late = tick(2 * DAY)
+        proven = tick(2 * DAY + MINUTE / 2)
+        state = last_look(lake, "wiki")
+    assert asked == [1, 2, 3, 4], "the oldest entry, the list; and two days later the list, the oldest entry"
+    assert "its rate is 0.1" in (begun.problem or "")
+    assert (told(first), first.problem, first.due_at > now + 5 * MINUTE) == ([("edit", "A")], None, True)
+    assert (told(late), late.gap, late.due_at < now + 2 * DAY + MINUTE / 2) == ([("edit", "B")], False, True)
+    assert (told(proven), proven.gap, proven.problem) == ([], True, None)
+    assert proven.due_at > now + 2 * DAY + 5 * MINUTE
+    assert state is not None
+    assert state["unproven_since"] is None
+
+
+def test_a_slow_answer_is_waited_for_and_is_no_failure_of_the_host(tmp_path: Path) -> None:
+    with crawled_wiki(tmp_path, "A") as (lake, wiki):
+        wiki.fake.delay_seconds = 0.6
+        made = hurried_look(lake, wiki, patience_seconds=0.5)
+    assert "the time to ask it is over for now" in (made.problem or "")
+    outcomes = [row["outcome"] for row in read_partition(lake, HTTP_ATTEMPTS, "wiki-changes")]
+    assert outcomes == ["ok", "slot"]
 
 
 def test_pages_that_were_read_from_an_export_are_checked_once(tmp_path: Path) -> None:

@@ -10,10 +10,12 @@ import pytest
 import time_machine
 from fake_crawl import Crawl, crawling, page_object
 from fake_mediawiki import CAPTCHA, NO_ROBOTS, Behaviour, FakeWiki, Handler, hang, page, reset, truncated
+from filelock import FileLock
 
 from holocron_assets.crawl import polite_requests
 from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
 from holocron_assets.crawl.host_state import HostState
+from holocron_assets.crawl.limits import HostLimits
 from holocron_assets.crawl.politeness import Decision
 
 FORBIDS_US = "User-agent: *\nAllow: /\n\nUser-agent: holocron\nDisallow: /api.php\n"
@@ -264,3 +266,17 @@ def test_a_crawl_delay_too_long_to_sleep_through_raises_with_its_due_time(crawl:
         crawl.fetch("A")
     assert caught.value.due_at - datetime.now(UTC) < timedelta(days=1)
     assert crawl.outcomes() == ["ok", "ok", "rate"]
+
+
+def test_who_has_to_be_done_soon_does_not_wait_for_another_process_that_asks_for_it(crawl: Crawl) -> None:
+    hurried = HostLimits(
+        crawl.wiki.host, crawl.limits.politeness, crawl.limits.folder.parent, patience_seconds=0.2
+    )
+    lock = FileLock(crawl.limits.folder / "robots.lock")
+    crawl.limits = hurried
+    crawl.restart()
+    with lock, hurried, pytest.raises(HostBusy) as caught:
+        crawl.fetch("A")
+    assert "another process asks for" in caught.value.reason
+    assert datetime.now(UTC) < caught.value.due_at < datetime.now(UTC) + timedelta(minutes=1)
+    assert crawl.wiki.robots_requests == 0

@@ -161,7 +161,11 @@ HTTP_ATTEMPTS = Table(
     columns=(
         Column("attempt_id", type_string, "Unique id"),
         SOURCE,
-        Column("scope", type_string, "Batch that it served, or NAME-seeds"),
+        Column(
+            "scope",
+            type_string,
+            "Batch that it served, or NAME-seeds-YYYYMMDD, so too -changes- and -recheck-",
+        ),
         Column("host", type_string, "Host and port asked"),
         Column("verb", type_string, "HTTP method"),
         Column("url", type_string, "Address without the title list"),
@@ -233,7 +237,7 @@ CHANGE_LOOKS = Table(
         Column(
             "place",
             type_time,
-            "Up to when the wiki told of its changes, by its clock; empty before it told of any",
+            "Up to when the wiki told of its changes, by its clock; empty before it was first asked",
             nullable=True,
         ),
         Column(
@@ -251,6 +255,12 @@ CHANGE_LOOKS = Table(
             "reaches_back_to",
             type_time,
             "The oldest entry that the list held, when it was last asked for",
+            nullable=True,
+        ),
+        Column(
+            "unproven_since",
+            type_time,
+            "Where a look began whose list may not reach back so far: that is asked next; else empty",
             nullable=True,
         ),
         Column("changes", type_int, "Changes of wanted namespaces that the last look told of"),
