@@ -48,7 +48,7 @@ def main() -> None:
 def tell_all(lake: Lake, arguments: argparse.Namespace) -> None:
     """Print the table."""
     batches = [name for name in lake.partitions(PAGES) if name.startswith(f"{SOURCE}-")]
-    most_new = max(20, len(batches) // 40) - 1
+    most_new = max(20, len(batches) // 50) - 1
     print(f"{len(batches):,} batches, depth {arguments.depth}")
     print("| what | seconds | CPU seconds | peak memory, MB | pages |\n| --- | ---: | ---: | ---: | ---: |")
     if not arguments.covered_only:

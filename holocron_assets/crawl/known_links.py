@@ -36,7 +36,7 @@ from holocron_assets.lake.views import query, rows_of
 
 _MEMORY = "1200MB"
 _FEWEST_NEW = 20
-_SHARE_OF_COVERED = 40
+_SHARE_OF_COVERED = 50
 _MOST_NEW = 1000
 _COLUMNS = ", ".join(column.name for column in KNOWN_LINKS.columns)
 _REQUIRED = ", ".join(f"count({column.name})" for column in KNOWN_LINKS.columns if not column.nullable)
@@ -48,7 +48,7 @@ def compaction_is_due(lake: Lake, source: Source) -> bool:
 
 
 def enough_is_new(lake: Lake, source: Source) -> bool:
-    """Whether twenty batches, or one for every forty covered, are new or were read otherwise since."""
+    """Whether twenty batches, or one for every fifty covered, are new or were read otherwise since."""
     held = coverage(lake, source)
     enough = max(_FEWEST_NEW, len(held.covered) // _SHARE_OF_COVERED)
     if len(held.new_with_links) >= enough:

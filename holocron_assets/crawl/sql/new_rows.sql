@@ -69,23 +69,24 @@ where is_answer and title_key <> requested_key;
 create or replace $relation crawl.linked as
 select target_key as title_key, count(*) as inbound from crawl.current_links group by target_key;
 
--- Titles that new pages lead to, and those of them that were known before.
-create or replace view crawl.named as
-select title_key from crawl.linked
-union
-select title_key from crawl.other_names;
-
-create or replace $relation crawl.met as
-select title_key, known.source, known.depth
-from crawl.named join crawl.compacted as known using (title_key);
+-- Titles that new pages lead to, and how far they are by what was known of them.
+create or replace $relation crawl.named as
+select title_key, known.title_key is not null as was_known, known.source, known.depth
+from (
+    select title_key from crawl.linked
+    union all
+    select distinct title_key from crawl.other_names anti join crawl.linked using (title_key)
+)
+left join crawl.compacted as known using (title_key);
 
 -- Titles that nothing but new links names.
 create or replace $relation crawl.unasked as
 with unnamed as (
-    from crawl.linked
-    anti join crawl.met using (title_key)
+    select title_key
+    from crawl.named
     anti join crawl.asked using (title_key)
     anti join crawl.new_seeds using (title_key)
+    where not was_known
 )
 select
     any_value(source) as source, target_key as title_key,
@@ -104,11 +105,6 @@ with edges as (
 select from_key, target_key, length, max_depth, farthest
 from edges join crawl.settings as settings using (source)
 where not is_dump and length <= farthest;
-
--- What a wiki told of its changes. No clock of its is five minutes ahead or behind.
-create or replace view crawl.changes as
-select *, changed_at + interval 5 minute as surely_at
-from crawl.told;
 
 -- Of a wiki that is wanted whole a page is wanted as soon as it is told of.
 create or replace view crawl.told_titles as

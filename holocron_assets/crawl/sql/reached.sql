@@ -11,11 +11,9 @@ select title_key, depth from crawl.compacted where depth is not null;
 create or replace $relation crawl.steps as
 -- Where there is no end to go to, it is enough to know that a title is reached.
 with distant as (
-    select title_key, met.depth as known_depth
-    from crawl.named
-    left join crawl.met as met using (title_key)
-    left join crawl.settings as settings on settings.source = met.source
-    where met.depth is null or (met.depth > 0 and max_depth is not null)
+    select title_key, depth as known_depth
+    from crawl.named left join crawl.settings using (source)
+    where depth is null or (depth > 0 and max_depth is not null)
 )
 select from_key, target_key, length, farthest, known_depth
 from crawl.edges join distant on distant.title_key = target_key
