@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import dagster as dg
-from dagster import RunsFilter
+from dagster import DagsterRunStatus, RunsFilter
 
 from holocron_assets.crawl.batches import cut_batches, unfinished_batches
 from holocron_assets.crawl.known_links import looks_are_slow
@@ -39,6 +39,7 @@ from holocron_assets.orchestration.names import (
     QUALITY_JOB,
     SEEDS_JOB,
     SETTLE_JOB,
+    WORK_TAG,
 )
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.reaper import reap_dead_runs
@@ -47,6 +48,7 @@ from holocron_assets.orchestration.run_requests import UNDER_WAY, Requested, run
 from holocron_assets.orchestration.steps import BATCH_STEPS
 from holocron_assets.orchestration.work import (
     SETTLED_VERSION,
+    Work,
     batches_to_fetch,
     batches_to_settle,
     entities_to_resolve,
@@ -59,6 +61,8 @@ _RUNNING = dg.DefaultSensorStatus.RUNNING
 _LONGEST_WAIT = timedelta(minutes=10)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC).isoformat()
 _LOOK_AGAIN = timedelta(minutes=1)
+MOST_LOOKED_AT = 1000
+"""Batches of which a tick looks at all candidates: five seconds' work."""
 _FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES, REQUEUES)
 _SETTLED_TABLES = (SITES, PAGES, *(step.table for step in BATCH_STEPS))
 _ENTITY_TABLES = (PAGES, PAGE_SIGNALS, PAGE_TYPES, ENTITY_CANDIDATES, ENTITIES, ENTITY_ALIASES)
@@ -143,7 +147,7 @@ def promotion(
     if goes_on and now - waiting_since < _LONGEST_WAIT:
         context.update_cursor(json.dumps({"waiting_since": waiting_since.isoformat()}))
         return dg.SkipReason("batches are in flight; entities are resolved after them, or in 10 minutes")
-    work = entities_to_resolve(opened)
+    work = _stale_entities(context.instance, opened, mark)
     requested = run_requests(context.instance, work)
     if not work:
         context.update_cursor(json.dumps({"resolved": mark}))
@@ -162,6 +166,19 @@ check_quality_hourly = dg.ScheduleDefinition(
 
 SENSORS = [new_pages, settle, promotion]
 SCHEDULES = [check_quality_hourly]
+
+
+def _stale_entities(instance: dg.DagsterInstance, lake: Lake, mark: str) -> list[Work]:
+    """The entities, if something that they are made from may have changed.
+
+    A look at thousands of batches takes longer than a tick may. There the run itself finds what is stale, and
+    one that found nothing is remembered by what it looked at.
+    """
+    if len(lake.partitions(ENTITY_CANDIDATES)) <= MOST_LOOKED_AT:
+        return entities_to_resolve(lake)
+    work = Work(ENTITIES_JOB, None, mark)
+    done = RunsFilter(tags={WORK_TAG: work.key}, statuses=[DagsterRunStatus.SUCCESS])
+    return [] if instance.get_runs_count(done) else [work]
 
 
 def _crawl_goes_on(instance: dg.DagsterInstance, lake: Lake, sources: Sequence[Source]) -> bool:

@@ -224,6 +224,19 @@ def test_entities_that_are_being_resolved_are_not_asked_for_again_whatever_was_w
     assert watched.tick(sensors.promotion).skipped == "entities are being resolved"
 
 
+def test_entities_of_a_large_lake_are_looked_at_by_the_run_and_not_by_the_tick(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(finished_sample.copy_to(tmp_path), instance)
+    watched.holocron.lake.file(ENTITIES, "Droid").unlink()
+    monkeypatch.setattr(sensors, "MOST_LOOKED_AT", 0)
+    monkeypatch.setattr(sensors, "entities_to_resolve", pytest.fail)
+    watched.run(watched.tick(sensors.promotion).asked[0])
+    assert watched.holocron.lake.has(ENTITIES, "Droid")
+    watched.run(watched.tick(sensors.promotion).asked[0])
+    assert watched.tick(sensors.promotion).skipped == "every entity type is resolved"
+
+
 def test_entities_wait_for_batches_in_flight_but_not_longer_than_ten_minutes(
     finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance
 ) -> None:
