@@ -103,14 +103,22 @@ def _where_it_stands(topics: dict[str, list[dict[str, Any]]]) -> str:
 def _where_it_waits(frontier: dict[str, Any], revisions: list[dict[str, Any]]) -> str:
     reason = frontier["reason"]
     match frontier["status"]:
+        case "waiting" if reason == "changed":
+            return (
+                f"The wiki told of a change and does not give it yet. It is asked again at {_at(frontier)}."
+            )
         case "waiting":
-            return f"It failed, and is due again at {frontier['due_at']:%Y-%m-%d %H:%M:%S} UTC: {reason}"
+            return f"It failed, and is due again at {_at(frontier)}: {reason}"
         case "dead":
             return f"It is dead-lettered: {reason}. `holocron requeue` brings it back."
         case "done":
             return f"It was asked for, and is {revisions[-1]['status']}."
         case status:
             return f"It is {status}: {reason}." if reason else f"It is {status}."
+
+
+def _at(frontier: dict[str, Any]) -> str:
+    return f"{frontier['due_at']:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def status_report(lake: Lake, sources: Sequence[Source], politeness_folder: Path) -> dict[str, Any]:

@@ -1,37 +1,39 @@
 """What was answered for titles, asked of the lake: the side of a comparison with the wiki that we hold."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import duckdb
 
-from holocron_assets.crawl.batches import unfinished_batches
-from holocron_assets.crawl.change_rows import Answer
 from holocron_assets.crawl.coverage import coverage
 from holocron_assets.crawl.frontier_views import relations, rows_now
 from holocron_assets.crawl.sources import Source
-from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.spilling import spilling_database
-from holocron_assets.lake.tables import BATCH_PAGES
 from holocron_assets.lake.views import query
 
 _MEMORY = "500MB"
 # Under the name that was asked for, and under the wiki's own: of what `known_links` covers, the newest.
-_ANSWERS = """
-    create view answers as
-    select title_key, title, answered_status as status, answered_revision as revision_id, answered_at
+_OUTCOMES = """
+    create view new_outcomes as
+    select *, status in ('ok', 'missing', 'invalid') as is_answer from crawl.new_outcomes;
+
+    create view outcomes as
+    select
+        title_key, title, asked_at, answered_at, answered_status as status, answered_revision as revision_id
     from crawl.compacted
-    where answered_at is not null
+    where asked_at is not null
     union all
-    select title_key, title, status, revision_id, fetched_at
-    from crawl.new_outcomes
-    where status in ('ok', 'missing', 'invalid')
+    select
+        requested_key, requested_title, fetched_at, if(is_answer, fetched_at, null), status, revision_id
+    from new_outcomes
     union all
-    select requested_key, requested_title, status, revision_id, fetched_at
-    from crawl.new_outcomes
-    where status in ('ok', 'missing', 'invalid') and requested_key <> title_key
+    select title_key, title, fetched_at, fetched_at, status, revision_id
+    from new_outcomes
+    where is_answer and title_key <> requested_key;
+
+    create view answers as from outcomes where answered_at is not null;
 """
 # Keys first, then what was answered for them: so memory is for the titles of a slice, not for all.
 _NEXT_TITLES = """
@@ -48,14 +50,30 @@ _NEXT_TITLES = """
     group by title_key
     order by title_key
 """
-_LAST_ANSWERS = """
-    with wanted as materialized (select unnest($keys) as title_key)
-    select
-        title_key,
-        max_by(struct_pack(is_ok := status = 'ok', revision_id := revision_id), answered_at) as last,
-        max(answered_at) as answered_at
-    from answers semi join wanted using (title_key)
-    group by title_key
+# A page that was never asked for will be read as it is then, if it ever is: its change matters only while it
+# is being read, or where every page of the wiki is wanted and this may be the first to be heard of it.
+_SETTLED = """
+    with last as (
+        select
+            title_key,
+            max(asked_at) as asked_at,
+            max_by(struct_pack(status := status, revision_id := revision_id), answered_at) as answer
+        from outcomes semi join crawl.changes using (title_key)
+        group by title_key
+    )
+    select coalesce(list(change.title_key), []) as keys
+    from crawl.changes as change
+    join crawl.settings as settings using (source)
+    left join last using (title_key)
+    anti join crawl.manifests as in_flight using (title_key)
+    where case
+        when not list_contains(namespaces, namespace) then true
+        when not fits_include(source, title) or fits_exclude(source, title) then true
+        when asked_at is null then not is_whole or kind = 'delete'
+        else is_settled(
+            kind, change.revision_id, seen_at, surely_at, asked_at, answer.status, answer.revision_id
+        )
+    end
 """
 
 
@@ -88,27 +106,18 @@ def answered_titles(lake: Lake, source: Source, *, after: int, limit: int) -> li
     return [KnownPage(title_key=row["title_key"], **row["last"]) for row in rows]
 
 
-def last_answers(lake: Lake, source: Source, keys: Iterable[int]) -> dict[int, Answer]:
-    """The newest answer for each of some titles; those without one are left out."""
+def settled_changes(lake: Lake, source: Source) -> list[int]:
+    """Keys of the titles in table `page_changes` that nothing has to be fetched for any more."""
     with _answers(lake, source) as connection:
-        rows = query(connection, _LAST_ANSWERS, {"keys": list(keys)})
-    return {row["title_key"]: Answer(**row["last"], answered_at=row["answered_at"]) for row in rows}
-
-
-def titles_in_flight(lake: Lake, source_name: str) -> set[int]:
-    """Keys of the titles whose batch is not fetched yet."""
-    return {
-        row["title_key"]
-        for batch in unfinished_batches(lake, source_name)
-        for row in read_partition(lake, BATCH_PAGES, batch, ["title_key"])
-    }
+        keys: list[int] = query(connection, _SETTLED)[0]["keys"]
+    return keys
 
 
 @contextmanager
 def _answers(lake: Lake, source: Source) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database whose view `answers` holds what `known_links` and the batches since then say."""
+    """A database whose views `outcomes` and `answers` hold what `known_links` and newer batches say."""
     rows = rows_now(lake, {source.name: coverage(lake, source)})
     with spilling_database(lake, memory=_MEMORY) as connection:
         query(connection, relations([source], rows))
-        query(connection, _ANSWERS)
+        query(connection, _OUTCOMES)
         yield connection

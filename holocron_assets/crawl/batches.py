@@ -54,7 +54,8 @@ def cut_batches(
         room = _room(source, len(unfinished), most)
         if room <= 0:
             return []
-        pages = pending_pages(lake, source, limit=room * source.batch_size)
+        # One batch more than there is room for: of the pages that changed, that many may wait for others.
+        pages = pending_pages(lake, source, limit=(room + 1) * source.batch_size)
         changed = [page for page in pages if page.reason == CHANGED]
         due = changed[: _due(changed, source.batch_size, now, gather=gather)]
         chunks = _chunks([*due, *(page for page in pages if page.reason != CHANGED)], source.batch_size)[

@@ -1,10 +1,12 @@
-"""Rows of table `page_changes`: made from what a wiki tells, merged, and dropped when settled. Pure."""
+"""Rows of table `page_changes`: made from what a wiki tells, and merged. Pure."""
 
-from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from holocron_assets.crawl.api_changes import Change
 from holocron_assets.crawl.sources import Source
@@ -35,24 +37,12 @@ class Told:
     clock_ahead: timedelta
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The newest answer for a title.
-
-    Attributes:
-        is_ok: whether there was a page.
-        revision_id: its revision.
-        answered_at: when it came, by our clock.
-    """
-
-    is_ok: bool
-    revision_id: int | None
-    answered_at: datetime
-
-
 def change_rows(changes: Iterable[Change], told: Told, source: Source, site: Site) -> list[dict[str, Any]]:
-    """Rows of the changes in a source's namespaces, in the order told. Titles that cannot be are left out."""
-    rows = []
+    """Rows of the changes that a source's namespaces and patterns let in, in the order told.
+
+    Titles that cannot be are left out.
+    """
+    rows: list[dict[str, Any]] = []
     for change in changes:
         try:
             page = site.parse_title(change.title)
@@ -71,7 +61,8 @@ def change_rows(changes: Iterable[Change], told: Told, source: Source, site: Sit
                 "seen_at": told.seen_at,
             }
             rows.append(row)
-    return rows
+    fitting = _fitting([row["title"] for row in rows], source)
+    return [row for row, fits in zip(rows, fitting, strict=True) if fits]
 
 
 def merged(known: Iterable[Row], told: Iterable[Row]) -> list[Row]:
@@ -87,47 +78,17 @@ def merged(known: Iterable[Row], told: Iterable[Row]) -> list[Row]:
     return list(newest.values())
 
 
-def unsettled(
-    changes: Iterable[Row],
-    answers: Mapping[int, Answer],
-    in_flight: AbstractSet[int],
-    *,
-    unknown_are_wanted: bool,
-) -> list[Row]:
-    """The changes that a page may still have to be fetched for.
+def _fitting(titles: Sequence[str], source: Source) -> list[bool]:
+    """Which titles a source's patterns let in. Arrow reads them with RE2, as DuckDB does for the frontier."""
+    column = pa.array(titles, pa.string())
 
-    A page that was never asked for will be read as it is then, if it ever is: its change matters only while
-    it is being read, or where every page of the wiki is wanted and this may be the first to be heard of it.
+    def fit(patterns: Iterable[str]) -> list[bool]:
+        found = [pc.match_substring_regex(column, pattern).to_pylist() for pattern in patterns]
+        return [any(each) for each in zip(*found, strict=True)]
 
-    Args:
-        changes: rows of table `page_changes`.
-        answers: what was answered, by title key.
-        in_flight: keys of titles that are being read.
-        unknown_are_wanted: whether the source starts from every page of its wiki.
-    """
-    return [
-        row
-        for row in changes
-        if (
-            not is_settled(row, answers[row["title_key"]])
-            if row["title_key"] in answers
-            else row["title_key"] in in_flight or (unknown_are_wanted and row["kind"] != "delete")
-        )
-    ]
-
-
-def is_settled(change: Row, answer: Answer) -> bool:
-    """Whether an answer is of after a change.
-
-    A revision says so itself, unless the wiki does not give it any more: then an answer that came clearly
-    later is the truth. For other changes an answer must not be older than when we were told, or than the
-    change and any difference of clocks.
-    """
-    surely_after = change["changed_at"] + CLOCK_MARGIN
-    if change["kind"] in _BY_REVISION and change["revision_id"] is not None:
-        has_it = answer.is_ok and (answer.revision_id or 0) >= change["revision_id"]
-        return has_it or bool(answer.answered_at >= surely_after)
-    return bool(answer.answered_at >= min(change["seen_at"], surely_after))
+    included = fit(source.include) if source.include else [True] * len(titles)
+    excluded = fit(source.exclude) if source.exclude else [False] * len(titles)
+    return [is_in and not is_out for is_in, is_out in zip(included, excluded, strict=True)]
 
 
 def _newer(before: Row, row: Row) -> Row:

@@ -1,39 +1,39 @@
 """The tables of changes: what was told and not fetched yet, and how far a wiki's list was read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from filelock import FileLock
 
-from holocron_assets.crawl.answered import last_answers, titles_in_flight
-from holocron_assets.crawl.change_rows import merged, unsettled
+from holocron_assets.crawl.answered import settled_changes
+from holocron_assets.crawl.change_rows import merged
 from holocron_assets.crawl.sources import Source
-from holocron_assets.lake.parquet import Footer, read_partition, write_partition
+from holocron_assets.lake.parquet import Footer, read_partition, read_table, replacing, sealed, write_file
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import CHANGE_LOOKS, PAGE_CHANGES
 
 
 def add_changes(lake: Lake, source_name: str, rows: Sequence[Row]) -> Footer:
-    """Merge rows into a source's partition of table `page_changes`."""
+    """Merge rows into a source's partition of table `page_changes`; only their titles become Python objects."""
     with _changing(lake, source_name):
         known = _known_changes(lake, source_name)
-        return write_partition(lake, PAGE_CHANGES, source_name, merged(known, rows))
+        is_told = _has_key(known, {row["title_key"] for row in rows})
+        told = PAGE_CHANGES.to_arrow(merged(known.filter(is_told).to_pylist(), rows), source_name)
+        return _write(lake, source_name, pa.concat_tables([known.filter(pc.invert(is_told)), told]))
 
 
 def drop_settled(lake: Lake, source: Source) -> int:
     """Drop the changes that nothing has to be fetched for any more; give the number of those that stay."""
     with _changing(lake, source.name):
-        rows = _known_changes(lake, source.name)
-        if not rows:
-            return 0
-        # What is in flight is looked at first: a batch that ends in between has answered by then.
-        in_flight = titles_in_flight(lake, source.name)
-        answers = last_answers(lake, source, [row["title_key"] for row in rows])
-        left = unsettled(rows, answers, in_flight, unknown_are_wanted=source.seeds.all_pages)
-        if len(left) < len(rows):
-            write_partition(lake, PAGE_CHANGES, source.name, left)
-    return len(left)
+        known = _known_changes(lake, source.name)
+        settled = settled_changes(lake, source) if known.num_rows else []
+        if settled:
+            known = known.filter(pc.invert(_has_key(known, settled)))
+            _write(lake, source.name, known)
+    return int(known.num_rows)
 
 
 def last_look(lake: Lake, source_name: str) -> dict[str, Any] | None:
@@ -43,8 +43,22 @@ def last_look(lake: Lake, source_name: str) -> dict[str, Any] | None:
     return read_partition(lake, CHANGE_LOOKS, source_name)[0]
 
 
-def _known_changes(lake: Lake, source_name: str) -> list[dict[str, Any]]:
-    return read_partition(lake, PAGE_CHANGES, source_name) if lake.has(PAGE_CHANGES, source_name) else []
+def _known_changes(lake: Lake, source_name: str) -> pa.Table:
+    if not lake.has(PAGE_CHANGES, source_name):
+        return PAGE_CHANGES.arrow_schema.empty_table()
+    return read_table(lake, PAGE_CHANGES, source_name).cast(PAGE_CHANGES.arrow_schema)
+
+
+def _has_key(changes: pa.Table, keys: Iterable[int]) -> pa.ChunkedArray:
+    return pc.is_in(changes.column("title_key"), pa.array(keys, pa.int64()))
+
+
+def _write(lake: Lake, source_name: str, changes: pa.Table) -> Footer:
+    PAGE_CHANGES.check(changes, source_name)
+    footer, arrow = sealed(PAGE_CHANGES, changes, code_version="", inputs={})
+    with replacing(lake.file(PAGE_CHANGES, source_name)) as aside:
+        write_file(PAGE_CHANGES, arrow, aside)
+    return footer
 
 
 def _changing(lake: Lake, source_name: str) -> FileLock:

@@ -20,7 +20,7 @@ _PENDING = """
         from frontier
         where status = 'pending'
         order by reason <> 'changed', told_at, ordinal nulls last, inbound desc, title
-        limit $limit + (select count(*) from crawl.changes)
+        limit $limit
     ),
     linking as (
         select named.title_key, any_value(named.title) as title
@@ -87,14 +87,14 @@ class Outlook:
 
 
 def pending_pages(lake: Lake, source: Source, *, limit: int) -> list[PendingPage]:
-    """The pages to fetch next: all that changed, then a dump's in its order, or a wiki's by inbound links.
+    """The pages to fetch next: those that changed, then a dump's in its order, or a wiki's by inbound links.
 
     Memory is bounded: 1 GB and what Python needs for the pages.
 
     Args:
         lake: what was seeded, linked, cut, fetched and told so far.
         source: whose pages.
-        limit: at most so many, beside those that changed.
+        limit: at most so many.
 
     Raises:
         DamagedPartitionError, duckdb.Error: the lake cannot be read. That is never taken for "no work".

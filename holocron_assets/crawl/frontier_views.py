@@ -96,7 +96,7 @@ def rows_now(lake: Lake, held: Mapping[str, Coverage]) -> Rows:
 
 
 def relations(sources: Sequence[Source], rows: Rows) -> str:
-    """SQL for schema `crawl`: the rows, and what the sources' files say. It may be run twice."""
+    """SQL for schema `crawl`: the rows, the changes, and what the sources' files say. It may be run twice."""
     views = "".join(f"create or replace view crawl.{name} as {sql};\n" for name, sql in rows.items())
     settings = quoted(json.dumps([_settings(source) for source in sources]))
     return f"""
@@ -110,6 +110,7 @@ def relations(sources: Sequence[Source], rows: Rows) -> str:
         create or replace macro fits_exclude(of_source, title) as
         {_fits({source.name: source.exclude for source in sources})};
         {views}
+        {sql_part("changes")}
     """
 
 

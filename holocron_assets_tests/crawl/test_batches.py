@@ -43,10 +43,17 @@ def lake(tmp_path: Path) -> Lake:
     return Lake(tmp_path)
 
 
-def cut(lake: Lake, *, depth: int | None = 0, batch_size: int = 2, now_after: timedelta = HOUR) -> list[str]:
+def cut(
+    lake: Lake,
+    *,
+    depth: int | None = 0,
+    batch_size: int = 2,
+    now_after: timedelta = HOUR,
+    most: int | None = None,
+) -> list[str]:
     """Cut what is pending, and say how many pages each new batch has."""
     source = wiki_source(depth=depth, batch_size=batch_size)
-    names = cut_batches(lake, source, now=LONG_AGO + now_after)
+    names = cut_batches(lake, source, now=LONG_AGO + now_after, most=most)
     return [f"{name[-2:]}:{''.join(row['title'] for row in manifest(lake, name))}" for name in names]
 
 
@@ -245,6 +252,20 @@ def test_new_pages_keep_their_rules_beside_pages_that_changed(lake: Lake) -> Non
     put_changes(lake, ("A", "edit", LONG_AGO + HOUR), revision_id=2)
     assert cut(lake, depth=1, now_after=HOUR * 1.1) == ["02:MN"]
     assert cut(lake, depth=1, now_after=HOUR * 2) == ["03:AO"]
+
+
+def test_more_pages_that_changed_than_there_is_room_for_are_cut_in_order(lake: Lake) -> None:
+    put_read(lake, *"ABCDEFG")
+    put_changes(lake, *[(title, "edit", LONG_AGO + HOUR) for title in "ABCDEFG"], revision_id=2)
+    put_seeds(lake, "N")
+    assert cut(lake, most=2, now_after=HOUR * 1.1) == ["02:AB", "03:CD"]
+
+
+def test_pages_that_changed_and_wait_take_no_room_from_new_ones(lake: Lake) -> None:
+    put_read(lake, *"ABC")
+    put_changes(lake, ("A", "edit", LONG_AGO + HOUR), revision_id=2)
+    put_seeds(lake, *"MNOP")
+    assert cut(lake, most=2, now_after=HOUR * 1.1) == ["02:MN", "03:OP"]
 
 
 def test_who_does_not_gather_cuts_changes_at_once(lake: Lake) -> None:

@@ -1,4 +1,4 @@
-"""Changes as rows: which of several counts, which are settled, and which can be forgotten."""
+"""Changes as rows: which are rows at all, and which of several counts."""
 
 from datetime import timedelta
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from crawl_rows import LONG_AGO, key, wiki_source
 
 from holocron_assets.crawl.api_changes import Change, ChangeKind
-from holocron_assets.crawl.change_rows import Answer, Told, change_rows, is_settled, merged, unsettled
+from holocron_assets.crawl.change_rows import Told, change_rows, merged
 from holocron_assets.lake.tables import PAGE_CHANGES
 from holocron_assets.lake.titles import DEFAULT_SITE
 
@@ -30,10 +30,6 @@ def row(  # noqa: PLR0913 - what a test says of a change, all of it optional
     return made
 
 
-def answer(minute: float, revision: int | None = 1, *, is_ok: bool = True) -> Answer:
-    return Answer(is_ok, revision, LONG_AGO + minute * MINUTE)
-
-
 def test_rows_fit_their_table_and_bear_the_canonical_title() -> None:
     made = row("edit", 7, title="some_page")
     PAGE_CHANGES.to_arrow([made], "wiki")
@@ -47,6 +43,13 @@ def test_changes_in_other_namespaces_and_of_impossible_titles_are_no_rows() -> N
     source = wiki_source(namespaces=(0, 6))
     found = [made["title"] for made in change_rows(changes, told, source, DEFAULT_SITE)]
     assert found == ["A", "File:A.png"]
+
+
+def test_changes_that_the_patterns_of_a_source_keep_out_are_no_rows() -> None:
+    changes = [Change(title, "edit", 1, LONG_AGO) for title in ("Ship", "Shop", "Ship/Old", "Crew")]
+    told = Told("recent_changes", LONG_AGO, timedelta())
+    source = wiki_source(include=("^Sh", "^Never"), exclude=("/Old$", "(?i)SHOP"))
+    assert [made["title"] for made in change_rows(changes, told, source, DEFAULT_SITE)] == ["Ship"]
 
 
 @pytest.mark.parametrize("ahead", [timedelta(hours=2), timedelta(days=-1)])
@@ -93,52 +96,3 @@ def test_a_page_that_is_edited_again_and_again_waits_since_the_first_edit() -> N
 def test_a_deletion_after_an_edit_was_seen_when_the_deletion_was() -> None:
     (waiting,) = merged([row("edit", 5, changed=1, seen=2)], [row("delete", changed=40, seen=41)])
     assert waiting["seen_at"] == LONG_AGO + 41 * MINUTE
-
-
-@pytest.mark.parametrize(
-    ("revision", "minute", "settled"),
-    [(5, 0.0, True), (6, 0.0, True), (4, 0.0, False), (4, 4.9, False), (4, 5.0, True)],
-)
-def test_an_edit_is_settled_by_its_revision_or_by_an_answer_that_is_surely_later(
-    revision: int, minute: float, *, settled: bool
-) -> None:
-    assert is_settled(row("edit", 5), answer(minute, revision)) is settled
-
-
-def test_a_page_that_was_missing_does_not_settle_an_edit_until_surely_after_it() -> None:
-    change = row("new", 5, changed=0, seen=1)
-    assert not is_settled(change, answer(2, None, is_ok=False))
-    assert is_settled(change, answer(5, None, is_ok=False))
-
-
-@pytest.mark.parametrize("kind", ["delete", "restore", "move"])
-@pytest.mark.parametrize(
-    ("seen", "minute", "settled"), [(1, 0.9, False), (1, 1.0, True), (30, 4.9, False), (30, 5.0, True)]
-)
-def test_other_changes_are_settled_by_an_answer_after_we_were_told_or_surely_after_them(
-    kind: ChangeKind, seen: int, minute: float, *, settled: bool
-) -> None:
-    assert is_settled(row(kind, changed=0, seen=seen), answer(minute)) is settled
-
-
-def kept(*changes: dict[str, Any], unknown_are_wanted: bool = False, **known: Any) -> list[str]:
-    answers = {key(title): found for title, found in known.get("answers", {}).items()}
-    in_flight = {key(title) for title in known.get("in_flight", ())}
-    left = unsettled(changes, answers, in_flight, unknown_are_wanted=unknown_are_wanted)
-    return [change["title"] for change in left]
-
-
-def test_a_change_stays_until_an_answer_settles_it() -> None:
-    change = row("edit", 5)
-    assert kept(change, answers={"A": answer(0, 4)}) == ["A"]
-    assert kept(change, answers={"A": answer(0, 5)}) == []
-
-
-def test_a_change_of_a_page_that_was_never_asked_for_is_forgotten_unless_it_is_being_read() -> None:
-    assert kept(row("edit", 5)) == []
-    assert kept(row("edit", 5), in_flight=["A"]) == ["A"]
-
-
-def test_where_every_page_is_wanted_an_unknown_one_stays_unless_it_is_gone() -> None:
-    changes = [row("new", 5, title="A"), row("delete", title="B"), row("move", title="C")]
-    assert kept(*changes, unknown_are_wanted=True) == ["A", "C"]

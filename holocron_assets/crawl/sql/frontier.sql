@@ -15,13 +15,14 @@ with known as (
             end as is_answered,
         change.title_key is not null as is_told,
         change.seen_at as told_at,
-        -- A revision says itself that an answer came after it, unless the wiki has it no more.
-        case
-            when change.kind in ('edit', 'new') and change.revision_id is not null
-                then asked_at < change.surely_at
-                    and coalesce(answered_status <> 'ok' or answered_revision < change.revision_id, true)
-            else asked_at < least(change.seen_at, change.surely_at)
-        end as is_changed
+        change.surely_at,
+        not is_settled(
+            change.kind, change.revision_id, change.seen_at, change.surely_at,
+            asked_at, answered_status, answered_revision
+        ) as is_changed,
+        -- Asked since it was told, to the minute that clocks are set right by, and not given yet.
+        is_changed and last_status <> 'failed'
+            and asked_at >= greatest(change.seen_at, change.changed_at - interval 1 minute) as is_behind
     from known_titles as known
     join crawl.settings as settings using (source)
     left join (select distinct title_key from crawl.manifests) as in_flight using (title_key)
@@ -52,12 +53,14 @@ wanted as (
 judged as (
     select
         *,
+        coalesce(getvariable('now')::timestamptz, now()) as present,
         case
             when is_in_flight then 'in flight'
             when is_answered and (not has_changed or unwanted_because is not null) then 'done'
             when is_dead then 'dead'
             when unwanted_because is not null then 'skipped'
-            when last_status = 'failed' and due_at > coalesce(getvariable('now')::timestamptz, now()) then 'waiting'
+            when last_status = 'failed' and due_at > present then 'waiting'
+            when is_behind and surely_at > present then 'waiting'
             else 'pending'
         end as status
     from wanted
@@ -71,11 +74,12 @@ select
     depth,
     inbound,
     ordinal,
-    case when status = 'waiting' then due_at end as due_at,
+    case when status = 'waiting' then if(is_behind, surely_at, due_at) end as due_at,
     case when last_status = 'failed' then attempts else 0 end as failures,
     status,
     case
         when status = 'skipped' then unwanted_because
+        when status = 'waiting' and is_behind then 'changed'
         when status in ('waiting', 'dead') then error
         when status <> 'pending' then null
         when last_status = 'failed' then 'retry'
