@@ -14,6 +14,7 @@ from holocron_assets.crawl.seeds import SEEDS_VERSION, load_site, store_seeds, s
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.tally import Tally
 from holocron_assets.crawl.wiki_client import WikiClient
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import Footer, read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES, SITES
@@ -178,6 +179,7 @@ def _client(
     if source.kind == "mediawiki_dump":
         yield None
         return
-    scope = f"{source.name}-seeds"
+    # A file a day, so that none grows without end.
+    scope = f"{source.name}-seeds-{utc_now():%Y%m%d}"
     with wiki_client(lake, source, scope, sources.shared_folder, tally=tally) as client:
         yield client

@@ -11,7 +11,7 @@ from holocron_assets.crawl.http_log import HttpLog
 from holocron_assets.lake.paths import Lake
 
 if __name__ == "__main__":
-    with HttpLog(Lake(Path(sys.argv[1])), "wiki-000001") as log:
-        for name in sys.argv[2:]:
+    with HttpLog(Lake(Path(sys.argv[1])), sys.argv[2]) as log:
+        for name in sys.argv[3:]:
             log.record(attempt(name))
         os.kill(os.getpid(), signal.SIGKILL)

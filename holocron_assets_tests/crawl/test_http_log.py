@@ -53,6 +53,13 @@ def stored(lake: Lake) -> list[str]:
     return [row["attempt_id"] for row in read_partition(lake, HTTP_ATTEMPTS, SCOPE)]
 
 
+def log_and_die(folder: Path, scope: str, *names: str) -> None:
+    """Record requests in a process that is killed."""
+    command = [sys.executable, str(PROGRAM), str(folder), scope, *names]
+    killed = subprocess.run(command, timeout=60, check=False)  # noqa: S603 - our own program
+    assert killed.returncode == -9
+
+
 def test_rows_are_stored_as_recorded_and_later_ones_added(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     with HttpLog(lake, SCOPE) as log:
@@ -92,13 +99,33 @@ def test_rows_of_a_run_that_failed_are_stored(tmp_path: Path) -> None:
 def test_rows_of_killed_runs_are_stored_once_by_the_next(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     for names in (["one", "two"], ["three"]):
-        command = [sys.executable, str(PROGRAM), str(tmp_path), *names]
-        killed = subprocess.run(command, timeout=60, check=False)  # noqa: S603 - our own program
-        assert killed.returncode == -9
+        log_and_die(tmp_path, SCOPE, *names)
     assert not lake.has(HTTP_ATTEMPTS, SCOPE)
     with HttpLog(lake, SCOPE) as log:
         log.record(attempt("four"))
     assert stored(lake) == ["one", "two", "three", "four"]
+
+
+def test_rows_that_a_killed_look_left_yesterday_are_stored_by_the_next_of_its_kind(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    scopes = ("wiki-changes-20261120", "wiki-recheck-20261120", "other-wiki-changes-20261120")
+    for scope in scopes:
+        log_and_die(tmp_path, scope, "one")
+    with HttpLog(lake, "wiki-changes-20261121"):
+        assert lake.partitions(HTTP_ATTEMPTS) == ["wiki-changes-20261120"]
+    left = [scope for scope in scopes if lake.journal(HTTP_ATTEMPTS, scope).exists()]
+    assert left == ["wiki-recheck-20261120", "other-wiki-changes-20261120"]
+
+
+def test_a_log_of_yesterday_that_is_still_being_written_is_left_to_its_writer(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    with HttpLog(lake, "wiki-changes-20261120") as yesterday:
+        yesterday.record(attempt("one"))
+        with HttpLog(lake, "wiki-changes-20261121"):
+            assert lake.journal(HTTP_ATTEMPTS, "wiki-changes-20261120").exists()
+        yesterday.record(attempt("two"))
+    rows = read_partition(lake, HTTP_ATTEMPTS, "wiki-changes-20261120")
+    assert [row["attempt_id"] for row in rows] == ["one", "two"]
 
 
 def test_a_kill_between_storing_and_forgetting_doubles_no_row(tmp_path: Path) -> None:
