@@ -11,6 +11,7 @@ from holocron_assets.crawl.errors import PermanentError
 from holocron_assets.crawl.readers import wiki_client
 from holocron_assets.crawl.revision_check import check_revisions, passes, start_pass
 from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.tally import Tally
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import read_footer
 from holocron_assets.lake.paths import Lake
@@ -18,7 +19,7 @@ from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import PAGE_CHANGES, REVISION_CHECKS
 from holocron_assets.orchestration.change_looks import changes_told
 from holocron_assets.orchestration.crawl_assets import CRAWL_POOL
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import RETRIES
 from holocron_assets.orchestration.metadata import (
     OWNER,
     table_description,
@@ -26,6 +27,7 @@ from holocron_assets.orchestration.metadata import (
 )
 from holocron_assets.orchestration.names import WORK_TAG
 from holocron_assets.orchestration.partitions import SOURCES
+from holocron_assets.orchestration.politeness_metadata import polite_failures, politeness_metadata
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 
 _RUN_SECONDS = 600.0
@@ -48,34 +50,37 @@ def revision_checks(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.MaterializeResult[None]:
     """Compare the revisions of fetched pages with those that the wiki has now."""
-    started, opened = perf_counter(), lake.open()
-    with clear_failures():
+    started, opened, tally = perf_counter(), lake.open(), Tally()
+    with polite_failures(tally):
         source = sources.get(context.partition_key)
         if source.kind != "mediawiki_api":
             raise PermanentError(f"source {source.name!r} is a dump: its pages do not change")
         by_hand = WORK_TAG not in context.run.tags
         # A person and a sensor may start it at once: the second waits, and goes on where the first ended.
         with FileLock(opened.locks / f"recheck-{source.name}.lock"):
-            current, found = _go_on(opened, source, sources.shared_folder, by_hand=by_hand)
+            current, found = _go_on(opened, source, sources.shared_folder, tally, by_hand=by_hand)
     seconds = perf_counter() - started
     if found and (written := read_footer(opened, PAGE_CHANGES, source.name)):
-        context.log_event(changes_told(source, written, found, seconds=seconds))
+        context.log_event(changes_told(source, written, found, tally, seconds=seconds))
     footer = read_footer(opened, REVISION_CHECKS, source.name)
     return dg.MaterializeResult(
         metadata={
             **{name: current[name] for name in ("why", "checked", "changed")},
             "finished": current["finished_at"] is not None,
             "seconds": round(seconds, 3),
+            **politeness_metadata(tally),
         },
         data_version=dg.DataVersion(footer.content_id) if footer else None,
     )
 
 
-def _go_on(lake: Lake, source: Source, shared_folder: Path, *, by_hand: bool) -> tuple[Row, Sequence[Row]]:
+def _go_on(
+    lake: Lake, source: Source, shared_folder: Path, tally: Tally, *, by_hand: bool
+) -> tuple[Row, Sequence[Row]]:
     """Work on the pass that goes on; a person's run begins one if there is none."""
     current = start_pass(lake, source.name, "person", utc_now()) if by_hand else passes(lake, source.name)[-1]
     if current["finished_at"]:
         return current, ()
     scope = f"{source.name}-recheck-{utc_now():%Y%m%d}"
-    with wiki_client(lake, source, scope, shared_folder) as client:
+    with wiki_client(lake, source, scope, shared_folder, tally=tally) as client:
         return check_revisions(lake, source, client, seconds=_RUN_SECONDS)

@@ -11,6 +11,7 @@ from holocron_assets.crawl.change_store import drop_settled
 from holocron_assets.crawl.changes import Look, look_for_changes, next_look
 from holocron_assets.crawl.readers import wiki_client
 from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.tally import Tally
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import Footer
 from holocron_assets.lake.paths import Lake
@@ -23,6 +24,7 @@ from holocron_assets.orchestration.metadata import (
     written_metadata,
 )
 from holocron_assets.orchestration.partitions import SOURCES
+from holocron_assets.orchestration.politeness_metadata import politeness_metadata
 
 _ASKING_SECONDS = 10.0
 """Of one look; then what was told is written."""
@@ -39,10 +41,11 @@ page_changes = dg.AssetSpec(
 )
 
 
-def look_once(
+def look_once(  # noqa: PLR0913 - what is asked for what, who counts, and two wishes
     lake: Lake,
     source: Source,
     shared_folder: Path,
+    tally: Tally,
     *,
     seconds: float,
     patience_seconds: float | None = None,
@@ -53,6 +56,7 @@ def look_once(
         lake: where changes go.
         source: a wiki of which batches were cut.
         shared_folder: what processes share about hosts.
+        tally: counts the requests.
         seconds: after so long no further answer is asked for.
         patience_seconds: see `wiki_client`.
 
@@ -64,7 +68,9 @@ def look_once(
     try:
         with (
             FileLock(lake.locks / f"look-{source.name}.lock", timeout=1),
-            wiki_client(lake, source, scope, shared_folder, patience_seconds=patience_seconds) as client,
+            wiki_client(
+                lake, source, scope, shared_folder, patience_seconds=patience_seconds, tally=tally
+            ) as client,
         ):
             look = look_for_changes(lake, source, client, seconds=seconds)
     except Timeout:
@@ -83,23 +89,27 @@ def look_to_the_end(
     """
     if next_look(lake, source) is None:
         return None
-    started = perf_counter()
-    while look := look_once(lake, source, shared_folder, seconds=_ASKING_SECONDS):
+    started, tally = perf_counter(), Tally()
+    while look := look_once(lake, source, shared_folder, tally, seconds=_ASKING_SECONDS):
         if look.footer:
             seconds = perf_counter() - started
-            instance.report_runless_asset_event(changes_told(source, look.footer, look.rows, seconds=seconds))
+            event = changes_told(source, look.footer, look.rows, tally, seconds=seconds)
+            instance.report_runless_asset_event(event)
         if not look.goes_on:
             return look.problem
     return f"another process is looking for changes of {source.name}"
 
 
 def changes_told(
-    source: Source, footer: Footer, rows: Sequence[Row], *, seconds: float
+    source: Source, footer: Footer, rows: Sequence[Row], tally: Tally, *, seconds: float
 ) -> dg.AssetMaterialization:
     """The event that tells Dagster of changes that a wiki told of."""
     return dg.AssetMaterialization(
         PAGE_CHANGES.name,
         partition=source.name,
         description=f"{source.host} told of {len(rows)} changes",
-        metadata=written_metadata(footer, rows, counted="kind", seconds=seconds),
+        metadata={
+            **written_metadata(footer, rows, counted="kind", seconds=seconds),
+            **politeness_metadata(tally),
+        },
     )

@@ -1,12 +1,17 @@
 """A schedule for each source that says when all its pages are to be compared with its wiki."""
 
+from pathlib import Path
+
 import dagster as dg
 
 from holocron_assets.crawl.change_settings import Recheck
 from holocron_assets.crawl.revision_check import start_pass
 from holocron_assets.crawl.source_files import SourceError
 from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.standing import left_alone
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import SITES
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.names import RECHECK_JOB
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
@@ -42,18 +47,21 @@ def _schedule(name: str, recheck: Recheck) -> dg.ScheduleDefinition:
             return dg.SkipReason(f"source {name!r} has no file that can be read any more")
         if not source.enabled:
             return dg.SkipReason(f"source {name!r} is disabled")
-        return _start(context, lake, source)
+        return _start(context, lake.open(), source, sources.shared_folder)
 
     return schedule
 
 
 def _start(
-    context: dg.ScheduleEvaluationContext, lake: LakeResource, source: Source
+    context: dg.ScheduleEvaluationContext, lake: Lake, source: Source, shared_folder: Path
 ) -> list[dg.RunRequest] | dg.SkipReason:
-    opened = lake.open()
+    if not lake.has(SITES, source.name):
+        return dg.SkipReason(f"nothing of {source.name!r} was fetched yet")
     # Once it is decided on, the sensor `changed_pages` asks for its runs, should this one be lost.
-    start_pass(opened, source.name, "schedule", utc_now())
-    requested = run_requests(context.instance, checks_to_run(opened, [source]))
+    start_pass(lake, source.name, "schedule", utc_now())
+    if alone := left_alone([source], shared_folder, utc_now()):
+        return dg.SkipReason(f"the check waits: {'; '.join(alone.values())}")
+    requested = run_requests(context.instance, checks_to_run(lake, [source]))
     if not requested.requests:
         return dg.SkipReason("; ".join(requested.waiting) or "a run for it is under way")
     return requested.requests

@@ -1,6 +1,7 @@
 """The sensor that keeps wikis current: it asks for their changes, and lets checks of all pages go on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -9,6 +10,8 @@ import dagster as dg
 from holocron_assets.crawl.changes import Look, next_look
 from holocron_assets.crawl.seeds import seeds_are_usable
 from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.standing import left_alone
+from holocron_assets.crawl.tally import Tally
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.change_looks import changes_told, look_once
@@ -17,7 +20,7 @@ from holocron_assets.orchestration.names import RECHECK_JOB
 from holocron_assets.orchestration.partitions import SOURCES
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.run_requests import run_requests
-from holocron_assets.orchestration.work import checks_to_run
+from holocron_assets.orchestration.work import Work, checks_to_run
 
 # A tick ends at 60 s whatever it does. No look begins after 10 s; the last one sends nothing after 8 s more,
 # and its last answer comes within 30 s.
@@ -31,6 +34,16 @@ class _Told:
 
     events: list[dg.AssetMaterialization] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
+    faults: list[Exception] = field(default_factory=list)
+
+    @contextmanager
+    def faults_of(self, source: Source) -> Iterator[None]:
+        """Keep what fails at one source from the others."""
+        try:
+            yield
+        except Exception as fault:  # noqa: BLE001 - whatever it is, the tick ends by telling it
+            self.faults.append(fault)
+            self.messages.append(f"{source.name}: {fault}")
 
 
 @dg.sensor(
@@ -43,15 +56,20 @@ def changed_pages(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult:
     """Look where a look is due. What was told is in the lake; `new_pages` cuts it into batches."""
-    opened, enabled = lake.open(), sources.enabled()
-    due, told = _due(opened, enabled), _Told()
+    opened, enabled, told = lake.open(), sources.enabled(), _Told()
+    due = _due(opened, enabled, told)
     deadline = monotonic() + _ASKING_SECONDS
     for source in due:
         if monotonic() < deadline:
-            _look(opened, source, sources, told, deadline - monotonic())
+            with told.faults_of(source):
+                _look(opened, source, sources, told, deadline - monotonic())
+    work = _checks(opened, enabled, sources, told)
     for message in told.messages:
         context.log.info(message)
-    requested = run_requests(context.instance, checks_to_run(opened, enabled))
+    requested = run_requests(context.instance, work)
+    # What else there is to tell is told first: it would be lost with the tick. A fault is met again.
+    if told.faults and not (requested.requests or told.events):
+        raise ExceptionGroup("; ".join(told.messages), told.faults)
     skipped = "; ".join([*told.messages, *requested.waiting]) or "no look is due"
     known = set(context.instance.get_dynamic_partitions(SOURCES.name or ""))
     new = [source.name for source in enabled if source.name not in known]
@@ -63,23 +81,34 @@ def changed_pages(
     )
 
 
-def _due(lake: Lake, sources: Sequence[Source]) -> list[Source]:
+def _due(lake: Lake, sources: Sequence[Source], told: _Told) -> list[Source]:
     """Sources whose look is due, the longest due first, so that each gets its turn."""
-    now = utc_now()
-    due = [
-        (moment, source)
-        for source in sources
-        if seeds_are_usable(lake, source) and (moment := next_look(lake, source)) and moment <= now
-    ]
+    now, due = utc_now(), []
+    for source in sources:
+        with told.faults_of(source):
+            if seeds_are_usable(lake, source) and (moment := next_look(lake, source)) and moment <= now:
+                due.append((moment, source))
     return [source for _, source in sorted(due, key=lambda one: one[0])]
 
 
+def _checks(lake: Lake, enabled: Sequence[Source], sources: SourcesResource, told: _Told) -> list[Work]:
+    """Checks to go on with. A run that asks a wiki which is being left alone could only fail."""
+    alone, work = left_alone(enabled, sources.shared_folder, utc_now()), []
+    for source in enabled:
+        with told.faults_of(source):
+            work += checks_to_run(lake, [source])
+    told.messages += [f"{item} waits: {alone[item.host]}" for item in work if item.host in alone]
+    return [item for item in work if item.host not in alone]
+
+
 def _look(lake: Lake, source: Source, sources: SourcesResource, told: _Told, seconds: float) -> None:
-    started = monotonic()
-    look = look_once(lake, source, sources.shared_folder, seconds=seconds, patience_seconds=_PATIENCE_SECONDS)
+    started, tally = monotonic(), Tally()
+    look = look_once(
+        lake, source, sources.shared_folder, tally, seconds=seconds, patience_seconds=_PATIENCE_SECONDS
+    )
     told.messages.append(f"{source.name}: {_in_words(look)}")
     if look and look.footer:
-        event = changes_told(source, look.footer, look.rows, seconds=monotonic() - started)
+        event = changes_told(source, look.footer, look.rows, tally, seconds=monotonic() - started)
         told.events.append(event)
 
 

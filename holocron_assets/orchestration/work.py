@@ -78,10 +78,16 @@ def seeds_to_list(lake: Lake, sources: Iterable[Source]) -> list[Work]:
 
 
 def checks_to_run(lake: Lake, sources: Iterable[Source]) -> list[Work]:
-    """Checks of all pages that go on. Each run goes on from another place, and so is other work."""
+    """Checks of all pages that go on. Each run goes on from another place, and so is other work.
+
+    A source that has become a dump, or of which nothing was crawled yet, has nothing to compare.
+    """
+    crawled = [
+        source for source in sources if source.kind == "mediawiki_api" and lake.has(SITES, source.name)
+    ]
     return [
         Work(RECHECK_JOB, source.name, f"{current['started_at']} {current['place']}", source.host)
-        for source in sources
+        for source in crawled
         if (current := unfinished_pass(lake, source.name))
     ]
 

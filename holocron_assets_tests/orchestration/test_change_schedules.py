@@ -6,6 +6,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+import time_machine
 from crawl_rows import put_site
 from sample_dagster import definitions_of, lake_resource, sources_resource
 from sample_holocron import SAMPLE_EXPORT, Holocron
@@ -90,4 +91,30 @@ def test_a_source_that_is_disabled_or_gone_is_left_alone_with_a_reason(
     (holocron.sources_folder / "wiki.yaml").unlink()
     skipped = tick(holocron, instance, schedule)
     assert skipped.skip_message == "source 'wiki' has no file that can be read any more"
+    assert passes(holocron.lake, "wiki") == []
+
+
+def test_a_check_of_a_wiki_that_is_left_alone_is_decided_on_and_waits(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    holocron = Holocron(tmp_path)
+    add_wiki(holocron, "wiki", more=RECHECK)
+    put_site(holocron.lake)
+    file = holocron.sources_folder / "wiki.yaml"
+    file.write_text(
+        file.read_text().replace("{contact:", "{quiet_hours: {start: '00:00', end: '23:59'}, contact:")
+    )
+    with time_machine.travel("2026-11-21 12:00Z"):
+        skipped = tick(holocron, instance, only_schedule(holocron))
+    assert "the check waits: 127.0.0.1:9: these are its quiet hours" in skipped.skip_message
+    assert unfinished_pass(holocron.lake, "wiki") is not None
+
+
+def test_of_a_wiki_that_was_never_crawled_nothing_is_checked(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    holocron = Holocron(tmp_path)
+    add_wiki(holocron, "wiki", more=RECHECK)
+    skipped = tick(holocron, instance, only_schedule(holocron))
+    assert skipped.skip_message == "nothing of 'wiki' was fetched yet"
     assert passes(holocron.lake, "wiki") == []

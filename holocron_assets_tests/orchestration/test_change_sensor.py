@@ -9,6 +9,7 @@ import dagster as dg
 import pytest
 import time_machine
 from changing_wiki import ChangingWiki, changing_wiki
+from crawl_rows import dump_source, wiki_source
 from fake_mediawiki import page
 from sample_dagster import run_job
 from sample_holocron import Holocron
@@ -18,9 +19,10 @@ from holocron_assets.crawl import revision_check
 from holocron_assets.crawl.revision_check import passes, unfinished_pass
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGE_CHANGES
+from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGE_CHANGES, REVISION_CHECKS
 from holocron_assets.orchestration import change_assets, change_sensor, sensors
 from holocron_assets.orchestration.change_sensor import changed_pages
+from holocron_assets.orchestration.work import checks_to_run
 
 MINUTE = timedelta(minutes=1)
 
@@ -184,3 +186,73 @@ def test_requests_for_changes_are_recorded_by_day(tmp_path: Path, instance: dg.D
     lake = watched.holocron.lake
     days = [name for name in lake.partitions(HTTP_ATTEMPTS) if "-changes-" in name]
     assert days == [f"wiki-changes-{today}", f"wiki-changes-{tomorrow}"]
+
+
+def test_a_check_of_a_wiki_that_is_left_alone_waits_and_the_tick_says_so(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    with changing_wiki(["A"]) as wiki:
+        watched = crawled(tmp_path, instance, wiki)
+        watched.tick(changed_pages)
+        revision_check.start_pass(watched.holocron.lake, "wiki", "schedule", utc_now())
+        wiki.fake.will(page(503, "down", Retry_After="600"))
+        with time_machine.travel(utc_now() + 6 * MINUTE):
+            tick = watched.tick(changed_pages)
+        assert tick.work == []
+        assert f"recheck of wiki waits: {wiki.fake.host}: " in (tick.skipped or "")
+        with time_machine.travel(utc_now() + 60 * MINUTE):
+            assert watched.tick(changed_pages).work == [("recheck", "wiki")]
+
+
+def test_a_check_of_a_source_that_has_become_a_dump_is_not_run(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    with changing_wiki(["A"]) as wiki:
+        watched = crawled(tmp_path, instance, wiki)
+    lake = watched.holocron.lake
+    revision_check.start_pass(lake, "wiki", "schedule", utc_now())
+    assert len(checks_to_run(lake, [wiki_source()])) == 1
+    assert checks_to_run(lake, [dump_source(tmp_path / "x.xml", name="wiki")]) == []
+    revision_check.start_pass(lake, "other", "schedule", utc_now())
+    assert checks_to_run(lake, [wiki_source(name="other")]) == []
+
+
+def test_a_damaged_source_does_not_keep_the_others_from_being_asked_and_is_named(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    with changing_wiki(["A"]) as sound, changing_wiki(["A"]) as damaged:
+        watched = crawled(tmp_path, instance, damaged, name="damaged")
+        add_source(watched.holocron, sound, name="sound")
+        crawl(watched)
+        watched.tick(changed_pages)
+        damaged.edit("A")
+        sound.edit("A")
+        file = watched.holocron.lake.file(PAGE_CHANGES, "damaged")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"no Parquet")
+        with time_machine.travel(utc_now() + 6 * MINUTE):
+            tick = watched.tick(changed_pages)
+            with pytest.raises(ExceptionGroup, match=r"damaged: .*page_changes"):
+                watched.tick(changed_pages)
+    assert len(tick.events) == 1
+    assert "sound: 1 changes" in (tick.skipped or "")
+    assert "damaged: " in (tick.skipped or "")
+
+
+def test_looks_and_checks_tell_how_polite_they_were(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    with changing_wiki(["A"]) as wiki:
+        watched = crawled(tmp_path, instance, wiki)
+        wiki.edit("A")
+        (event,) = watched.tick(changed_pages).events
+        assert isinstance(event, dg.AssetMaterialization)
+        assert event.metadata["requests"].value == 2
+        checked = run_job(watched.holocron, instance, "recheck", "wiki")
+        made = checked.asset_materializations_for_node(REVISION_CHECKS.name)
+        assert {one.asset_key.path[-1]: one.metadata["requests"].value for one in made}[
+            "revision_checks"
+        ] == 1
+        wiki.fake.will(page(503, "down", Retry_After="600"))
+        failed = run_job(watched.holocron, instance, "recheck", "wiki")
+    data = next(event for event in failed.all_events if event.is_step_failure).step_failure_data
+    assert data.user_failure_data is not None
+    assert data.user_failure_data.metadata["requests"].value == 1
