@@ -140,9 +140,9 @@ def write_dump(file: Path, most: int) -> tuple[Path, int]:
                 made.kill()
                 break
             pages += starts
-            written.write(line)
-        if pages == most:
-            written.write("</mediawiki>\n")
+            if not line.startswith("</mediawiki>"):
+                written.write(line)
+        written.write("</mediawiki>\n")
     return file, pages
 
 

@@ -84,6 +84,7 @@ def entity_aliases(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.
 
 @dg.op(
     description="Resolve every type whose candidates, redirects or policy changed, and collect the names.",
+    out=dg.Out(dg.Nothing),  # of anything else Dagster keeps a file a run
     retry_policy=RETRIES,
 )
 def resolve_types(

@@ -43,6 +43,7 @@ class AddPagesConfig(dg.Config):
 
 @dg.op(
     description="List seeds anew, cut batches, submit their runs, wait for them, resolve entities.",
+    out=dg.Out(dg.Nothing),
     retry_policy=RETRIES,
 )
 def refresh_sources(
@@ -74,7 +75,11 @@ def refresh_sources(
     context.log.info(f"refreshed {names}" if names else "no source is enabled: nothing to refresh")
 
 
-@dg.op(description="Cut a batch of given pages, submit its run and wait for it.", retry_policy=RETRIES)
+@dg.op(
+    description="Cut a batch of given pages, submit its run and wait for it.",
+    out=dg.Out(dg.Nothing),
+    retry_policy=RETRIES,
+)
 def add_given_pages(
     context: dg.OpExecutionContext, config: AddPagesConfig, lake: LakeResource, sources: SourcesResource
 ) -> None:

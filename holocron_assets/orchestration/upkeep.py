@@ -20,6 +20,7 @@ from holocron_assets.orchestration.work import links_to_compact, upkeep_to_do
 
 @dg.op(
     description="Make `known_links` of sources anew where enough is new.",
+    out=dg.Out(dg.Nothing),
     retry_policy=RETRIES,
 )
 def compact_known_links(context: dg.OpExecutionContext, lake: LakeResource, sources: SourcesResource) -> None:
@@ -43,6 +44,7 @@ def compact_known_links(context: dg.OpExecutionContext, lake: LakeResource, sour
 
 @dg.op(
     description="Pack old partitions of every table into large files, and remove what packs took over.",
+    out=dg.Out(dg.Nothing),
     retry_policy=RETRIES,
 )
 def compact_lake(context: dg.OpExecutionContext, lake: LakeResource) -> None:
@@ -62,6 +64,7 @@ def compact_lake(context: dg.OpExecutionContext, lake: LakeResource) -> None:
 
 @dg.op(
     description="Publish the views, if they are not those that the lake and sources give now.",
+    out=dg.Out(dg.Nothing),
     retry_policy=RETRIES,
 )
 def publish_stale_views(context: dg.OpExecutionContext, lake: LakeResource, sources: SourcesResource) -> None:
