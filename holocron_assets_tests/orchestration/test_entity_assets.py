@@ -51,6 +51,7 @@ def materialized(result: dg.ExecuteInProcessResult, table: Table) -> dict[str | 
 
 def fail_for(monkeypatch: pytest.MonkeyPatch, entity_type: str, error: Exception) -> None:
     """Let resolving one type fail."""
+
     def fail(look: Any, name: str, **others: Any) -> Any:
         if name == entity_type:
             raise error
