@@ -208,8 +208,7 @@ def _pack(lake: Lake, plan: Plan, done: Compacted, tell: Callable[[str], None]) 
         leftover.unlink()
     left = list(plan.pack)
     while left:
-        packed, problems = write_pack(lake, plan.table, left)
-        left = left[len(packed) + len(problems) :]
+        packed, problems, left = write_pack(lake, plan.table, left)
         done.problems += problems
         done.packed += len(packed)
         done.packs += bool(packed)

@@ -3,6 +3,7 @@
 import json
 import os
 import uuid
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +46,7 @@ class _Partition:
     mark: FileMark
 
 
-def write_pack(lake: Lake, table: Table, partitions: Sequence[str]) -> tuple[list[str], list[str]]:
+def write_pack(lake: Lake, table: Table, partitions: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     """Write the next pack of a table with the first of some partitions: as many as it takes.
 
     Args:
@@ -54,26 +55,27 @@ def write_pack(lake: Lake, table: Table, partitions: Sequence[str]) -> tuple[lis
         partitions: what to pack, in the order in which it will lie.
 
     Returns:
-        The partitions packed; and of others, that stay as they are, what is wrong with each.
+        The partitions packed; of others, that stay as they are, what is wrong with each; and those that it
+        did not come to. One that somebody has removed is none of them.
 
     Raises:
         DamagedPartitionError: the new pack does not hold what it should. It is not put in its place.
     """
     problems: list[str] = []
+    left = deque(partitions)
     try:
         with replacing(_next_name(lake.folder(table) / PACK_FOLDER)) as aside:
             with _PackWriter(table, aside) as pack:
-                for name in partitions:
-                    if pack.is_full:
-                        break
+                while left and not pack.is_full:
                     try:
-                        pack.add(_read(lake, table, name))
+                        if partition := _read(lake, table, left.popleft()):
+                            pack.add(partition)
                     except (DamagedPartitionError, SchemaError) as error:
                         problems.append(str(error))
             _verify(table, aside, pack.packed)
     except _NothingToPackError:
-        return [], problems
-    return list(pack.packed), problems
+        return [], problems, list(left)
+    return list(pack.packed), problems, list(left)
 
 
 class _PackWriter:
@@ -120,8 +122,8 @@ class _PackWriter:
         self._waiting = []
 
 
-def _read(lake: Lake, table: Table, name: str) -> _Partition:
-    """A partition out of its own file, or else out of its pack.
+def _read(lake: Lake, table: Table, name: str) -> _Partition | None:
+    """A partition out of its own file, or else out of its pack; None if neither holds it any more.
 
     Raises:
         DamagedPartitionError: it cannot be read, or is not what its footer says.
@@ -135,7 +137,9 @@ def _read(lake: Lake, table: Table, name: str) -> _Partition:
             with pq.ParquetFile(file, page_checksum_verification=True) as opened:
                 footer, rows = stored_footer(opened.metadata), opened.read()
     except FileNotFoundError:
-        packed = packs_of(lake.folder(table)).newest[name]
+        packed = packs_of(lake.folder(table)).newest.get(name)
+        if packed is None:
+            return None
         footer, mark, rows = packed.footer, packed.mark, read_packed(packed, None)
     table.check(rows.slice(0, 0), name)  # only columns and types: the content id speaks for the rows
     rows = rows.select(table.arrow_schema.names).cast(table.arrow_schema)

@@ -20,6 +20,7 @@ from holocron_assets.lake.compaction import (
     partitions_to_pack,
 )
 from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.packing import write_pack
 from holocron_assets.lake.parquet import (
     DamagedPartitionError,
     MissingPartitionError,
@@ -273,6 +274,16 @@ def test_a_damaged_partition_is_named_and_left_where_it_is(tmp_path: Path) -> No
     assert [name_of(number) in problem for number, problem in zip((3, 4), done.problems, strict=True)]
     assert cut.exists()
     assert not lake.listing(PAGE_LINKS).is_packed(name_of(4))
+
+
+def test_partitions_that_are_removed_once_it_is_planned_to_pack_them_are_left_out(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path)
+    (plan,) = partitions_to_pack(lake, now=datetime.now(UTC))
+    for number in (1, 3):
+        lake.file(PAGE_LINKS, name_of(number)).unlink()
+    packed, problems, left = write_pack(lake, PAGE_LINKS, plan.pack)
+    assert (len(packed), problems, left) == (FEWEST - 2, [], [])
+    assert not {name_of(1), name_of(3)} & set(packed)
 
 
 def test_rows_that_name_another_batch_are_not_packed(tmp_path: Path) -> None:
