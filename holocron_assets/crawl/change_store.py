@@ -17,7 +17,7 @@ from holocron_assets.lake.tables import CHANGE_LOOKS, PAGE_CHANGES
 
 
 def add_changes(lake: Lake, source_name: str, rows: Sequence[Row]) -> Footer:
-    """Merge rows into a source's partition of table `page_changes`; only their titles become Python objects."""
+    """Merge rows into a source's partition of table `page_changes`; the others stay in Arrow."""
     with _changing(lake, source_name):
         known = _known_changes(lake, source_name)
         is_told = _has_key(known, {row["title_key"] for row in rows})

@@ -6,10 +6,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 from changing_wiki import changing_wiki
+from crawl_rows import outcome, put_outcomes
 from fake_mediawiki import page
 from sample_dagster import definitions_of, failure_message, run_job
 from sample_holocron import Holocron
 
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.orchestration import refresh as refresh_module
 from holocron_assets.orchestration.runs import LocalRuns
 
@@ -32,9 +34,9 @@ def instance(monkeypatch: pytest.MonkeyPatch, holocron: Holocron) -> Iterator[dg
         yield ephemeral
 
 
-def add_source(holocron: Holocron, address: str) -> None:
+def add_source(holocron: Holocron, address: str, seeds: str = "all_pages: true") -> None:
     (holocron.sources_folder / "live.yaml").write_text(
-        f"name: live\nenabled: true\nkind: mediawiki_api\naddress: {address}\nseeds: {{all_pages: true}}\n"
+        f"name: live\nenabled: true\nkind: mediawiki_api\naddress: {address}\nseeds: {{{seeds}}}\n"
         "politeness: {contact: test@example.org, requests_per_second: 100.0}\n"
     )
 
@@ -52,6 +54,21 @@ def test_refresh_fetches_what_changed_and_tells_dagster_of_it(
     assert told is not None
     assert told.asset_materialization is not None
     assert told.asset_materialization.partition == "live"
+
+
+def test_a_change_revives_a_dead_page_of_a_wiki_that_is_not_wanted_whole(
+    holocron: Holocron, instance: dg.DagsterInstance
+) -> None:
+    with changing_wiki(["A", "B"]) as wiki:
+        add_source(holocron, wiki.fake.api_url, seeds="titles: [A, B]")
+        assert run_job(holocron, instance, "refresh").success
+        dead = outcome("B", "dead", source="live", attempts=4, fetched_at=utc_now())
+        put_outcomes(holocron.lake, "live-000001", outcome("A", source="live"), dead, manifest=False)
+        assert run_job(holocron, instance, "refresh").success
+        assert wiki.fetched() == ["A", "B"]
+        wiki.edit("B", "another text")
+        assert run_job(holocron, instance, "refresh").success
+        assert wiki.fetched() == ["A", "B", "B"]
 
 
 def test_refresh_fails_when_a_wiki_does_not_tell_of_its_changes(
