@@ -22,7 +22,7 @@ from crawl_rows import (
     statuses,
     wiki_source,
 )
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from holocron_assets.crawl import attempts, known_links
@@ -91,6 +91,15 @@ states = st.builds(
         exclude=st.sampled_from(((), ("^B",))),
     ),
 )
+
+
+def read(title: str, *targets: str) -> tuple[Asked, ...]:
+    """A batch of one page that links to others."""
+    return (Asked(title, "ok", is_due=True, attempts=1, links=tuple((target, "link") for target in targets)),)
+
+
+NEARER_LATE: Mapping[str, Sequence[str]] = {"A": ["C"], "C": ["D"], "D": ["E"], "B": ["D"]}
+"""Of seeds A and B, B is read last, and brings D nearer: only then E is in reach, at depth 2."""
 
 
 def write(lake: Lake, state: State) -> None:
@@ -213,6 +222,16 @@ def test_known_links_of_everything_change_nothing(state: State, earlier: int) ->
 
 @settings(max_examples=24, deadline=None, derandomize=True)
 @given(states, st.integers(0, 4))
+@example(
+    State(
+        seeds=frozenset("AB"),
+        batches=tuple(read(title, *targets) for title, targets in NEARER_LATE.items()),
+        in_flight=frozenset(),
+        requeued_after={},
+        source=wiki_source(depth=2),
+    ),
+    3,
+)
 def test_known_links_of_some_batches_hide_no_page_without_saying_so(
     state: State, compacted_before: int
 ) -> None:
@@ -281,6 +300,7 @@ wikis = st.dictionaries(titles, st.lists(titles, max_size=3, unique=True), max_s
     st.sampled_from((2, 3, None)),
     st.integers(1, 9),
 )
+@example(NEARER_LATE, {"B": 3}, 1, 2, 6)
 def test_a_crawl_reads_every_page_in_reach_once_and_gives_up_after_four_attempts(
     links: Mapping[str, Sequence[str]],
     failures: Mapping[str, int],
@@ -296,7 +316,7 @@ def test_a_crawl_reads_every_page_in_reach_once_and_gives_up_after_four_attempts
         patch.object(known_links, "_FEWEST_NEW", batches_to_compact),
     ):
         lake = Lake(Path(folder))
-        put_seeds(lake, "A")
+        put_seeds(lake, "A", "B")
         while work_on(lake, source, wiki):
             pass
         with connect(lake) as connection:
@@ -326,8 +346,8 @@ def work_on(lake: Lake, source: Source, wiki: RandomWiki) -> bool:
 
 
 def within_reach(links: Mapping[str, Sequence[str]], dead: AbstractSet[str], depth: int | None) -> set[str]:
-    """The titles that at most so many links lead to from A, by pages that can be read."""
-    reach = front = {"A"}
+    """The titles that at most so many links lead to from A and B, by pages that can be read."""
+    reach = front = {"A", "B"}
     for _ in range(len(TITLES) if depth is None else depth):
         front = {target for title in front - dead for target in links.get(title, ())} - reach
         reach = reach | front
