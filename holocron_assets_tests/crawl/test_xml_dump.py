@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,9 +12,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holocron_assets.crawl.dump_stream import zstd
 from holocron_assets.crawl.xml_dump import DumpPage, ListedPage, list_pages, read_pages, read_site
 from holocron_assets.lake.tables import SITES
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 SAMPLE = Path(__file__).parents[2] / "data" / "sample" / "wiki.xml"
 

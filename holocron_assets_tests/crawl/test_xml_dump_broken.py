@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -11,8 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.crawl.dump_stream import zstd
 from holocron_assets.crawl.xml_dump import DumpError, DumpPage, list_pages, read_pages, read_site
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 START = '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11">\n'
 END = "</mediawiki>\n"
@@ -187,7 +192,7 @@ def test_other_packings_say_what_to_do(tmp_path: Path, suffix: str) -> None:
 
 
 def test_a_window_too_large_for_our_memory_says_how_to_unpack(tmp_path: Path) -> None:
-    long_window = {zstd.CompressionParameter.window_log: 28}
+    long_window = {int(zstd.CompressionParameter.window_log): 28}
     packer = zstd.ZstdCompressor(options=long_window)
     packed = packer.compress((START + "".join(map(page_xml, range(3))) + END).encode()) + packer.flush()
     with pytest.raises(DumpError, match="zstd -d --long=31"):
