@@ -117,3 +117,11 @@ select
 from last_attempts as last
 left join last_requeues as requeue using (source, title_key)
 where last.status = 'dead' and coalesce(requeue.decided_at < last.fetched_at, true);
+
+create view llm_runs as from lake.llm_runs;
+
+create view llm_attempts as from lake.llm_attempts;
+
+create view gpu_runs as from lake.gpu_runs;
+
+create view decisions as from lake.decisions;

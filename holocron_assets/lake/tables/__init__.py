@@ -15,6 +15,7 @@ from holocron_assets.lake.tables.crawl import (
     SEED_TITLES,
     SITES,
 )
+from holocron_assets.lake.tables.derive import DECISIONS, ENTITY_PAIRS, GPU_RUNS, LLM_ATTEMPTS, LLM_RUNS
 from holocron_assets.lake.tables.resolve import ENTITIES, ENTITY_ALIASES, ENTITY_CANDIDATES
 from holocron_assets.lake.tables.signals import PAGE_LINKS, PAGE_SIGNALS
 
@@ -37,18 +38,28 @@ ALL_TABLES: tuple[Table, ...] = (
     ENTITY_CANDIDATES,
     ENTITIES,
     ENTITY_ALIASES,
+    ENTITY_PAIRS,
+    LLM_RUNS,
+    LLM_ATTEMPTS,
+    GPU_RUNS,
+    DECISIONS,
 )
 
 __all__ = [
     "ALL_TABLES",
     "BATCH_PAGES",
     "CHANGE_LOOKS",
+    "DECISIONS",
     "DUMP_INDEX",
     "ENTITIES",
     "ENTITY_ALIASES",
     "ENTITY_CANDIDATES",
+    "ENTITY_PAIRS",
+    "GPU_RUNS",
     "HTTP_ATTEMPTS",
     "KNOWN_LINKS",
+    "LLM_ATTEMPTS",
+    "LLM_RUNS",
     "PAGES",
     "PAGE_CHANGES",
     "PAGE_LINKS",

@@ -1,0 +1,191 @@
+"""Tables of the LLM half: what became of each item, each call and each GPU run.
+
+The tables `derived_NAME` are declared by the interrogations themselves: see `derive/interrogation.py`.
+"""
+
+from holocron_assets.lake.schema import Column, Table, type_bool, type_float, type_int, type_string, type_time
+from holocron_assets.lake.tables.shared import RUN_ID
+
+SCOPE = Column("scope", type_string, "INTERROGATION-PARTITION; the partition of this table")
+INTERROGATION = Column(
+    "interrogation", type_string, "Name of the interrogation; NAME_shadow_VERSION of a shadow"
+)
+PARTITION = Column("partition", type_string, "Batch, or entity type for pairs, that the item belongs to")
+ITEM_ID = Column(
+    "item_id", type_string, "What was asked about: title key, '#' and chunk; or both ids of a pair"
+)
+SUBJECT = Column("subject", type_string, "What was asked about, for people: a title, or two names")
+RESULT_KEY = Column(
+    "result_key",
+    type_string,
+    "Hash of evidence, prompt, schema, model digest and options: same key, same answer",
+)
+MODEL = Column("model", type_string, "Model as the server calls it")
+MODEL_DIGEST = Column("model_digest", type_string, "SHA-256 of the model, by the server")
+TOKENS_IN = Column("tokens_in", type_int, "Tokens read; of all calls")
+TOKENS_OUT = Column("tokens_out", type_int, "Tokens written; of all calls")
+LOAD_MS = Column("load_ms", type_float, "Milliseconds of loading the model, by the server")
+PROMPT_MS = Column("prompt_ms", type_float, "Milliseconds of reading the prompt, by the server")
+GENERATION_MS = Column("generation_ms", type_float, "Milliseconds of writing the answer, by the server")
+TOTAL_MS = Column("total_ms", type_float, "Milliseconds from sending to the answer's end, by our clock")
+PARSE_STRATEGY = Column(
+    "parse_strategy",
+    type_string,
+    "How the reply was read: 'direct', 'trimmed', 'fenced' or 'repaired'",
+    nullable=True,
+)
+
+LLM_RUNS = Table(
+    name="llm_runs",
+    layer="derive",
+    description="What became of one item of an interrogation: its answer, what it cost, or why there is none",
+    key=("item_id",),
+    partition_column="scope",
+    columns=(
+        SCOPE,
+        INTERROGATION,
+        PARTITION,
+        ITEM_ID,
+        Column("source", type_string, "Name of the source; of a pair's first entity", nullable=True),
+        SUBJECT,
+        RESULT_KEY,
+        Column("prompt_version", type_string, "Hash of prompts, examples and evidence rules"),
+        Column("evidence_hash", type_string, "Hash of the evidence that was shown, after redaction"),
+        MODEL,
+        MODEL_DIGEST,
+        Column("status", type_string, "'ok', 'failed' (will be tried again) or 'dead'"),
+        PARSE_STRATEGY,
+        Column("attempts", type_int, "Attempts so far, crashes included"),
+        Column("calls", type_int, "Calls made, of all attempts; 0 where another batch's answer served"),
+        TOKENS_IN,
+        TOKENS_OUT,
+        LOAD_MS,
+        PROMPT_MS,
+        GENERATION_MS,
+        TOTAL_MS,
+        Column("unsupported", type_int, "Rows whose quoted evidence is not in the text"),
+        Column("output", type_string, "The answer as JSON, validated", nullable=True),
+        Column("error", type_string, "What went wrong, naming the item", nullable=True),
+        Column("due_at", type_time, "When a failed item may be tried again", nullable=True),
+        Column("finished_at", type_time, "When this outcome came"),
+        RUN_ID,
+    ),
+)
+
+LLM_ATTEMPTS = Table(
+    name="llm_attempts",
+    layer="derive",
+    description="One call of a model",
+    key=("call_id",),
+    partition_column="scope",
+    columns=(
+        Column("call_id", type_string, "Unique id"),
+        SCOPE,
+        INTERROGATION,
+        PARTITION,
+        ITEM_ID,
+        SUBJECT,
+        RESULT_KEY,
+        MODEL,
+        MODEL_DIGEST,
+        Column("attempt", type_int, "Attempt at the item, from 1"),
+        Column("try", type_int, "Try within the attempt, from 1; each is asked otherwise"),
+        Column("turn", type_string, "'question', or 'follow_up'"),
+        Column("tag", type_string, "Name of the experiment that asked; empty for work", nullable=True),
+        Column("started_at", type_time, "When it was sent"),
+        Column(
+            "outcome",
+            type_string,
+            "'ok', 'malformed', 'invalid', 'truncated', 'overflow' (the prompt did not fit), 'timeout', "
+            "'server_down', 'server_error', 'out_of_memory', 'model_missing' or 'cancelled'",
+        ),
+        PARSE_STRATEGY,
+        Column("done_reason", type_string, "Why the model stopped, by the server", nullable=True),
+        Column("tokens_estimated", type_int, "Our estimate of the prompt's tokens"),
+        TOKENS_IN,
+        TOKENS_OUT,
+        LOAD_MS,
+        PROMPT_MS,
+        GENERATION_MS,
+        TOTAL_MS,
+        Column("error", type_string, "What went wrong", nullable=True),
+        RUN_ID,
+    ),
+)
+
+GPU_RUNS = Table(
+    name="gpu_runs",
+    layer="derive",
+    description="A stretch of calls that one process made of one model",
+    key=("gpu_run_id",),
+    columns=(
+        Column("gpu_run_id", type_string, "Unique id; the partition of this table"),
+        RUN_ID,
+        MODEL,
+        MODEL_DIGEST,
+        Column("started_by", type_string, "'dispatch', 'person', 'local', 'ask' or 'repeat'"),
+        Column("started_at", type_time, "When the first call was sent"),
+        Column("ended_at", type_time, "When the last call was answered"),
+        Column("loads", type_int, "Calls that made the server load the model"),
+        Column("load_seconds", type_float, "Seconds of loading"),
+        Column("busy_seconds", type_float, "Seconds in which at least one call was under way"),
+        Column("busy_share", type_float, "Busy seconds over the seconds from the first call to the last"),
+        Column("items", type_int, "Items that got an outcome"),
+        Column("failed_items", type_int, "Of these, without an answer"),
+        Column("calls", type_int, "Calls made"),
+        Column("calls_saved", type_int, "Items that an answer kept earlier served, in this run"),
+        Column("tokens_in", type_int, "Tokens read"),
+        Column("tokens_out", type_int, "Tokens written"),
+        Column("interrogations", type_string, "Items by interrogation, as JSON"),
+        Column("partitions_completed", type_int, "Partitions that became complete"),
+        Column(
+            "outcome",
+            type_string,
+            "'complete', 'partial' (some wait) or 'stopped' (another model's turn, or time)",
+        ),
+        Column("reason", type_string, "Why it ended"),
+    ),
+)
+
+DECISIONS = Table(
+    name="decisions",
+    layer="decisions",
+    description="What a person decided; never changed, only followed by another decision",
+    key=("decision_id",),
+    columns=(
+        Column("decision_id", type_string, "Unique id; sorts by time"),
+        Column(
+            "kind", type_string, "'classify': the page is of the type `value`; 'withdraw': back to machines"
+        ),
+        Column("source", type_string, "Name of the source"),
+        Column("title", type_string, "Page that it is about"),
+        Column("title_key", type_int, "Signed 64-bit xxhash of source and title"),
+        Column("value", type_string, "What was decided", nullable=True),
+        Column("author", type_string, "Who decided"),
+        Column("reason", type_string, "Why"),
+        Column("decided_at", type_time, "When"),
+    ),
+)
+
+ENTITY_PAIRS = Table(
+    name="entity_pairs",
+    layer="resolve",
+    description="Two standing entities of one type and continuity that may be one",
+    key=("pair_id",),
+    columns=(
+        Column("pair_id", type_string, "Both entity ids, the smaller first, joined by '+'"),
+        Column("entity_type", type_string, "Type of both"),
+        Column("first_id", type_string, "Entity whose id sorts first"),
+        Column("second_id", type_string, "The other"),
+        Column("first_source", type_string, "Source of the first"),
+        Column("second_source", type_string, "Source of the second"),
+        Column("first_title", type_string, "Page of the first"),
+        Column("second_title", type_string, "Page of the second"),
+        Column("first_batch", type_string, "Batch of the first's page"),
+        Column("second_batch", type_string, "Batch of the second's page"),
+        Column("continuity", type_string, "Continuity of both"),
+        Column("reason", type_string, "Why they may be one"),
+        Column("score", type_float, "How alike they are, between 0 and 1"),
+        Column("is_exact", type_bool, "Whether their names are the same once normalised"),
+    ),
+)
