@@ -1,0 +1,179 @@
+"""Whose calls the model server answers: one process's at a time, and a person's question in between.
+
+Both the lock and the reservation are locks of the operating system, so they are free as soon as the process
+that held them is dead. Beside each lies a note that says who holds it, for messages.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from time import monotonic
+
+from filelock import FileLock, Timeout
+
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
+
+GPU_POOL = "gpu"
+"""Pool of what runs on this machine's GPU, or on its CPU where there is none."""
+
+RESERVATION_SECONDS = 600.0
+"""A reservation ends by itself after so long: whoever made it may hang."""
+
+_POLL_SECONDS = 0.05
+_UNKNOWN = "another process"
+_PROBE_SECONDS = 0.5  # who looks whether a lock is held has it for a moment
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds a lock.
+
+    Attributes:
+        what: what for.
+        process: process id.
+        since: from when on.
+    """
+
+    what: str
+    process: int
+    since: datetime
+
+    def __str__(self) -> str:
+        """As it is told to a person."""
+        return f"{self.what} (process {self.process}, since {self.since:%H:%M:%S} UTC)"
+
+
+class SlotTakenError(RuntimeError):
+    """The model server's calls are another process's for now; names which."""
+
+
+class NotedLock:
+    """A lock of the operating system, and a note beside it that says who holds it.
+
+    Attributes:
+        note: the file of the note; there while the lock is held, and after its holder was killed.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        """Name a lock in `folder` without taking it."""
+        self.note = folder / f"{name}.json"
+        # Taken by one thread and given back by another.
+        self._lock = FileLock(folder / f"{name}.lock", thread_local=False)
+
+    def try_take(self, what: str, *, seconds: float = 0) -> bool:
+        """Take the lock if it is free within some seconds; say whether it was."""
+        try:
+            self._lock.acquire(timeout=seconds)
+        except Timeout:
+            return False
+        holder = {"what": what, "process": os.getpid(), "since": utc_now().isoformat()}
+        self.note.write_text(json.dumps(holder), encoding="utf-8")
+        return True
+
+    def give_back(self) -> None:
+        """Give the lock back, if it is held."""
+        if self._lock.is_locked:
+            self.note.unlink(missing_ok=True)
+            self._lock.release()
+
+    def is_held(self) -> bool:
+        """Whether a living process holds the lock. What a dead one left behind is removed."""
+        try:
+            with self._lock.acquire(blocking=False):
+                self.note.unlink(missing_ok=True)
+        except Timeout:
+            return True
+        return False
+
+    def holder(self) -> Holder | None:
+        """Who holds the lock by its note; None if there is none, or it is being written."""
+        try:
+            told = json.loads(self.note.read_text(encoding="utf-8"))
+            return Holder(told["what"], told["process"], datetime.fromisoformat(told["since"]))
+        except (FileNotFoundError, ValueError):
+            return None
+
+
+class GpuLock:
+    """The right to have calls under way, which one process has at a time.
+
+    Who has it for long asks `is_reserved` before each new request, and if so calls `let_pass`.
+    """
+
+    def __init__(self, lake: Lake, what: str, *, pool: str = GPU_POOL) -> None:
+        """Name the lock of a lake's pool without taking it; `what` is told to those who find it taken."""
+        self._what = what
+        self._lock = NotedLock(lake.locks, f"gpu-{pool}")
+        self._reservation = NotedLock(lake.locks, f"gpu-{pool}-reserved")
+        self._seen: tuple[int, int] | None = None
+        self._seen_at = 0.0
+
+    def is_reserved(self) -> bool:
+        """Whether another process waits to ask a question. Takes microseconds.
+
+        A reservation counts for `RESERVATION_SECONDS` from when it is first seen, and no longer than the
+        process that made it lives.
+        """
+        try:
+            status = os.stat(self._reservation.note)  # noqa: PTH116 - before each request, and twice as fast
+        except FileNotFoundError:
+            return False
+        mark = (status.st_ino, status.st_mtime_ns)
+        if mark != self._seen:
+            self._seen, self._seen_at = mark, monotonic()
+        return monotonic() - self._seen_at < RESERVATION_SECONDS and self._reservation.is_held()
+
+    async def take(self, *, seconds: float = RESERVATION_SECONDS) -> None:
+        """Wait for the lock; reservations go first.
+
+        Raises:
+            SlotTakenError: it was not free within `seconds`; names who holds it.
+        """
+        await self._wait(lambda: not self.is_reserved() and self._lock.try_take(self._what), seconds)
+
+    def give_back(self) -> None:
+        """Give the lock back, if it is held."""
+        self._lock.give_back()
+
+    async def let_pass(self) -> None:
+        """Give the lock to who reserved it, and wait until it is free again. No call may be under way.
+
+        Raises:
+            SlotTakenError: it was not given back in time; see `take`.
+        """
+        self.give_back()
+        # As long as a reservation lasts, and as long again for one that was made meanwhile.
+        await self.take(seconds=2 * RESERVATION_SECONDS)
+
+    @asynccontextmanager
+    async def reserved(self) -> AsyncIterator[None]:
+        """Have the lock as soon as the calls under way have ended; nobody sends new ones meanwhile.
+
+        Raises:
+            SlotTakenError: another reservation stands, or calls under way do not end; names whose.
+            TimeoutError: the block took longer than a reservation lasts. It was cancelled.
+        """
+        if not self._reservation.try_take(self._what, seconds=_PROBE_SECONDS):
+            holder = self._reservation.holder() or _UNKNOWN
+            raise SlotTakenError(f"one question at a time: {holder} goes first; ask again when it is done")
+        try:
+            async with asyncio.timeout(RESERVATION_SECONDS):
+                await self._wait(lambda: self._lock.try_take(self._what), RESERVATION_SECONDS / 2)
+                yield
+        finally:
+            self.give_back()
+            self._reservation.give_back()
+
+    async def _wait(self, try_take: Callable[[], bool], seconds: float) -> None:
+        deadline = monotonic() + seconds
+        while not try_take():
+            if monotonic() > deadline:
+                holder = self._lock.holder() or self._reservation.holder() or _UNKNOWN
+                raise SlotTakenError(f"{holder} uses the model server and did not end within {seconds:.0f} s")
+            await asyncio.sleep(_POLL_SECONDS)
