@@ -19,6 +19,11 @@ def sources_folder(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(environment.get("HOLOCRON_SOURCES") or PROJECT_FOLDER / "data" / "sources").resolve()
 
 
+def dispatch_file(environment: Mapping[str, str] = os.environ) -> Path:
+    """The file that says how work is given to models: HOLOCRON_DISPATCH, or `data/dispatch.yaml`."""
+    return Path(environment.get("HOLOCRON_DISPATCH") or PROJECT_FOLDER / "data" / "dispatch.yaml").resolve()
+
+
 def politeness_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """What all processes of this user share about hosts: HOLOCRON_STATE, or the user's state folder.
 
