@@ -20,7 +20,6 @@ from holocron_assets.lake.packs import FileMark, PackFile
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.rows import NUMBERED
 from holocron_assets.lake.schema import Table
-from holocron_assets.lake.tables import ALL_TABLES
 
 OLD_AFTER = timedelta(days=1)
 """Age from which a partition is expected to stay as it is."""
@@ -90,7 +89,7 @@ def partitions_to_pack(lake: Lake, *, now: datetime) -> list[Plan]:
     Raises:
         DamagedPartitionError: a pack cannot be read.
     """
-    plans = (_plan(lake, table, now) for table in ALL_TABLES if table.partition_column)
+    plans = (_plan(lake, table, now) for table in lake.tables if table.partition_column)
     return [plan for plan in plans if plan]
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from holocron_assets.lake.damage import PACK_FOLDER
@@ -10,6 +10,7 @@ from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.listing import DATA_FILE, JOURNAL_FILE, Listing, list_partitions
 from holocron_assets.lake.packs import packs_of
 from holocron_assets.lake.schema import Table
+from holocron_assets.lake.tables import ALL_TABLES
 
 _PARTITION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
@@ -24,9 +25,16 @@ class Lake:
 
     Attributes:
         root: the folder that holds `lake/`, `locks/` and `holocron.duckdb`; `data/` unless moved.
+        derived_tables: the tables that interrogations declare. One without a folder yet has no rows.
     """
 
     root: Path
+    derived_tables: tuple[Table, ...] = field(default=(), compare=False)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Every table: the project's own, and those of interrogations."""
+        return ALL_TABLES + self.derived_tables
 
     @property
     def database(self) -> Path:
@@ -42,7 +50,7 @@ class Lake:
 
     def folder(self, table: Table) -> Path:
         """The folder that holds a table's partitions."""
-        return self.root / "lake" / table.layer / table.name
+        return self.root / "lake" / table.layer / (table.folder or table.name)
 
     def partition_folder(self, table: Table, partition: str) -> Path:
         """The folder of one partition.

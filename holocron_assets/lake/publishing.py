@@ -5,8 +5,7 @@ import duckdb
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.rows import rows_at_any_time
-from holocron_assets.lake.tables import ALL_TABLES
-from holocron_assets.lake.views import PUBLIC_VIEWS, publish
+from holocron_assets.lake.views import public_views, publish
 
 _PUBLIC_NAMES = "select view_name from duckdb_views() where schema_name = 'main' and not internal order by 1"
 
@@ -47,5 +46,5 @@ def views_are_stale(lake: Lake, more_views: str) -> bool:
 
 def _fingerprint(lake: Lake, more_views: str) -> str:
     """The views are made otherwise when a table's packs change, or its columns."""
-    rows = [f"{table.name}{table.arrow_schema}{rows_at_any_time(lake, table)}" for table in ALL_TABLES]
-    return content_hash("\n".join([*rows, PUBLIC_VIEWS, more_views]))
+    rows = [f"{table.name}{table.arrow_schema}{rows_at_any_time(lake, table)}" for table in lake.tables]
+    return content_hash("\n".join([*rows, public_views(lake), more_views]))

@@ -62,6 +62,8 @@ class Table:
         row_group_rows: rows in a Parquet row group; small where single rows are read.
         partition_column: the column that holds the partition's name, if one does. Only then can partitions be
             packed.
+        folder: the folder of its partitions; by default called as the table. A table whose columns anybody
+            may change at any time has one for each set of columns, since no reader could mix them.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Table:
     columns: tuple[Column, ...]
     row_group_rows: int = 100_000
     partition_column: str | None = None
+    folder: str | None = None
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:

@@ -16,12 +16,12 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.rows import refused_rows, rows_at_any_time, rows_of, write_columns
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.spilling import spilling_database
-from holocron_assets.lake.tables import ALL_TABLES
 
-__all__ = ["MEMORY", "PUBLIC_VIEWS", "connect", "publish", "query", "rows_of"]
+__all__ = ["MEMORY", "connect", "public_views", "publish", "query", "rows_of"]
 
-PUBLIC_VIEWS = files("holocron_assets.lake").joinpath("views.sql").read_text(encoding="utf-8")
-
+_PUBLIC_VIEWS = files("holocron_assets.lake").joinpath("views.sql").read_text(encoding="utf-8")
+_LIVE = "derived_"
+"""How the tables of interrogations are called that count. A shadow's rows are seen in `lake.NAME` only."""
 
 MEMORY = "1GB"
 """What a connection to the lake may hold in memory; it spills the rest to the lake's disk."""
@@ -45,10 +45,12 @@ def connect(
     Raises:
         DamagedPartitionError: a file cannot be read.
     """
-    opened = ALL_TABLES if tables is None else tuple(tables)
-    rows = {table.name: rows_of(lake, table) if table in opened else _unopened(table) for table in ALL_TABLES}
+    opened = lake.tables if tables is None else tuple(tables)
+    rows = {
+        table.name: rows_of(lake, table) if table in opened else _unopened(table) for table in lake.tables
+    }
     with spilling_database(lake, memory=MEMORY) as connection:
-        for sql in _views(rows, more_views):
+        for sql in _views(lake, rows, more_views):
             _patiently(connection, partial(connection.execute, sql))
         yield connection
 
@@ -83,25 +85,41 @@ def publish(lake: Lake, *, more_views: str = "") -> Path:
     Raises:
         DamagedPartitionError: a pack cannot be read.
     """
-    for table in ALL_TABLES:
+    for table in lake.tables:
         write_columns(lake, table)
-    rows = {table.name: rows_at_any_time(lake, table) for table in ALL_TABLES}
+    rows = {table.name: rows_at_any_time(lake, table) for table in lake.tables}
     with replacing(lake.database) as aside:
         aside.unlink()  # DuckDB takes no empty file for a new database
         with duckdb.connect(aside) as connection:
-            for sql in _views(rows, more_views):
+            for sql in _views(lake, rows, more_views):
                 connection.execute(sql)
         # What a killed client left is of the old file, and DuckDB refuses to open another beside it.
         lake.database.with_name(f"{lake.database.name}.wal").unlink(missing_ok=True)
     return lake.database
 
 
-def _views(rows: Mapping[str, str], more_views: str) -> Iterator[str]:
+def public_views(lake: Lake) -> str:
+    """SQL of the views that people and programs rely on: of the lake's own tables, and of interrogations'."""
+    live = [table for table in lake.derived_tables if table.name.startswith(_LIVE)]
+    return "\n\n".join([_PUBLIC_VIEWS, *map(_derived_view, live)])
+
+
+def _derived_view(table: Table) -> str:
+    """What an interrogation says of pages as they are now, or of pairs of entities."""
+    if "title_key" not in table.arrow_schema.names:
+        return f'create view "{table.name}" as from lake."{table.name}";'
+    return (
+        f'create view "{table.name}" as from lake."{table.name}" '
+        "semi join current_answers using (batch, title_key);"
+    )
+
+
+def _views(lake: Lake, rows: Mapping[str, str], more_views: str) -> Iterator[str]:
     """SQL that makes all views, from the SQL of each table's rows."""
     yield "create schema lake"
     for name, sql in rows.items():
         yield f'create view lake."{name}" as {sql}'
-    yield PUBLIC_VIEWS
+    yield public_views(lake)
     if more_views:
         yield more_views
 

@@ -13,6 +13,8 @@ import pytest
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import DamagedPartitionError, write_partition
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.publishing import publish_views, views_are_stale
+from holocron_assets.lake.schema import Column, Table, type_int, type_string
 from holocron_assets.lake.tables import (
     ALL_TABLES,
     ENTITIES,
@@ -45,6 +47,23 @@ VIEWS_OF_TABLES = {
     "http_attempts": HTTP_ATTEMPTS,
     "sites": SITES,
 }
+
+
+TOLD_OF_PAGES = Table(
+    "derived_moods",
+    "derived",
+    "The mood of a page",
+    key=("title_key",),
+    columns=(
+        Column("batch", type_string, "Batch"),
+        Column("title_key", type_int, "Title key"),
+        Column("mood", type_string, "Mood"),
+    ),
+    partition_column="batch",
+)
+TOLD_OF_PAIRS = Table(
+    "derived_likeness", "derived", "A pair", key=("pair_id",), columns=(Column("pair_id", type_string, "Id"),)
+)
 
 
 def page(title: str, day: int = 0, **changes: Any) -> dict[str, Any]:
@@ -376,3 +395,43 @@ def test_what_a_killed_client_left_behind_does_not_spoil_the_next_database(tmp_p
     assert lake.database.with_name("holocron.duckdb.wal").exists()
     with duckdb.connect(publish(lake), read_only=True) as client:
         assert client.execute("select title from current_pages").fetchall() == [("Varn",)]
+
+
+def test_what_an_interrogation_said_is_seen_of_pages_as_they_are_now(tmp_path: Path) -> None:
+    lake = Lake(
+        lake_of(tmp_path, [page("Vessa"), page("Thuum")], [page("Vessa", day=1)]).root, (TOLD_OF_PAGES,)
+    )
+    for batch, titles in {"sample-000000": ("Vessa", "Thuum"), "sample-000001": ("Vessa",)}.items():
+        rows = [
+            {"batch": batch, "title_key": title_key("sample", title), "mood": f"{title} in {batch}"}
+            for title in titles
+        ]
+        write_partition(lake, TOLD_OF_PAGES, batch, rows)
+    moods = asked(lake, "select mood from derived_moods order by mood")
+    assert moods == [{"mood": "Thuum in sample-000000"}, {"mood": "Vessa in sample-000001"}]
+    assert len(asked(lake, "from lake.derived_moods")) == 3
+
+
+def test_what_an_interrogation_said_of_pairs_is_seen_as_it_is(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, (TOLD_OF_PAIRS,))
+    write_partition(lake, TOLD_OF_PAIRS, "Droid", [{"pair_id": "a+b"}])
+    assert asked(lake, "from derived_likeness") == [{"pair_id": "a+b"}]
+
+
+def test_an_interrogation_that_told_nothing_yet_has_an_empty_view(tmp_path: Path) -> None:
+    assert asked(Lake(tmp_path, (TOLD_OF_PAGES,)), "from derived_moods") == []
+
+
+def test_what_a_shadow_said_is_no_public_view(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, (replace(TOLD_OF_PAGES, name="shadow_moods_2"),))
+    assert asked(lake, "from lake.shadow_moods_2") == []
+    with pytest.raises(duckdb.CatalogException):
+        asked(lake, "from shadow_moods_2")
+
+
+def test_the_database_is_published_again_when_an_interrogation_is_dropped_in(tmp_path: Path) -> None:
+    assert "derived_moods" not in publish_views(Lake(tmp_path), "")
+    with_another = Lake(tmp_path, (TOLD_OF_PAGES,))
+    assert views_are_stale(with_another, "")
+    assert "derived_moods" in publish_views(with_another, "")
+    assert not views_are_stale(with_another, "")
