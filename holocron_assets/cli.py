@@ -3,64 +3,37 @@
 import getpass
 import sys
 import unicodedata
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
-from typing import Any, NoReturn
 
 import click
-import duckdb
 from rich.console import Console
 
 from holocron_assets import reports
+from holocron_assets.commands import (
+    all_sources,
+    clear_errors,
+    counted,
+    fail,
+    json_option,
+    named_source,
+    open_lake,
+    source_option,
+)
 from holocron_assets.console import print_page, print_rows, print_status, to_json
-from holocron_assets.crawl.errors import PermanentError
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.requeue import requeue as requeue_pages
 from holocron_assets.crawl.source_files import (
     SourceError,
-    load_source,
     read_sources,
     set_enabled,
     write_dump_source,
 )
 from holocron_assets.crawl.sources import Source
-from holocron_assets.crawl.xml_dump import DumpError
-from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.titles import InvalidTitle
 from holocron_assets.lake.views import connect, query
-from holocron_assets.settings import data_folder, politeness_folder, sources_folder
-
-_EXPECTED_ERRORS = (
-    OSError,  # a folder that cannot be written, a disk that is full: it names the path
-    PermanentError,
-    SourceError,
-    DumpError,
-    DamagedPartitionError,
-    MissingPartitionError,
-    InvalidTitle,
-    duckdb.Error,
-)
+from holocron_assets.settings import politeness_folder, sources_folder
 
 _PLACEHOLDER = "put-your-own-address-here"
 """Part of the contact in source files that are shipped."""
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
-source_option = click.option("--source", "source_name", metavar="NAME", help="Only this source.")
-
-
-def _clear_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Show errors that a person can act on as a message, without a traceback."""
-
-    @wraps(command)
-    def run(*arguments: Any, **options: Any) -> None:
-        try:
-            command(*arguments, **options)
-        except _EXPECTED_ERRORS as error:
-            raise click.ClickException(str(error)) from error
-
-    return run
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -77,7 +50,7 @@ def main() -> None:
 @click.option(
     "--llm", type=click.Choice(["off"]), default="off", show_default=True, help="Ask a model: not yet."
 )
-@_clear_errors
+@clear_errors
 def run(source_name: str | None, llm: str) -> None:
     """Do everything there is to do, until nothing is pending.
 
@@ -87,8 +60,8 @@ def run(source_name: str | None, llm: str) -> None:
     del llm  # the only choice there is
     from holocron_assets.orchestration.local_commands import run_everything
 
-    chosen, broken = ([_source(source_name)], []) if source_name else _enabled_sources()
-    done = run_everything(Console(), _lake(), chosen)
+    chosen, broken = ([named_source(source_name)], []) if source_name else _enabled_sources()
+    done = run_everything(Console(), open_lake(), chosen)
     for error in broken:
         click.echo(str(error), err=True)
     if broken or not done:
@@ -98,12 +71,12 @@ def run(source_name: str | None, llm: str) -> None:
 @main.command()
 @click.option("--source", "source_name", metavar="NAME", required=True, help="The source.")
 @click.option("--title", "titles", multiple=True, metavar="TITLE", help="Only this page; may be repeated.")
-@_clear_errors
+@clear_errors
 def crawl(source_name: str, titles: tuple[str, ...]) -> None:
     """Fetch what is pending of one source, or given pages whether fetched before or not."""
     from holocron_assets.orchestration.local_commands import crawl_titles, run_everything
 
-    source, lake = _source(source_name), _lake()
+    source, lake = named_source(source_name), open_lake()
     done = (
         crawl_titles(Console(), lake, source, titles) if titles else run_everything(Console(), lake, [source])
     )
@@ -113,19 +86,19 @@ def crawl(source_name: str, titles: tuple[str, ...]) -> None:
 
 @main.command()
 @click.option("--source", "source_name", metavar="NAME", required=True, help="The source, a wiki.")
-@_clear_errors
+@clear_errors
 def recheck(source_name: str) -> None:
     """Compare every page of a source with its wiki, 50 a request, and fetch what differs."""
     from holocron_assets.orchestration.local_commands import recheck_source
 
-    if not recheck_source(Console(), _lake(), _source(source_name)):
+    if not recheck_source(Console(), open_lake(), named_source(source_name)):
         sys.exit(1)
 
 
 @main.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--source", "source_name", metavar="NAME", required=True, help="The source; made if it is new.")
-@_clear_errors
+@clear_errors
 def import_file(file: Path, source_name: str) -> None:
     """Read a MediaWiki XML export, to promoted entities."""
     from holocron_assets.orchestration.local_commands import run_everything
@@ -133,13 +106,13 @@ def import_file(file: Path, source_name: str) -> None:
     folder = sources_folder()
     if not (folder / f"{source_name}.yaml").exists():
         click.echo(f"made {write_dump_source(folder, source_name, file)}")
-    source = _source(source_name)
+    source = named_source(source_name)
     if Path(source.origin) != file.resolve():
         raise click.ClickException(
             f"source {source_name!r} reads {source.origin}. Give this file a source of its own, or change "
             f"`address` in {folder / f'{source_name}.yaml'}."
         )
-    if not run_everything(Console(), _lake(), [source]):
+    if not run_everything(Console(), open_lake(), [source]):
         sys.exit(1)
 
 
@@ -147,17 +120,17 @@ def import_file(file: Path, source_name: str) -> None:
 @click.argument("title")
 @source_option
 @json_option
-@_clear_errors
+@clear_errors
 def page(title: str, source_name: str | None, *, as_json: bool) -> None:
     """Tell everything known about one page: revisions, signals, type and why, entity, where it is stuck."""
-    lake, sources = _lake(), _all_sources()
+    lake, sources = open_lake(), all_sources()
     title = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles
     if source_name:
-        _source(source_name)
+        named_source(source_name)
     found = reports.find_page(lake, title, source_name)
     if not found:
         place = f" of source {source_name!r}" if source_name else ""
-        _fail(
+        fail(
             f"no page{place} is called {title!r}: no seed names it and no fetched page links to it. "
             f"`holocron crawl --source NAME --title {title!r}` fetches it."
         )
@@ -171,10 +144,10 @@ def page(title: str, source_name: str | None, *, as_json: bool) -> None:
 
 @main.command()
 @json_option
-@_clear_errors
+@clear_errors
 def status(*, as_json: bool) -> None:
     """Tell how things stand: what is pending, in flight, done, waiting, dead and skipped, and why."""
-    report = reports.status_report(_lake(), _all_sources(), politeness_folder())
+    report = reports.status_report(open_lake(), all_sources(), politeness_folder())
     if as_json:
         click.echo(to_json(report))
         return
@@ -189,18 +162,18 @@ def status(*, as_json: bool) -> None:
 @click.option("--all", "everything", is_flag=True, help="Every dead letter.")
 @click.option("--reason", required=True, help="Why; it is kept.")
 @click.option("--author", default=getpass.getuser, help="Who decides; you, without.")
-@_clear_errors
+@clear_errors
 def requeue(
     source_name: str | None, titles: tuple[str, ...], reason: str, author: str, *, everything: bool
 ) -> None:
     """Bring dead-lettered pages back, with a full count of attempts."""
     if bool(titles) == everything:
         raise click.UsageError("name pages with --title, or take all with --all")
-    rows = requeue_pages(_lake(), source=source_name, titles=titles or None, author=author, reason=reason)
+    rows = requeue_pages(open_lake(), source=source_name, titles=titles or None, author=author, reason=reason)
     missed = set(titles) - {row["title"] for row in rows}
     if missed:
-        _fail(f"not dead-lettered: {', '.join(sorted(missed))}; {len(rows)} others were requeued")
-    click.echo(f"requeued {_counted(len(rows), 'page')}")
+        fail(f"not dead-lettered: {', '.join(sorted(missed))}; {len(rows)} others were requeued")
+    click.echo(f"requeued {counted(len(rows), 'page')}")
 
 
 @main.group()
@@ -210,7 +183,7 @@ def sources() -> None:
 
 @sources.command("list")
 @json_option
-@_clear_errors
+@clear_errors
 def list_sources(*, as_json: bool) -> None:
     """List the sources; exit with 1 if a file cannot be read."""
     found, errors = read_sources(sources_folder())
@@ -230,11 +203,11 @@ def list_sources(*, as_json: bool) -> None:
 
 @sources.command()
 @click.argument("name")
-@_clear_errors
+@clear_errors
 def enable(name: str) -> None:
     """Let sensors and runs crawl a source."""
     set_enabled(sources_folder(), name, enabled=True)
-    source = _source(name)
+    source = named_source(name)
     click.echo(f"enabled {name}: sensors and runs will crawl {source.origin}")
     if _PLACEHOLDER in (source.politeness.contact or ""):
         file = sources_folder() / f"{name}.yaml"
@@ -243,7 +216,7 @@ def enable(name: str) -> None:
 
 @sources.command()
 @click.argument("name")
-@_clear_errors
+@clear_errors
 def disable(name: str) -> None:
     """Keep sensors and runs from crawling a source. What was fetched stays."""
     set_enabled(sources_folder(), name, enabled=False)
@@ -253,18 +226,18 @@ def disable(name: str) -> None:
 @main.command()
 @click.argument("sql")
 @json_option
-@_clear_errors
+@clear_errors
 def sql(sql: str, *, as_json: bool) -> None:
     """Ask the lake in SQL (DuckDB). `holocron sql "show tables"` names the views."""
     if not sql.strip():
         raise click.UsageError('the query is empty; "show tables" names the views')
-    with connect(_lake(), more_views=frontier_views(_all_sources(), _lake())) as connection:
+    with connect(open_lake(), more_views=frontier_views(all_sources(), open_lake())) as connection:
         rows = query(connection, sql)
     if as_json:
         click.echo(to_json(rows))
     else:
         print_rows(Console(), "", rows)
-        click.echo(_counted(len(rows), "row"))
+        click.echo(counted(len(rows), "row"))
 
 
 @main.command()
@@ -274,7 +247,7 @@ def sql(sql: str, *, as_json: bool) -> None:
 @click.option("--title", "titles", multiple=True, metavar="TITLE", help="For add_pages; may be repeated.")
 @click.option("--maximum-batches", type=click.IntRange(min=1), help="For refresh.")
 @click.option("--partition", metavar="KEY", help="For jobs over a batch, a source or an entity type.")
-@_clear_errors
+@clear_errors
 def launch(  # noqa: PLR0913 - one for each option
     job: str,
     source_name: str | None,
@@ -294,21 +267,21 @@ def launch(  # noqa: PLR0913 - one for each option
     except ValueError as problem:
         raise click.UsageError(str(problem)) from problem
     if error:
-        _fail(error)
+        fail(error)
 
 
 @main.command()
 @click.option("--port", default=3000, show_default=True, help="Of the web UI, on loopback.")
-@_clear_errors
+@clear_errors
 def ui(port: int) -> None:
     """Start Dagster's web UI and daemon, with the sensors on."""
     from holocron_assets.orchestration.launching import serve
 
-    sys.exit(serve(_lake(), port))
+    sys.exit(serve(open_lake(), port))
 
 
 @main.command()
-@_clear_errors
+@clear_errors
 def home() -> None:
     """Prepare Dagster's home and print it, for `export DAGSTER_HOME=$(holocron home)`."""
     from holocron_assets.orchestration.instance import open_instance, prepare_home
@@ -317,31 +290,7 @@ def home() -> None:
         click.echo(prepare_home())
 
 
-def _lake() -> Lake:
-    return Lake(data_folder())
-
-
-def _source(name: str) -> Source:
-    return load_source(sources_folder() / f"{name}.yaml")
-
-
-def _all_sources() -> list[Source]:
-    """Every source whose file can be read; the others are told of."""
-    found, errors = read_sources(sources_folder())
-    for error in errors:
-        click.echo(str(error), err=True)
-    return list(found.values())
-
-
 def _enabled_sources() -> tuple[list[Source], list[SourceError]]:
     """The enabled sources, and what is wrong with files that cannot be read: the others go on."""
     found, errors = read_sources(sources_folder())
     return [source for source in found.values() if source.enabled], errors
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
-def _fail(message: str) -> NoReturn:
-    raise click.ClickException(message)

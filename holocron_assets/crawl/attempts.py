@@ -1,18 +1,11 @@
-"""How often and when something that failed is tried again: four attempts, crashes included."""
+"""What becomes of a page that could not be read: another attempt later, or a dead letter."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
+from holocron_assets.lake.attempts import MAX_ATTEMPTS, delay_after
 from holocron_assets.lake.schema import Row
-
-MAX_ATTEMPTS = 4
-DELAYS = (timedelta(seconds=30), timedelta(minutes=2), timedelta(minutes=10))
-
-
-def delay_after(attempts: int) -> timedelta:
-    """How long to wait after the given number of failed attempts (1 or more); the last delay repeats."""
-    return DELAYS[min(attempts, len(DELAYS)) - 1]
 
 
 def settle_failure(row: Row, now: datetime) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 
 from filelock import FileLock
 
-from holocron_assets.crawl.errors import PermanentError
 from holocron_assets.crawl.frontier import PendingPage, pending_pages
 from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import MissingPartitionError, read_partition, write_partition
 from holocron_assets.lake.paths import Lake

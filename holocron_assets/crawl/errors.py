@@ -1,14 +1,8 @@
-"""The two kinds of failure: what may work later, and what will not. Everything else derives from them."""
+"""What goes wrong with a wiki as a whole, of both kinds: for now, and for good."""
 
 from datetime import datetime
 
-
-class TransientError(Exception):
-    """It failed for now; the same may work later."""
-
-
-class PermanentError(Exception):
-    """It failed, and would fail again unchanged: a person has to look."""
+from holocron_assets.lake.errors import PermanentError, TransientError
 
 
 class WikiUnavailable(TransientError):  # noqa: N818 - named for what happened

@@ -6,8 +6,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from holocron_assets.crawl.attempts import MAX_ATTEMPTS, failed_page, settle_failure
+from holocron_assets.crawl.attempts import failed_page, settle_failure
 from holocron_assets.crawl.batches import manifest
+from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.parquet import read_partition, write_partition

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from holocron_assets.crawl.errors import PermanentError, WikiRefused
+from holocron_assets.crawl.errors import WikiRefused
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.wiki_client import Continuation, WikiClient
+from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.titles import CATEGORY_NAMESPACE, InvalidTitle, Site
 

@@ -7,12 +7,12 @@ from time import perf_counter
 import dagster as dg
 from filelock import FileLock
 
-from holocron_assets.crawl.errors import PermanentError
 from holocron_assets.crawl.readers import wiki_client
 from holocron_assets.crawl.revision_check import check_revisions, passes, start_pass
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.tally import Tally
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.parquet import read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row

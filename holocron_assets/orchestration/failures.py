@@ -8,9 +8,10 @@ from typing import NamedTuple
 import dagster as dg
 
 from holocron_assets.crawl.batches import NoManifestError
-from holocron_assets.crawl.errors import PermanentError, WikiUnavailable
+from holocron_assets.crawl.errors import WikiUnavailable
 from holocron_assets.crawl.source_files import SourceError
 from holocron_assets.crawl.xml_dump import DumpError
+from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
 from holocron_assets.lake.paths import PartitionNameError
 from holocron_assets.lake.schema import SchemaError

@@ -15,8 +15,8 @@ from typing import Any
 from dagster import DagsterInstance, DagsterRunStatus
 from filelock import FileLock, Timeout
 
-from holocron_assets.crawl.errors import PermanentError
 from holocron_assets.definitions import defs
+from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.instance import open_instance

@@ -12,13 +12,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from holocron_assets.console import print_paths, print_summary
 from holocron_assets.crawl.batches import cut_given_titles
-from holocron_assets.crawl.errors import PermanentError
 from holocron_assets.crawl.revision_check import start_pass
 from holocron_assets.crawl.seeds import load_site
 from holocron_assets.crawl.source_files import read_sources
 from holocron_assets.crawl.sources import Source
 from holocron_assets.definitions import defs
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.change_looks import look_to_the_end
 from holocron_assets.orchestration.instance import open_instance

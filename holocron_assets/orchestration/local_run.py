@@ -8,11 +8,11 @@ from time import sleep
 
 import dagster as dg
 
-from holocron_assets.crawl.attempts import MAX_ATTEMPTS
 from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.seeds import seeds_are_usable
 from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import connect, query

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
 
-from holocron_assets.crawl.attempts import delay_after
 from holocron_assets.crawl.batches import source_of
+from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.names import HOST_TAG, PARTITION_TAG, SOURCE_TAG, WORK_TAG

@@ -30,7 +30,7 @@ from holocron_assets.crawl.batches import (
     source_of,
     unfinished_batches,
 )
-from holocron_assets.crawl.errors import PermanentError
+from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES
 from holocron_assets.lake.titles import DEFAULT_SITE

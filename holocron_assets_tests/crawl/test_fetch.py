@@ -13,11 +13,11 @@ import pytest
 from crawl_rows import dump_source, outcome, put_manifest, put_seeds, statuses
 from small_wiki import reading, small_wiki, source_of_wiki
 
-from holocron_assets.crawl.attempts import DELAYS
 from holocron_assets.crawl.batches import NoManifestError, cut_batches, unfinished_batches
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.fetch import Group, GroupError, fetch_batch
 from holocron_assets.crawl.xml_dump import DumpError
+from holocron_assets.lake.attempts import DELAYS
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
@@ -197,7 +197,7 @@ def test_a_reader_that_leaves_a_page_out_is_an_error_not_an_endless_loop(lake: L
 def test_a_page_that_the_wiki_cannot_serve_fails_dies_over_batches_and_harms_no_other(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holocron_assets.crawl.attempts.DELAYS", (timedelta(0),))
+    monkeypatch.setattr("holocron_assets.lake.attempts.DELAYS", (timedelta(0),))
     titles = [f"Page {number}" for number in range(60)]
     put_seeds(lake, *titles)
     with small_wiki(titles) as wiki:

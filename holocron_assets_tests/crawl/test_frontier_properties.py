@@ -25,13 +25,14 @@ from crawl_rows import (
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holocron_assets.crawl import attempts, known_links
+from holocron_assets.crawl import known_links
 from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.fetch import Group, GroupError, fetch_batch
 from holocron_assets.crawl.frontier import PendingPage, outlook, pending_pages
 from holocron_assets.crawl.known_links import compaction_is_due, make_known_links
 from holocron_assets.crawl.requeue import requeue
 from holocron_assets.crawl.sources import Source
+from holocron_assets.lake import attempts
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import connect, query

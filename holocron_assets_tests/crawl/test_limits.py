@@ -18,7 +18,7 @@ import pytest
 import time_machine
 
 from holocron_assets.crawl.breaker import Breaker
-from holocron_assets.crawl.errors import HostBusy, TransientError
+from holocron_assets.crawl.errors import HostBusy
 from holocron_assets.crawl.host_state import HostState
 from holocron_assets.crawl.limits import HostLimits
 from holocron_assets.crawl.outcomes import Answer
@@ -26,6 +26,7 @@ from holocron_assets.crawl.pace import Pace
 from holocron_assets.crawl.politeness import Decision, judge
 from holocron_assets.crawl.politeness_settings import Politeness
 from holocron_assets.crawl.shared_state import folder_of
+from holocron_assets.lake.errors import TransientError
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOST = "127.0.0.1:8090"

@@ -10,7 +10,7 @@ import pytest
 from crawl_rows import dump_source, put_site
 from small_wiki import SmallWiki, asking, small_wiki, source_of_wiki
 
-from holocron_assets.crawl.errors import PermanentError, WikiRefused
+from holocron_assets.crawl.errors import WikiRefused
 from holocron_assets.crawl.frontier import pending_pages
 from holocron_assets.crawl.seeds import (
     SeedListing,
@@ -22,6 +22,7 @@ from holocron_assets.crawl.seeds import (
 )
 from holocron_assets.crawl.sources import Seeds, Source
 from holocron_assets.crawl.xml_dump import DumpError
+from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.parquet import MissingPartitionError, read_partition
 from holocron_assets.lake.paths import Lake

@@ -16,7 +16,8 @@ from fake_mediawiki import (
     truncated,
 )
 
-from holocron_assets.crawl.errors import HostBusy, PermanentError, WikiRefused, WikiUnavailable
+from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
+from holocron_assets.lake.errors import PermanentError
 
 
 @pytest.fixture
