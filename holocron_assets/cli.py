@@ -16,7 +16,7 @@ from holocron_assets.commands import (
     fail,
     json_option,
     named_source,
-    open_lake,
+    opened_lake,
     source_option,
 )
 from holocron_assets.console import print_page, print_rows, print_status, to_json
@@ -61,7 +61,7 @@ def run(source_name: str | None, llm: str) -> None:
     from holocron_assets.orchestration.local_commands import run_everything
 
     chosen, broken = ([named_source(source_name)], []) if source_name else _enabled_sources()
-    done = run_everything(Console(), open_lake(), chosen)
+    done = run_everything(Console(), opened_lake(), chosen)
     for error in broken:
         click.echo(str(error), err=True)
     if broken or not done:
@@ -76,7 +76,7 @@ def crawl(source_name: str, titles: tuple[str, ...]) -> None:
     """Fetch what is pending of one source, or given pages whether fetched before or not."""
     from holocron_assets.orchestration.local_commands import crawl_titles, run_everything
 
-    source, lake = named_source(source_name), open_lake()
+    source, lake = named_source(source_name), opened_lake()
     done = (
         crawl_titles(Console(), lake, source, titles) if titles else run_everything(Console(), lake, [source])
     )
@@ -91,7 +91,7 @@ def recheck(source_name: str) -> None:
     """Compare every page of a source with its wiki, 50 a request, and fetch what differs."""
     from holocron_assets.orchestration.local_commands import recheck_source
 
-    if not recheck_source(Console(), open_lake(), named_source(source_name)):
+    if not recheck_source(Console(), opened_lake(), named_source(source_name)):
         sys.exit(1)
 
 
@@ -112,7 +112,7 @@ def import_file(file: Path, source_name: str) -> None:
             f"source {source_name!r} reads {source.origin}. Give this file a source of its own, or change "
             f"`address` in {folder / f'{source_name}.yaml'}."
         )
-    if not run_everything(Console(), open_lake(), [source]):
+    if not run_everything(Console(), opened_lake(), [source]):
         sys.exit(1)
 
 
@@ -123,7 +123,7 @@ def import_file(file: Path, source_name: str) -> None:
 @clear_errors
 def page(title: str, source_name: str | None, *, as_json: bool) -> None:
     """Tell everything known about one page: revisions, signals, type and why, entity, where it is stuck."""
-    lake, sources = open_lake(), all_sources()
+    lake, sources = opened_lake(), all_sources()
     title = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles
     if source_name:
         named_source(source_name)
@@ -147,7 +147,7 @@ def page(title: str, source_name: str | None, *, as_json: bool) -> None:
 @clear_errors
 def status(*, as_json: bool) -> None:
     """Tell how things stand: what is pending, in flight, done, waiting, dead and skipped, and why."""
-    report = reports.status_report(open_lake(), all_sources(), politeness_folder())
+    report = reports.status_report(opened_lake(), all_sources(), politeness_folder())
     if as_json:
         click.echo(to_json(report))
         return
@@ -169,7 +169,9 @@ def requeue(
     """Bring dead-lettered pages back, with a full count of attempts."""
     if bool(titles) == everything:
         raise click.UsageError("name pages with --title, or take all with --all")
-    rows = requeue_pages(open_lake(), source=source_name, titles=titles or None, author=author, reason=reason)
+    rows = requeue_pages(
+        opened_lake(), source=source_name, titles=titles or None, author=author, reason=reason
+    )
     missed = set(titles) - {row["title"] for row in rows}
     if missed:
         fail(f"not dead-lettered: {', '.join(sorted(missed))}; {len(rows)} others were requeued")
@@ -231,7 +233,7 @@ def sql(sql: str, *, as_json: bool) -> None:
     """Ask the lake in SQL (DuckDB). `holocron sql "show tables"` names the views."""
     if not sql.strip():
         raise click.UsageError('the query is empty; "show tables" names the views')
-    with connect(open_lake(), more_views=frontier_views(all_sources(), open_lake())) as connection:
+    with connect(opened_lake(), more_views=frontier_views(all_sources(), opened_lake())) as connection:
         rows = query(connection, sql)
     if as_json:
         click.echo(to_json(rows))
@@ -277,7 +279,7 @@ def ui(port: int) -> None:
     """Start Dagster's web UI and daemon, with the sensors on."""
     from holocron_assets.orchestration.launching import serve
 
-    sys.exit(serve(open_lake(), port))
+    sys.exit(serve(opened_lake(), port))
 
 
 @main.command()

@@ -1,0 +1,76 @@
+"""What the commands of `holocron` share: options, how errors are told, and where things are."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NoReturn
+
+import click
+import duckdb
+
+from holocron_assets.crawl.source_files import SourceError, load_source, read_sources
+from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.xml_dump import DumpError
+from holocron_assets.lake.errors import PermanentError
+from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.titles import InvalidTitle
+from holocron_assets.settings import data_folder, sources_folder
+
+_EXPECTED_ERRORS = (
+    OSError,  # a folder that cannot be written, a disk that is full: it names the path
+    PermanentError,
+    SourceError,
+    DumpError,
+    DamagedPartitionError,
+    MissingPartitionError,
+    InvalidTitle,
+    duckdb.Error,
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+source_option = click.option("--source", "source_name", metavar="NAME", help="Only this source.")
+
+
+def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Show errors that a person can act on as a message, without a traceback."""
+
+    @wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except _EXPECTED_ERRORS as error:
+            raise click.ClickException(str(error)) from error
+
+    return run
+
+
+def opened_lake() -> Lake:
+    """The lake of the data folder."""
+    return Lake(data_folder())
+
+
+def named_source(name: str) -> Source:
+    """The source that a person named.
+
+    Raises:
+        SourceError: its file is missing or wrong.
+    """
+    return load_source(sources_folder() / f"{name}.yaml")
+
+
+def all_sources() -> list[Source]:
+    """Every source whose file can be read; the others are told of."""
+    found, errors = read_sources(sources_folder())
+    for error in errors:
+        click.echo(str(error), err=True)
+    return list(found.values())
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things, in words."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def fail(message: str) -> NoReturn:
+    """End the command with a message, and exit code 1."""
+    raise click.ClickException(message)
