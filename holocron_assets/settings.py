@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from platformdirs import user_state_path
+from platformdirs import user_cache_path, user_state_path
 
 PROJECT_FOLDER = Path(__file__).resolve().parents[1]
 
@@ -35,3 +35,22 @@ def politeness_folder(environment: Mapping[str, str] = os.environ) -> Path:
 def dagster_home(environment: Mapping[str, str] = os.environ) -> Path:
     """Dagster's own folder: DAGSTER_HOME, or `dagster/` in the data folder, whose batches it knows."""
     return Path(environment.get("DAGSTER_HOME") or data_folder(environment) / "dagster").resolve()
+
+
+def models_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The folder of model files: HOLOCRON_MODELS, or `models/` in the user's cache folder.
+
+    It is outside the data folder, so that all Holocrons on one machine share a download of a gigabyte.
+    """
+    return Path(environment.get("HOLOCRON_MODELS") or user_cache_path("holocron") / "models").resolve()
+
+
+def given_model_files(environment: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
+    """Model files that a person has already, or folders of them: HOLOCRON_MODEL_FILES, as PATH is written."""
+    named = environment.get("HOLOCRON_MODEL_FILES", "").split(os.pathsep)
+    return tuple(Path(name).resolve() for name in named if name)
+
+
+def interrogations_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The folder of interrogations: HOLOCRON_INTERROGATIONS, or the project's `data/interrogations/`."""
+    return Path(environment.get("HOLOCRON_INTERROGATIONS") or PROJECT_FOLDER / "data" / "interrogations").resolve()

@@ -1,0 +1,267 @@
+"""The items of an interrogation: each page, chunk of a page or pair that it asks about, with its request."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from holocron_assets.derive.chunks import Chunk, page_chunks
+from holocron_assets.derive.conditions import TYPE_TABLES
+from holocron_assets.derive.evidence import Bundle, EvidenceError, build_bundle
+from holocron_assets.derive.evidence_query import AskSql, open_queries
+from holocron_assets.derive.interrogation import Interrogation
+from holocron_assets.derive.item_pages import pages_of, pages_of_pairs
+from holocron_assets.derive.page_parts import PageParts
+from holocron_assets.derive.prompting import TemplateError, rendered, system_part, user_part
+from holocron_assets.derive.questions import page_variables, pair_variables, redacted
+from holocron_assets.derive.redaction import Redactor
+from holocron_assets.derive.tokens import BYTES_PER_TOKEN, TOKENS_OF_A_TURN, estimate_tokens
+from holocron_assets.derive.wanted import Superseded, wanted_rows
+from holocron_assets.lake.freshness import Derivation
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row
+from holocron_assets.lake.tables import ENTITY_PAIRS, PAGE_SIGNALS, PAGES
+from holocron_assets.lake.versions import room_version
+
+Pages = Mapping[str, PageParts]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Item:
+    """What is asked about one page, chunk of a page or pair of entities.
+
+    Attributes:
+        interrogation: what is asked.
+        partition: the batch, or entity type, that it belongs to.
+        item_id: unique in the partition: the page's title key, with '#' and the chunk's number; or the pair's id.
+        source: the page's; of a pair, the first's.
+        subject: a title, or two, for people; redacted if the interrogation says so.
+        row: the columns that its rows share, whatever the answer.
+        bundle: the evidence.
+        system: the part of the request that all items share.
+        variables: what templates may name, redacted if the interrogation says so.
+        question: what is asked, after the evidence.
+        problem: why it cannot be asked, naming the page; it stays so until page or interrogation changes.
+        gather: its evidence again, cut to so many bytes.
+    """
+
+    interrogation: Interrogation
+    partition: str
+    item_id: str
+    source: str | None
+    subject: str
+    row: Mapping[str, Any]
+    bundle: Bundle
+    system: str = field(repr=False)
+    variables: Mapping[str, Any] = field(repr=False)
+    question: str
+    problem: str | None = None
+    gather: Callable[[int], Bundle] = field(repr=False)
+
+    @property
+    def user(self) -> str:
+        """The part of the request that is about this item."""
+        return user_part(self.bundle.text, self.question)
+
+    @property
+    def estimated_tokens(self) -> int:
+        """Tokens of the first request, rather too many than too few; without those of its answer."""
+        return estimate_tokens(self.system) + estimate_tokens(self.user) + 2 * TOKENS_OF_A_TURN
+
+    def result_key(self, digest: str) -> str:
+        """A hash of all that the answer depends on: with the same key, no model is asked again.
+
+        Args:
+            digest: of the model that is asked.
+        """
+        asked = [self.system, self.user, self.interrogation.retry_prompt]
+        if self.interrogation.follow_up:
+            asked += [self.interrogation.follow_up, json.dumps(self.variables)]
+        options = self.interrogation.options.model_dump()
+        return content_hash(json.dumps([asked, self.interrogation.schema_version, digest, options]))
+
+    def follow_up_text(self, answer: Mapping[str, Any]) -> str | None:
+        """What is asked after the first answer, whose own answer then counts; None if nothing is.
+
+        Args:
+            answer: the first; it fits the schema.
+
+        Raises:
+            TemplateError: the template cannot be filled in with this answer.
+        """
+        return self._said(self.interrogation.follow_up, {**self.variables, "answer": answer})
+
+    def retry_text(self, error: str) -> str | None:
+        """What is said after an answer that could not be used; None if the engine is to say it its own way.
+
+        Args:
+            error: what was wrong with it.
+
+        Raises:
+            TemplateError: the template cannot be filled in with this error.
+        """
+        return self._said(self.interrogation.retry_prompt, {**self.variables, "error": error})
+
+    def shrunk(self, share: float) -> "Item | None":
+        """The same item with less evidence, for a server that found the request too long.
+
+        Args:
+            share: how much of the evidence's bytes may stay, between 0 and 1.
+
+        Returns:
+            None where there is nothing to cut, or nothing would be left.
+        """
+        size = len(self.bundle.text.encode())
+        bundle = self.gather(int(size * share))
+        if not bundle.items or len(bundle.text) >= len(self.bundle.text):
+            return None
+        return replace(self, bundle=bundle)
+
+    @staticmethod
+    def _said(template: str | None, variables: Mapping[str, Any]) -> str | None:
+        return None if template is None else user_part("", rendered(template, variables))
+
+
+def wanted_items(
+    lake: Lake, interrogation: Interrogation, partition: str, *, superseded: Superseded = ()
+) -> Iterator[Item]:
+    """Every item of a partition that an interrogation wants, in the order of its pages or pairs.
+
+    The same lake gives the same items. One whose evidence cannot be gathered says so in `problem`.
+
+    Args:
+        lake: where pages are, and what queries read.
+        interrogation: what is asked.
+        partition: a batch; for pairs, an entity type.
+        superseded: pages to leave out.
+
+    Raises:
+        MissingPartitionError: pages, signals, types or pairs of the partition are not there yet.
+        ConditionError: the interrogation's condition failed on a page.
+    """
+    rows = wanted_rows(lake, interrogation, partition, superseded=superseded)
+    with ExitStack() as stack:
+        ask_sql = stack.enter_context(open_queries(lake)) if interrogation.asks_the_lake else None
+        maker = _Maker(interrogation, partition, system_part(interrogation), ask_sql)
+        if interrogation.over == "pairs":
+            for pair, pages in pages_of_pairs(lake, rows):
+                yield maker.of_pair(pair, pages)
+            return
+        found = pages_of(lake, partition, [row["title"] for row in rows])
+        for row in rows:
+            yield from maker.of_page(row, found[row["title"]])
+
+
+def derivation_of(interrogation: Interrogation) -> Derivation:
+    """How an interrogation's table follows from others. What it says itself is not in the code's version."""
+    inputs = (
+        (ENTITY_PAIRS,)
+        if interrogation.over == "pairs"
+        else (PAGES, PAGE_SIGNALS, TYPE_TABLES[interrogation.wants.of])
+    )
+    return Derivation(interrogation.table, inputs, (), room_version("holocron_assets.derive"))
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes the items of one partition.
+
+    Attributes:
+        interrogation: what is asked.
+        partition: of the items.
+        system: the part of requests that all share.
+        ask_sql: asks the lake, if any evidence is a query.
+    """
+
+    interrogation: Interrogation
+    partition: str
+    system: str
+    ask_sql: AskSql | None
+
+    def of_page(self, row: Row, page: PageParts) -> Iterator[Item]:
+        characters = self.interrogation.chunk_characters
+        chunks: tuple[Chunk | None, ...] = page_chunks(page.text, characters) if characters else (None,)
+        for chunk in chunks:
+            part = f"#{chunk.number}" if chunk else ""
+            yield self._item(
+                {"page": replace(page, chunk=chunk)},
+                page_variables(row, chunk, len(chunks)),
+                item_id=f"{row['title_key']}{part}",
+                source=row["source"],
+                subject=f"{row['title']}{part}",
+                row={
+                    **{name: row[name] for name in ("source", "batch", "title", "title_key", "revision_id")},
+                    "chunk": chunk.number if chunk else None,
+                },
+            )
+
+    def of_pair(self, pair: Row, pages: Pages) -> Item:
+        names = ("entity_type", "first_id", "second_id", "first_title", "second_title")
+        return self._item(
+            pages,
+            pair_variables(pair),
+            item_id=pair["pair_id"],
+            source=pair["first_source"],
+            subject=f"{pair['first_title']} and {pair['second_title']}",
+            row={name: pair[name] for name in names},
+        )
+
+    def _item(self, pages: Pages, variables: Mapping[str, Any], *, subject: str, **known: Any) -> Item:
+        redactor = Redactor() if self.interrogation.redact else None
+        gather = partial(self._gather, pages)
+        problem, bundle = None, Bundle((), ())
+        try:
+            # The question's length is needed before the evidence is gathered, its redaction after it.
+            room = self._room(rendered(self.interrogation.question, variables))
+            bundle = gather(room, redactor)
+            if redactor:
+                variables, subject = redacted(variables, redactor.redact), redactor.redact(subject)
+            question = rendered(self.interrogation.question, variables)
+        except (EvidenceError, TemplateError) as error:
+            problem, question = f"{subject}: {error}", ""
+        return Item(
+            interrogation=self.interrogation,
+            partition=self.partition,
+            subject=subject,
+            bundle=bundle,
+            system=self.system,
+            variables=variables,
+            question=question,
+            problem=problem,
+            gather=gather,
+            **known,
+        )
+
+    def _room(self, question: str) -> int:
+        """Bytes of evidence that fit the context beside everything else."""
+        return room_for_evidence(self.interrogation, self.system, question)
+
+    def _gather(self, pages: Pages, limit_bytes: int, redactor: Redactor | None = None) -> Bundle:
+        if self.interrogation.redact:
+            redactor = redactor or Redactor()
+        return build_bundle(
+            self.interrogation.evidence,
+            pages,
+            self.ask_sql,
+            redact=redactor.redact if redactor else None,
+            limit_bytes=limit_bytes,
+        )
+
+
+def room_for_evidence(interrogation: Interrogation, system: str, question: str) -> int:
+    """Bytes of evidence that fit a model's context beside prompt, question and answer; may be negative.
+
+    Args:
+        interrogation: what is asked, with the context's size.
+        system: the part of the request that all items share.
+        question: what is asked, filled in.
+    """
+    options = interrogation.options
+    turns = 1 if interrogation.follow_up is None else 2
+    # Redaction may lengthen a question, and a follow-up is filled in like it.
+    fixed = [system, question, interrogation.follow_up or ""]
+    used = sum(estimate_tokens(text) + TOKENS_OF_A_TURN for text in fixed) + turns * options.num_predict
+    return (options.num_ctx - used) * BYTES_PER_TOKEN
