@@ -1,0 +1,239 @@
+"""What interrogations have to do, read from the lake: partitions whose table is not what it would be now.
+
+A look reads footers, and those once. Only partitions that were begun are opened, to see what of them is left:
+how many items the others hold is known when they are worked on.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+from holocron_assets.derive.dispatch import Waiting
+from holocron_assets.derive.interrogation import Interrogation
+from holocron_assets.derive.partition_work import PartitionWork
+from holocron_assets.derive.recipe import NOT_THERE, Recipe, recipe_of
+from holocron_assets.derive.superseded import superseded_pages
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.listing import Listing
+from holocron_assets.lake.packs import FileMark
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Table
+from holocron_assets.lake.tables.derive import LLM_RUNS
+
+MOST_OPENED = 20
+"""Partitions that a look opens, those begun last first. What it leaves is opened by the next looks."""
+
+_NANOSECONDS = 10**9
+
+_State = tuple[FileMark | str | None, ...]
+_DIFFERENCES: dict[tuple[Path, str, str], tuple[_State, tuple[str, ...]]] = {}
+"""What each partition of each interrogation's table lacked, in the state in which it was looked at."""
+
+_COUNTS: dict[tuple[Path, str, str], tuple[_State, "Counts"]] = {}
+"""The same of what was counted."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The items of one partition that was begun.
+
+    Attributes:
+        answered: with an answer.
+        dead: given up.
+        untried: that may be asked about at once.
+        dues: when each item that failed for now may be tried again; sorted.
+    """
+
+    answered: int
+    dead: int
+    untried: int
+    dues: tuple[datetime, ...]
+
+    def ready(self, now: datetime) -> int:
+        """Items that may be asked about now."""
+        return self.untried + sum(due <= now for due in self.dues)
+
+    def next_due(self, now: datetime) -> datetime | None:
+        """When the first of the others may be."""
+        return next((due for due in self.dues if due > now), None)
+
+
+@dataclass(frozen=True)
+class StalePartition:
+    """A partition whose table is not what it would be now.
+
+    Attributes:
+        interrogation: whose table.
+        partition: its name.
+        model: the model to ask.
+        digest: the model's.
+        differences: why it is stale; see `Recipe.differences`.
+        possible_since: since when it can be worked on: what it is made from is there, and was not so before.
+        state: of everything that was looked at, for remembering.
+        counts: what is left of it; None if it was never begun, or not opened yet.
+    """
+
+    interrogation: Interrogation
+    partition: str
+    model: str
+    digest: str
+    differences: tuple[str, ...]
+    possible_since: datetime
+    state: _State
+    counts: Counts | None = None
+
+    def waiting_since(self, now: datetime) -> datetime | None:
+        """Since when something can be done; None if nothing can, until an item is due."""
+        if self.counts is None or self.counts.untried or not self.counts.dues:
+            return self.possible_since
+        return self.counts.dues[0] if self.counts.dues[0] <= now else None
+
+
+def backlog(
+    lake: Lake,
+    interrogations: Sequence[Interrogation],
+    *,
+    digests: Mapping[str, str],
+    now: datetime,
+    most_opened: int | None = MOST_OPENED,
+) -> list[Waiting]:
+    """What there is to do, for `dispatch.decide`.
+
+    Args:
+        lake: where results lack.
+        interrogations: that may lack them.
+        digests: of the models that can be asked, by name. Interrogations that have none of them are left out.
+        now: the moment.
+        most_opened: as in `stale_partitions`.
+    """
+    return waiting_of(stale_partitions(lake, interrogations, digests=digests, most_opened=most_opened), now)
+
+
+def waiting_of(stale: Iterable[StalePartition], now: datetime) -> list[Waiting]:
+    """What stale partitions come to, by interrogation."""
+    found: dict[str, list[StalePartition]] = {}
+    for part in stale:
+        found.setdefault(part.interrogation.name, []).append(part)
+    return [_waiting(parts, now) for parts in found.values()]
+
+
+def stale_partitions(
+    lake: Lake,
+    interrogations: Sequence[Interrogation],
+    *,
+    digests: Mapping[str, str],
+    most_opened: int | None = MOST_OPENED,
+) -> list[StalePartition]:
+    """Every partition that lacks a table, or has one made otherwise than it would be now.
+
+    Args:
+        lake: where they lack.
+        interrogations: whose tables.
+        digests: of the models that can be asked, by name.
+        most_opened: partitions that are opened to count what is left of them; all that were begun, if None.
+    """
+    listing = cache(lake.listing)
+    stale = [
+        part
+        for interrogation in interrogations
+        if (chosen := model_to_ask(interrogation, digests))
+        for part in _stale(lake, listing, interrogation, *chosen)
+    ]
+    return _counted(lake, stale, most_opened)
+
+
+def model_to_ask(interrogation: Interrogation, digests: Mapping[str, str]) -> tuple[str, str] | None:
+    """The first of an interrogation's models that can be asked, and its digest; None if none can."""
+    return next(((name, digests[name]) for name in interrogation.models if name in digests), None)
+
+
+def _stale(
+    lake: Lake, listing: Callable[[Table], Listing], interrogation: Interrogation, model: str, digest: str
+) -> Iterator[StalePartition]:
+    recipe = recipe_of(interrogation, digest)
+    version = content_hash(repr((sorted(recipe.versions.items()), recipe.derivation.code_version)))
+    inputs = [listing(table) for table in recipe.derivation.inputs]
+    of_sources = [listing(table) for table in recipe.derivation.source_inputs]
+    own = listing(recipe.derivation.table)
+    for partition in inputs[0].names:
+        marks = [listed.mark(partition) for listed in inputs]
+        marks += [listed.mark(partition.rpartition("-")[0]) for listed in of_sources]
+        there = [mark for mark in marks if mark]
+        if len(there) < len(marks):
+            continue
+        made = own.mark(partition)
+        state = (*marks, made, version)
+        if differences := _differences(lake, recipe, interrogation.name, partition, state):
+            newest = max(mark.mtime_ns for mark in (*there, *([made] if made else ())))
+            since = datetime.fromtimestamp(newest / _NANOSECONDS, UTC)
+            yield StalePartition(interrogation, partition, model, digest, differences, since, state)
+
+
+def _differences(lake: Lake, recipe: Recipe, name: str, partition: str, state: _State) -> tuple[str, ...]:
+    place = (lake.root, name, partition)
+    known = _DIFFERENCES.get(place)
+    if known and known[0] == state:
+        return known[1]
+    made = state[-2]
+    differences = recipe.differences(lake, partition) if made else NOT_THERE
+    _DIFFERENCES[place] = (state, differences)
+    return differences
+
+
+def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | None) -> list[StalePartition]:
+    """Count the partitions that were begun; the others hold what they hold."""
+    begun = {place: mark for place, part in enumerate(stale) if (mark := _journal_mark(lake, part))}
+    counted = list(stale)
+    opened = 0
+    for place in sorted(begun, key=lambda place: begun[place], reverse=True):
+        part = stale[place]
+        state = (*part.state, begun[place])
+        key = (lake.root, part.interrogation.name, part.partition)
+        known = _COUNTS.get(key)
+        if known is None or known[0] != state:
+            if most_opened is not None and opened == most_opened:
+                continue
+            known = _COUNTS[key] = (state, _count(lake, part))
+            opened += 1
+        counted[place] = replace(part, counts=known[1])
+    return counted
+
+
+def _journal_mark(lake: Lake, part: StalePartition) -> FileMark | None:
+    try:
+        scope = f"{part.interrogation.name}-{part.partition}"
+        return FileMark.of(lake.journal(LLM_RUNS, scope).stat())
+    except FileNotFoundError:
+        return None
+
+
+def _count(lake: Lake, part: StalePartition) -> Counts:
+    work = PartitionWork(
+        lake,
+        part.interrogation,
+        part.partition,
+        model=part.model,
+        digest=part.digest,
+        superseded=superseded_pages(lake),
+    )
+    return Counts(work.answered, work.dead, work.untried, tuple(sorted(work.dues)))
+
+
+def _waiting(parts: Sequence[StalePartition], now: datetime) -> Waiting:
+    """The work of one interrogation, of its stale partitions."""
+    first = parts[0]
+    counted = [part.counts for part in parts if part.counts]
+    dues = [due for counts in counted if (due := counts.next_due(now))]
+    since = [moment for part in parts if (moment := part.waiting_since(now))]
+    return Waiting(
+        interrogation=first.interrogation.name,
+        model=first.model,
+        priority=first.interrogation.priority,
+        items=sum(counts.ready(now) for counts in counted),
+        waiting_since=min(since, default=None),
+        due=min(dues, default=None),
+        completions=sum(not counts.untried and not counts.dues for counts in counted),
+        uncounted=sum(part.counts is None for part in parts),
+    )
