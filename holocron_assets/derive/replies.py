@@ -1,0 +1,147 @@
+"""What a model wrote, read as data and checked against the schema. Whatever does not fit is no data."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, NoReturn
+
+import json_repair
+import jsonschema
+from jsonschema.protocols import Validator
+
+_INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060\u00a0\0"
+"""What some models put around an answer, and JSON does not take for white space."""
+
+_FENCED = re.compile(r"```[\w-]*\s(.*?)```", re.DOTALL)
+_MOST_SHOWN = 300
+
+
+class MalformedReplyError(ValueError):
+    """A reply is no JSON object."""
+
+
+class RefusedValueError(MalformedReplyError):
+    """A reply is JSON, but says something twice, or a number that is none: no repair may choose for it."""
+
+
+class InvalidAnswerError(ValueError):
+    """An answer is an object that does not fit the schema; the message names the place in it."""
+
+
+def read_reply(text: str) -> tuple[dict[str, Any], str]:
+    """Read a reply as a JSON object.
+
+    Args:
+        text: what the model wrote.
+
+    Returns:
+        The object, and how it was read: 'direct', 'trimmed', 'fenced' or 'repaired'.
+
+    Raises:
+        MalformedReplyError: none of these gave an object.
+    """
+    problem = "it is empty"
+    for strategy, read in _STRATEGIES:
+        try:
+            found = read(text)
+        except RefusedValueError:
+            raise
+        except (ValueError, RecursionError) as error:
+            problem = str(error) or "it is nested too deeply"
+            continue
+        if isinstance(found, dict):
+            return found, strategy
+        problem = f"it is {_kind(found)}, not an object"
+    raise MalformedReplyError(f"the reply is no JSON object: {problem}")
+
+
+def check_answer(answer: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+    """Refuse an answer that does not fit the schema, whatever the server promised.
+
+    Args:
+        answer: as read from a reply.
+        schema: a JSON schema. Beside the standard's keywords it may say `maxWords` of a text.
+
+    Raises:
+        InvalidAnswerError: names the place in the answer, and what is wrong there.
+    """
+    error = jsonschema.exceptions.best_match(_validator(json.dumps(schema)).iter_errors(answer))
+    if error is not None:
+        place = ".".join(["answer", *map(str, error.absolute_path)])
+        raise InvalidAnswerError(f"{place}: {_shortened(error.message)}")
+
+
+def _direct(text: str) -> Any:
+    return json.loads(
+        text, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant, parse_float=_finite
+    )
+
+
+def _trimmed(text: str) -> Any:
+    return _direct(text.strip(_INVISIBLE + " \t\r\n\v\f"))
+
+
+def _fenced(text: str) -> Any:
+    blocks = _FENCED.findall(text)
+    if len(blocks) != 1:
+        raise ValueError(f"there are {len(blocks)} fenced blocks in it" if blocks else "it is not JSON")
+    return _direct(blocks[0])
+
+
+def _repaired(text: str) -> Any:
+    # Through text once more, so that what the repair lets pass is refused as anywhere.
+    return _direct(json_repair.repair_json(text, ensure_ascii=False) or "null")
+
+
+_STRATEGIES: tuple[tuple[str, Callable[[str], Any]], ...] = (
+    ("direct", _direct),
+    ("trimmed", _trimmed),
+    ("fenced", _fenced),
+    ("repaired", _repaired),
+)
+
+
+def _without_repeats(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise RefusedValueError(f"the reply says {_shortened(repr(name))} twice in one object")
+        found[name] = value
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise RefusedValueError(f"the reply holds {name}, which is no number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise RefusedValueError(f"the reply holds {_shortened(digits)}, which is too large for a number")
+    return number
+
+
+def _max_words(_: Validator, most: int, text: object, __: object) -> Iterable[jsonschema.ValidationError]:
+    if isinstance(text, str) and (words := len(text.split())) > most:
+        yield jsonschema.ValidationError(f"has {words} words; at most {most} are allowed")
+
+
+_CHECKS: type[Validator] = jsonschema.validators.extend(  # type: ignore[no-untyped-call] # it has no types
+    jsonschema.Draft202012Validator, {"maxWords": _max_words}
+)
+
+
+@lru_cache(maxsize=64)
+def _validator(schema: str) -> Validator:
+    return _CHECKS(json.loads(schema), format_checker=_CHECKS.FORMAT_CHECKER)
+
+
+def _kind(value: object) -> str:
+    names = {list: "a list", str: "a text", bool: "a truth value", type(None): "nothing"}
+    return names.get(type(value), "a number")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
