@@ -84,6 +84,11 @@ class StalePartition:
     state: _State
     counts: Counts | None = None
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether it lacks nothing but its table: every item is answered or given up."""
+        return self.counts is not None and not self.counts.untried and not self.counts.dues
+
     def waiting_since(self, now: datetime) -> datetime | None:
         """Since when something can be done; None if nothing can, until an item is due."""
         if self.counts is None or self.counts.untried or not self.counts.dues:
@@ -234,6 +239,6 @@ def _waiting(parts: Sequence[StalePartition], now: datetime) -> Waiting:
         items=sum(counts.ready(now) for counts in counted),
         waiting_since=min(since, default=None),
         due=min(dues, default=None),
-        completions=sum(not counts.untried and not counts.dues for counts in counted),
+        completions=sum(part.is_answered for part in parts),
         uncounted=sum(part.counts is None for part in parts),
     )
