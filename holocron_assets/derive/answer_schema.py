@@ -1,12 +1,15 @@
 """The JSON schema of an answer: what a model may say, and the columns that it becomes.
 
-Only a small part of JSON Schema is allowed. A grammar made of it stays small, so that a server keeps a model to
-it, and each part of it has a place in a column.
+Only a small part of JSON Schema is allowed. A grammar made of it stays small, so that a server keeps a model
+to it, and each part of it has a place in a column.
 """
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
 
+import duckdb
 import jsonschema
 import pyarrow as pa
 
@@ -15,7 +18,20 @@ from holocron_assets.lake.schema import Column
 
 Schema = Mapping[str, Any]
 
-_SCALARS = {"string": pa.string(), "integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
+
+class _Scalar(NamedTuple):
+    """A type of JSON as a column's type, and what makes any value of it one that the column takes."""
+
+    column: pa.DataType
+    plain: Callable[[Any], Any]
+
+
+_SCALARS = {
+    "string": _Scalar(pa.string(), lambda text: text.encode("utf-8", "replace").decode()),
+    "integer": _Scalar(pa.int64(), int),
+    "number": _Scalar(pa.float64(), float),
+    "boolean": _Scalar(pa.bool_(), bool),
+}
 _ANYWHERE = frozenset({"type", "description"})
 _ALLOWED = {
     "string": frozenset({"enum", "minLength", "maxLength"}),
@@ -27,6 +43,7 @@ _ALLOWED = {
 }
 _SMALLEST, _LARGEST = -(2**53), 2**53  # what every JSON reader keeps exact
 _REFERENCE = "holocron:"
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 class AnswerSchemaError(ValueError):
@@ -74,27 +91,20 @@ def columns_of(schema: Schema) -> tuple[Column, ...]:
 def fitting(value: Any, schema: Schema) -> Any:
     """A valid answer, or part of one, as a column of its type takes it.
 
-    A model can write what JSON allows and Arrow does not: half of a surrogate pair, `3.0` for a whole number, an
-    object without its optional properties.
+    A model can write what JSON allows and Arrow does not: half of a surrogate pair, `3.0` for a whole number,
+    an object without its optional properties.
 
     Args:
         value: what the model said; it fits the schema.
         schema: of this part, as `read_answer_schema` gives it.
     """
-    if value is None:
-        return None
-    match _kind(schema):
-        case "string":
-            return value.encode("utf-8", "replace").decode()
-        case "integer":
-            return int(value)
-        case "number":
-            return float(value)
-        case "array":
-            return [fitting(item, schema["items"]) for item in value]
-        case "object":
-            return {name: fitting(value.get(name), part) for name, part in schema["properties"].items()}
-    return value
+    kind = _kind(schema)
+    if kind == "array":
+        return None if value is None else [fitting(item, schema["items"]) for item in value]
+    if kind == "object":
+        parts = schema["properties"].items()
+        return None if value is None else {name: fitting(value.get(name), part) for name, part in parts}
+    return None if value is None else _SCALARS[kind].plain(value)
 
 
 def sample_answer(schema: Schema) -> Any:
@@ -146,6 +156,11 @@ def _completed_object(schema: dict[str, Any], place: str) -> dict[str, Any]:
     declared = schema.get("properties")
     if not isinstance(declared, Mapping) or not declared:
         raise AnswerSchemaError(f"{place}: an object needs properties")
+    for name in declared:
+        if not _NAME.fullmatch(str(name)) or name in _reserved_words():
+            raise AnswerSchemaError(
+                f"{place}: {name!r} is no name for a column: small letters, digits and _, and no word of SQL"
+            )
     properties = {name: _completed(part, f"{place}.{name}") for name, part in declared.items()}
     for name, part in properties.items():
         if not str(part.get("description") or "").strip():
@@ -156,6 +171,16 @@ def _completed_object(schema: dict[str, Any], place: str) -> dict[str, Any]:
     if schema.get("additionalProperties", False) is not False:
         raise AnswerSchemaError(f"{place}: additionalProperties must be false: they would have no column")
     return {**schema, "properties": properties, "required": required, "additionalProperties": False}
+
+
+@cache
+def _reserved_words() -> frozenset[str]:
+    """Words that SQL cannot read as a column's name."""
+    with duckdb.connect() as connection:
+        found = connection.execute(
+            "select keyword_name from duckdb_keywords() where keyword_category = 'reserved'"
+        ).fetchall()
+    return frozenset(word for (word,) in found)
 
 
 def _inlined(declared: Schema, place: str) -> dict[str, Any]:
@@ -205,9 +230,10 @@ def _check_string(schema: Schema, place: str) -> None:
 
 
 def _check_bounds(schema: Schema, kind: str, place: str) -> None:
-    kinds: tuple[type, ...] = (int,) if kind == "integer" else (int, float)
-    low, high = schema.get("minimum"), schema.get("maximum")
-    if not isinstance(low, kinds) or not isinstance(high, kinds) or not _SMALLEST <= low <= high <= _LARGEST:
+    kinds = (int,) if kind == "integer" else (int, float)
+    bounds = [schema.get("minimum"), schema.get("maximum")]
+    numbers = [bound for bound in bounds if isinstance(bound, kinds)]
+    if len(numbers) < len(bounds) or not _SMALLEST <= numbers[0] <= numbers[1] <= _LARGEST:
         raise AnswerSchemaError(f"{place}: a number needs minimum and maximum, of at most 2^53")
 
 
@@ -238,4 +264,4 @@ def _arrow_type(schema: Schema) -> pa.DataType:
             return pa.list_(_arrow_type(schema["items"]))
         case "object":
             return pa.struct([(name, _arrow_type(part)) for name, part in schema["properties"].items()])
-    return _SCALARS[kind]
+    return _SCALARS[kind].column

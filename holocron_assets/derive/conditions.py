@@ -36,7 +36,7 @@ def check_condition(condition: str, over: Over, of: str) -> None:
         ConditionError: says what is wrong.
     """
     empty = [table.arrow_schema.empty_table() for table in _tables(over, of)]
-    query = f"select ({condition}) as wanted from wanted_rows"
+    query = f"from wanted_rows select ({condition}) as wanted"
     try:
         check_query(query)
         with _opened(over, empty) as connection:
@@ -54,8 +54,8 @@ def rows_that_fit(
 
     Args:
         over: whether the rows are pages or pairs of entities.
-        tables: for pages, a partition's rows of page_signals and of the table of their types; for pairs, those
-            of entity_pairs.
+        tables: for pages, a partition's rows of page_signals and of the table of their types; for pairs,
+            those of entity_pairs.
         conditions: SQL expressions over a row.
         values: what the conditions name with `$`.
 
@@ -63,10 +63,11 @@ def rows_that_fit(
         ConditionError: a condition failed on some row.
     """
     where = " and ".join(f"({condition})" for condition in conditions) or "true"
-    query = f"select * exclude {_POSITION} from wanted_rows where {where} order by {_POSITION}"  # noqa: S608 - conditions are the project's own, checked at load
+    query = f"from wanted_rows select * exclude {_POSITION} where {where} order by {_POSITION}"
     try:
         with _opened(over, tables) as connection:
-            fitting: list[dict[str, Any]] = connection.execute(query, values).to_arrow_table().to_pylist()
+            found: pa.Table = connection.execute(query, values).to_arrow_table()
+            fitting: list[dict[str, Any]] = found.to_pylist()
             return fitting
     except duckdb.Error as error:
         raise ConditionError(f"condition {where!r} failed: {error}") from error
@@ -79,19 +80,18 @@ def _tables(over: Over, of: str) -> list[Table]:
 @contextmanager
 def _opened(over: Over, tables: list[pa.Table]) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database with nothing but the rows, which it calls `wanted_rows`."""
-    settings = {"enable_external_access": "false", "threads": "1", "memory_limit": _MEMORY}
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "enable_external_access": False,
+        "threads": 1,
+        "memory_limit": _MEMORY,
+    }
     with duckdb.connect(config=settings) as connection:
         for number, table in enumerate(tables):
             connection.register(f"part_{number}", table)
-        numbered = f"(select *, row_number() over () as {_POSITION} from part_0)"
-        joined = f"from {numbered}"
+        rows = f"from (from part_0 select *, row_number() over () as {_POSITION})"
         if over == "pages":
-            shared = [
-                name for name in tables[1].column_names if name in tables[0].column_names and name != _KEY
-            ]
-            joined = (
-                f"from {numbered} join (select * exclude ({', '.join(shared)}) from part_1) using ({_KEY})"
-            )
-        connection.execute(f"create temp view wanted_rows as {joined}")
+            shared = set(tables[0].column_names) & set(tables[1].column_names) - {_KEY}
+            rows += f" join (from part_1 select * exclude ({', '.join(sorted(shared))})) using ({_KEY})"
+        connection.execute(f"create temp view wanted_rows as {rows}")
         connection.execute("set lock_configuration = true")
         yield connection

@@ -115,5 +115,5 @@ def split_schema(schema: Schema, each: str) -> tuple[Schema, Schema]:
 
 
 def _shape(columns: tuple[Column, ...]) -> str:
-    """A hash of columns' names and types: answers of another shape lie elsewhere, and are found again with it."""
+    """A hash of names and types: answers of another shape lie elsewhere, and are found again with it."""
     return content_hash("\n".join(f"{column.name} {column.type}" for column in columns))[:8]

@@ -1,4 +1,4 @@
-"""What an interrogation is: which pages it wants, what it asks a model of them, and what the answers become."""
+"""What an interrogation is: which pages it wants, what it asks of them, and what the answers become."""
 
 import json
 import os
@@ -49,8 +49,8 @@ class Wants(_Settings):
         confidence_below: only pages typed less surely than that.
         confidence_from: only pages typed at least so surely.
         sources: only pages of these sources; for pairs, where either entity is of one.
-        sql: a DuckDB condition over the page's row of page_signals, joined with that of its type; for pairs, over
-            their row of entity_pairs.
+        sql: a DuckDB condition over the page's row of page_signals, joined with that of its type; for pairs,
+            over their row of entity_pairs.
         redirects: redirects too. They have no text of their own.
     """
 
@@ -85,7 +85,7 @@ class Example(_Settings):
 
 
 class Options(_Settings):
-    """What the model server is told. All interrogations of one model should share `num_ctx`: a change reloads.
+    """What the model server is told. Interrogations of one model should share `num_ctx`: a change reloads it.
 
     Attributes:
         num_ctx: tokens of question and answer together.
@@ -125,7 +125,8 @@ class Interrogation(_Settings):
         shadow: it runs, is published nowhere, and is compared with the live one of its key.
         redact: personal data is replaced before a model sees the evidence.
         chunk_characters: a page is read in chunks of so many characters, an item each.
-        prompt: a template of what is the same for all items: what to do. Data rules, schema and examples follow.
+        prompt: a template of what is the same for all items: what to do. A rule about data, the schema and
+            the examples follow.
         question: a template of what is asked, after the evidence.
         timeout_seconds: of one call.
         follow_up: a template of a second question about the first answer; its answer counts.
@@ -195,7 +196,8 @@ class Interrogation(_Settings):
 
     @model_validator(mode="after")
     def _answers_become_rows(self) -> Self:
-        return self if self.table else self  # it is made here, so that what is wrong with it shows at load
+        _ = self.table  # what is wrong with it is to show at load
+        return self
 
     @property
     def name(self) -> str:

@@ -36,7 +36,8 @@ class Item:
     Attributes:
         interrogation: what is asked.
         partition: the batch, or entity type, that it belongs to.
-        item_id: unique in the partition: the page's title key, with '#' and the chunk's number; or the pair's id.
+        item_id: unique in the partition: the page's title key, with '#' and the chunk's number if there is
+            one; or the pair's id.
         source: the page's; of a pair, the first's.
         subject: a title, or two, for people; redacted if the interrogation says so.
         row: the columns that its rows share, whatever the answer.

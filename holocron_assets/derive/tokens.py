@@ -1,7 +1,7 @@
 """How many tokens a text is, at most, without asking a model."""
 
 BYTES_PER_TOKEN = 3
-"""UTF-8 bytes that make a token, at least, over a page's worth of text (docs/interrogations.md says as measured)."""
+"""UTF-8 bytes that make a token, at least, over a page's worth of text: see docs/interrogations.md."""
 
 TOKENS_OF_A_TURN = 16
 """What a chat template writes around one message, at most."""

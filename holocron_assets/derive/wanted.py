@@ -30,8 +30,8 @@ def wanted_rows(
         superseded: pages to leave out.
 
     Returns:
-        Each page's row of page_signals, joined with its type's and with its `position` in the batch; each pair's
-        row of entity_pairs.
+        Each page's row of page_signals, joined with its type's and with its `position` in the batch; each
+        pair's row of entity_pairs.
 
     Raises:
         MissingPartitionError: what they are chosen by is not there yet.
@@ -50,7 +50,7 @@ def wanted_rows(
 
 
 def _positions(lake: Lake, batch: str) -> dict[int, int]:
-    """Where in the batch each page with a text is; two titles asked for may have turned out to be one page."""
+    """Where in the batch each page with a text is. Two titles asked for may turn out to be one page."""
     pages = read_table(lake, PAGES, batch, ["title_key", "position", "status"])
     readable: pa.Table = pages.filter(pc.equal(pages.column("status"), "ok"))
     keys, positions = (readable.column(name).to_pylist() for name in ("title_key", "position"))
