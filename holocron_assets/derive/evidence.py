@@ -1,0 +1,270 @@
+"""Evidence bundles: what a model is shown about an item, cut to limits, the same for the same data."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from holocron_assets.derive.evidence_query import AskSql, QueryError, QueryRows
+from holocron_assets.derive.evidence_spec import (
+    MOST_BYTES,
+    MOST_COLUMNS,
+    MOST_ITEMS,
+    ChunkEvidence,
+    EvidenceSpec,
+    InlineEvidence,
+    PageEvidence,
+    SqlEvidence,
+    SqlResultEvidence,
+)
+from holocron_assets.derive.page_parts import PageParts
+from holocron_assets.derive.quotes import is_quoted
+from holocron_assets.derive.sampling import cut_to_bytes, fair_shares, sampled
+from holocron_assets.lake.keys import content_hash
+
+_FENCE_DIGITS = 8
+_ALL_PARTS = ("infobox", "categories", "text")
+_QUOTABLE = frozenset({"page", "chunk"})
+
+Redact = Callable[[str], str]
+
+
+class EvidenceError(ValueError):
+    """Evidence that cannot be gathered; says for which page and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceItem:
+    """One piece of evidence, redacted and cut.
+
+    Attributes:
+        number: its place in the bundle, from 1.
+        source: 'inline', 'page', 'chunk', 'sql_result' or 'sql'.
+        label: what the prompt calls it.
+        text: what the model reads, never empty.
+    """
+
+    number: int
+    source: str
+    label: str
+    text: str
+
+    @property
+    def id(self) -> str:
+        """Its place and the start of its hash: the same for the same evidence."""
+        return f"e{self.number}-{self.content_hash[:_FENCE_DIGITS]}"
+
+    @property
+    def content_hash(self) -> str:
+        """The 128-bit xxhash of source, label and text."""
+        return content_hash(json.dumps([self.source, self.label, self.text]))
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Something that was left out.
+
+    Attributes:
+        item: number of the item that it was cut from; None for the bundle.
+        kind: 'items', 'rows', 'columns', 'item_bytes' or 'bundle_bytes'.
+        before: how many there were.
+        after: how many are left.
+    """
+
+    item: int | None
+    kind: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """All evidence about one item.
+
+    Attributes:
+        items: the pieces, in the order in which the interrogation names them.
+        cuts: what was left out.
+    """
+
+    items: tuple[EvidenceItem, ...]
+    cuts: tuple[Cut, ...]
+
+    @cached_property
+    def text(self) -> str:
+        """What the prompt shows: each item between lines that no item can hold.
+
+        The lines carry a hash of all items, and it is made another one until no item's text holds it.
+        """
+        return "\n\n".join(_block(item, self._fence) for item in self.items)
+
+    @cached_property
+    def _fence(self) -> str:
+        contents = " ".join(item.content_hash for item in self.items)
+        fence = content_hash(contents)[:_FENCE_DIGITS]
+        while any(fence in item.text.lower() for item in self.items):
+            contents += fence
+            fence = content_hash(contents)[:_FENCE_DIGITS]
+        return fence
+
+    @cached_property
+    def content_hash(self) -> str:
+        """The 128-bit xxhash of what the prompt shows."""
+        return content_hash(self.text)
+
+    def supports(self, quote: str) -> bool:
+        """Whether a quote is in what the bundle holds of the page's own text."""
+        return any(is_quoted(quote, item.text) for item in self.items if item.source in _QUOTABLE)
+
+    def to_json(self) -> dict[str, Any]:
+        """The bundle as JSON values, for `evidence.json`."""
+        return {
+            "content_hash": self.content_hash,
+            "items": [
+                {"id": item.id, **asdict(item), "content_hash": item.content_hash, "bytes": _size(item.text)}
+                for item in self.items
+            ],
+            "cuts": [asdict(cut) for cut in self.cuts],
+        }
+
+
+def build_bundle(  # noqa: PLR0913 - the last three have defaults that most callers want
+    specs: Sequence[EvidenceSpec],
+    pages: Mapping[str, PageParts],
+    ask_sql: AskSql | None = None,
+    *,
+    redact: Redact | None = None,
+    limit_bytes: int = MOST_BYTES,
+    values: Mapping[str, Any] | None = None,
+) -> Bundle:
+    """Gather the evidence about one item.
+
+    Args:
+        specs: what the interrogation takes.
+        pages: the page by the name 'page', or a pair's by 'first' and 'second'.
+        ask_sql: asks queries; needed only where a spec has one.
+        redact: what takes secrets out of a text, before anything is cut, hashed or shown.
+        limit_bytes: what `Bundle.text` may have at most, in UTF-8 bytes.
+        values: more values that queries may name.
+
+    Raises:
+        EvidenceError: a query fails, or evidence names a page or chunk that the item does not have.
+    """
+    gatherer = _Gatherer(pages, ask_sql, values or {}, redact or str)
+    try:
+        found = [piece for spec in specs for piece in gatherer.pieces(spec)]
+    except (QueryError, KeyError) as error:
+        about = " and ".join(repr(str(page.page["title"])) for page in pages.values())
+        # What a query was asked with, or stumbled over, may be what is to be kept secret
+        raise EvidenceError(gatherer.redact(f"evidence about {about}: {error}")) from None
+    shown = [piece for piece in found if piece.text]
+    cuts = [Cut(None, "items", len(shown), MOST_ITEMS)] if len(shown) > MOST_ITEMS else []
+    numbered = list(enumerate(shown[:MOST_ITEMS], start=1))
+    cuts += [replace(cut, item=number) for number, piece in numbered for cut in piece.cuts]
+    items = [EvidenceItem(number, piece.source, piece.label, piece.text) for number, piece in numbered]
+    fitting, more_cuts = _fitted(items, min(limit_bytes, MOST_BYTES))
+    return Bundle(tuple(fitting), (*cuts, *more_cuts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Evidence that has no number yet, and what was cut from it."""
+
+    source: str
+    label: str
+    text: str
+    cuts: tuple[Cut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Gatherer:
+    pages: Mapping[str, PageParts]
+    ask_sql: AskSql | None
+    more_values: Mapping[str, Any]
+    redact: Redact
+
+    def pieces(self, spec: EvidenceSpec) -> Iterator[_Piece]:
+        match spec:
+            case InlineEvidence():
+                yield self._text(spec, "note", spec.text)
+            case PageEvidence():
+                yield from self._parts(spec)
+            case ChunkEvidence():
+                yield self._chunk(spec)
+            case SqlResultEvidence():
+                yield self._table(spec, "table", QueryRows(spec.columns, spec.values))
+            case SqlEvidence():
+                yield self._table(spec, "query", self._answer(spec))
+
+    def _text(self, spec: EvidenceSpec, default_label: str, text: str, cuts: Iterable[Cut] = ()) -> _Piece:
+        whole = self.redact(text)
+        kept = cut_to_bytes(whole, spec.limit_bytes)
+        if len(kept) < len(whole):
+            cuts = (*cuts, Cut(None, "item_bytes", _size(whole), _size(kept)))
+        return _Piece(spec.source, spec.label or default_label, kept, tuple(cuts))
+
+    def _page(self, role: str) -> PageParts:
+        if role not in self.pages:
+            raise KeyError(f"there is no page {role!r}; there is {sorted(self.pages)}")
+        return self.pages[role]
+
+    def _parts(self, spec: PageEvidence) -> Iterator[_Piece]:
+        page = self._page(spec.of)
+        for part in _ALL_PARTS if spec.part == "all" else (spec.part,):
+            default_label = part if spec.of == "page" else f"{part} of the {spec.of} page"
+            yield self._text(spec, default_label, page.part(part))
+
+    def _chunk(self, spec: ChunkEvidence) -> _Piece:
+        chunk = self._page("page").chunk
+        if chunk is None:
+            raise KeyError("there is no chunk; the interrogation must say chunk_characters")
+        return self._text(spec, "part of the page", chunk.text)
+
+    def _answer(self, spec: SqlEvidence) -> QueryRows:
+        if self.ask_sql is None:
+            raise QueryError("nothing was given to ask a query with")
+        values = dict(self.more_values)
+        for role, page in self.pages.items():
+            prefix = "" if role == "page" else f"{role}_"
+            values |= {f"{prefix}{name}": value for name, value in page.values.items()}
+        return self.ask_sql(spec.sql, values, spec.timeout_seconds)
+
+    def _table(self, spec: SqlEvidence | SqlResultEvidence, default_label: str, found: QueryRows) -> _Piece:
+        rows = sampled(found.rows, spec.rows, spec.sample)
+        counts = (
+            ("rows", len(found.rows), len(rows)),
+            ("columns", len(found.columns), min(len(found.columns), MOST_COLUMNS)),
+        )
+        cuts = [Cut(None, kind, before, after) for kind, before, after in counts if after < before]
+        lines = [" | ".join(map(_cell, row[:MOST_COLUMNS])) for row in (found.columns, *rows)]
+        return self._text(spec, default_label, "\n".join(lines) if rows else "", cuts)
+
+
+def _fitted(items: Sequence[EvidenceItem], limit: int) -> tuple[list[EvidenceItem], list[Cut]]:
+    """The items, the longest cut until all fit together; one that nothing is left of is left out."""
+    around = sum(_size(_block(replace(item, text=""), "f" * _FENCE_DIGITS)) + 2 for item in items)
+    sizes = [_size(item.text) for item in items]
+    kept: list[EvidenceItem] = []
+    cuts: list[Cut] = []
+    for item, size, share in zip(items, sizes, fair_shares(sizes, limit - around), strict=True):
+        text = cut_to_bytes(item.text, share)
+        if text:
+            kept.append(replace(item, text=text))
+        if len(text) < len(item.text):
+            cuts.append(Cut(item.number, "bundle_bytes", size, _size(text)))
+    return kept, cuts
+
+
+def _block(item: EvidenceItem, fence: str) -> str:
+    return f'<evidence-{fence} number="{item.number}" label="{item.label}">\n{item.text}\n</evidence-{fence}>'
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return " ".join(text.split()).replace(" | ", " / ")
+
+
+def _size(text: str) -> int:
+    return len(text.encode())

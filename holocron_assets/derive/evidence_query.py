@@ -1,0 +1,185 @@
+"""Queries that an interrogation may ask of the lake: one SELECT that reads views and nothing else.
+
+Twice made sure of: the query's syntax tree holds only what is known to read and to give the same rows again,
+and the database opens no file outside the lake, installs nothing and lets no setting be changed.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from threading import Timer
+from typing import Any
+
+import duckdb
+
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.views import connect, query
+
+# What has side effects may stand where a query may: in DuckDB 2, a CTE may insert
+_QUERIES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "CTE_NODE", "RECURSIVE_CTE_NODE"})
+_TABLES = frozenset({"BASE_TABLE", "JOIN", "SUBQUERY", "EMPTY", "EXPRESSION_LIST", "PIVOT", "TABLE_FUNCTION"})
+_TABLE_FUNCTIONS = frozenset({"unnest", "range", "generate_series"})
+_SCHEMAS = frozenset({"", "main", "lake"})
+_VIEW_NAME = re.compile(r"(?!(?:duckdb|sqlite|pragma|pg)_)[a-z_][a-z0-9_]*", re.IGNORECASE)
+_CLOCK_WORDS = frozenset({"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"})
+
+
+class QueryError(ValueError):
+    """A query that may not be asked, or that gave no rows in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRows:
+    """What a query gave: column names, and values by row; no names where there are no rows."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+AskSql = Callable[[str, Mapping[str, Any], float], QueryRows]
+"""Asks a query, with the values that it may name and the seconds that it may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedQuery:
+    """A query that may be asked.
+
+    Attributes:
+        parameters: names of the values that it names.
+        is_ordered: whether it says in which order its rows come.
+    """
+
+    parameters: frozenset[str]
+    is_ordered: bool
+
+
+@cache
+def check_query(sql: str) -> CheckedQuery:
+    """Refuse a query that does more than read the lake's views, or that may give other rows the next time.
+
+    Raises:
+        QueryError: it is not one SELECT, reads a file, calls a table function that is not known to be
+            harmless, or a function that depends on time, chance or settings.
+    """
+    tree = _syntax_tree(sql)
+    for node in _nodes(tree):
+        if problem := _problem(node):
+            raise QueryError(f"query {_shown(sql)}: {problem}")
+    modifiers = tree["node"]["modifiers"]
+    return CheckedQuery(
+        parameters=frozenset(node["identifier"] for node in _nodes(tree) if node.get("class") == "PARAMETER"),
+        is_ordered=any(modifier["type"] == "ORDER_MODIFIER" for modifier in modifiers),
+    )
+
+
+@contextmanager
+def open_queries(lake: Lake) -> Iterator[AskSql]:
+    """What asks queries of the lake as it is now.
+
+    Raises:
+        DamagedPartitionError: a file of the lake cannot be read.
+    """
+    with connect(lake) as connection:
+        connection.execute(f"set allowed_directories = {_list([str(lake.root.resolve() / 'lake')])}")
+        connection.execute("set enable_external_access = false")
+        connection.execute("set lock_configuration = true")
+
+        def ask(sql: str, values: Mapping[str, Any], seconds: float) -> QueryRows:
+            return _ask(connection, sql, values, seconds)
+
+        yield ask
+
+
+def _ask(
+    connection: duckdb.DuckDBPyConnection, sql: str, values: Mapping[str, Any], seconds: float
+) -> QueryRows:
+    checked = check_query(sql)
+    if unknown := checked.parameters - values.keys():
+        raise QueryError(
+            f"query {_shown(sql)}: no value is called {sorted(unknown)}; there are {sorted(values)}"
+        )
+    alarm = Timer(seconds, connection.interrupt)
+    alarm.start()
+    try:
+        found = query(connection, sql, {name: values[name] for name in checked.parameters})
+    except duckdb.InterruptException as error:
+        raise QueryError(f"query {_shown(sql)}: took longer than {seconds:g} s") from error
+    except duckdb.Error as error:
+        raise QueryError(f"query {_shown(sql)}: {error}") from error
+    finally:
+        alarm.cancel()
+        alarm.join()  # an alarm that is just going off would stop the next query
+    rows = [tuple(row.values()) for row in found]
+    if not checked.is_ordered:
+        rows.sort(key=repr)
+    return QueryRows(tuple(found[0]) if found else (), tuple(rows))
+
+
+def _syntax_tree(sql: str) -> dict[str, Any]:
+    with duckdb.connect() as connection:
+        [[answer]] = connection.execute("select json_serialize_sql($1)", [sql]).fetchall()
+    tree = json.loads(answer)
+    if tree["error"]:
+        raise QueryError(f"query {_shown(sql)}: {tree['error_message']}")
+    if len(tree["statements"]) != 1:
+        raise QueryError(f"query {_shown(sql)}: {len(tree['statements'])} statements instead of one SELECT")
+    statement: dict[str, Any] = tree["statements"][0]
+    return statement
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(tree, dict):
+        yield tree
+        tree = tuple(tree.values())
+    if isinstance(tree, Sequence) and not isinstance(tree, str):
+        for part in tree:
+            yield from _nodes(part)
+
+
+def _problem(node: Mapping[str, Any]) -> str | None:
+    if "cte_map" in node:
+        return None if node["type"] in _QUERIES else "only SELECT is allowed"
+    if "sample" in node and "alias" in node:
+        return _table_problem(node)
+    if node.get("class") == "FUNCTION" and node["function_name"].lower() in _unsteady_functions():
+        return f"function {node['function_name']} may give another value the next time"
+    if node.get("class") == "COLUMN_REF" and node["column_names"][-1].lower() in _CLOCK_WORDS:
+        return f"{node['column_names'][-1]} gives another value the next time"
+    return None
+
+
+def _table_problem(node: Mapping[str, Any]) -> str | None:
+    if node["sample"] is not None:
+        return "a sample may hold other rows the next time"
+    if node["type"] not in _TABLES:
+        return "only views of the lake can be read"
+    if node["type"] == "TABLE_FUNCTION" and node["function"].get("function_name") not in _TABLE_FUNCTIONS:
+        return f"of table functions, only {', '.join(sorted(_TABLE_FUNCTIONS))} are allowed"
+    if node["type"] == "BASE_TABLE" and not (
+        _VIEW_NAME.fullmatch(node["table_name"])
+        and node["schema_name"] in _SCHEMAS
+        and not node["catalog_name"]
+    ):
+        return f"{node['table_name']!r} is no view of the lake"
+    return None
+
+
+@cache
+def _unsteady_functions() -> frozenset[str]:
+    """Functions that depend on time, chance or settings, by DuckDB's own list."""
+    with duckdb.connect() as connection:
+        found = connection.execute(
+            "select distinct function_name from duckdb_functions() where stability <> 'CONSISTENT'"
+        ).fetchall()
+    return frozenset(name for (name,) in found)
+
+
+def _shown(sql: str) -> str:
+    return repr(" ".join(sql.split())[:100])
+
+
+def _list(texts: Sequence[str]) -> str:
+    return "[" + ", ".join("'" + text.replace("'", "''") + "'" for text in texts) + "]"

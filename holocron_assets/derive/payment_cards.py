@@ -1,0 +1,65 @@
+"""Numbers of payment cards in a text."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_GROUPED_DIGITS = re.compile(r"(?<![0-9])[0-9]++(?:[ \u00a0\u2009\u202f\u2010-\u2013.-][0-9]++)*+")
+_GROUP = re.compile(r"[0-9]++")
+_LONGEST = 19
+
+
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """Who gives out cards.
+
+    Attributes:
+        first: least and greatest of a number's first digits.
+        lengths: how many digits its numbers have.
+    """
+
+    first: tuple[int, int]
+    lengths: frozenset[int]
+
+    def may_have_issued(self, digits: str) -> bool:
+        """Whether a number is one of theirs, by its start and length."""
+        least, greatest = self.first
+        return len(digits) in self.lengths and least <= int(digits[: len(str(least))]) <= greatest
+
+
+def find_cards(text: str, issuers: Sequence[Issuer]) -> Iterator[tuple[int, int]]:
+    """Where card numbers are in a text: offsets of the first digit and after the last.
+
+    Digits may be grouped by single spaces, dashes or points. A number starts and ends with a group, so that
+    other digits before or behind it do not hide it.
+    """
+    for run in _GROUPED_DIGITS.finditer(text):
+        groups = [match.span() for match in _GROUP.finditer(text, run.start(), run.end())]
+        place = 0
+        while place < len(groups):
+            last = _last_group(text, groups, place, issuers)
+            if last is not None:
+                yield groups[place][0], groups[last][1]
+            place = place + 1 if last is None else last + 1
+
+
+def passes_luhn(digits: str) -> bool:
+    """Whether the last digit is the check digit of those before it (ISO/IEC 7812-1, annex B)."""
+    doubled = (int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits)))
+    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0  # noqa: PLR2004 - by the standard
+
+
+def _last_group(
+    text: str, groups: Sequence[tuple[int, int]], first: int, issuers: Sequence[Issuer]
+) -> int | None:
+    """Where the longest card number ends that starts with a group."""
+    digits = ""
+    found = None
+    for place in range(first, len(groups)):
+        start, end = groups[place]
+        if len(digits) + end - start > _LONGEST:
+            break
+        digits += text[start:end]
+        if any(issuer.may_have_issued(digits) for issuer in issuers) and passes_luhn(digits):
+            found = place
+    return found

@@ -1,0 +1,101 @@
+"""Secrets and personal data taken out of a text: each is replaced by a placeholder such as `[email 1]`.
+
+What counts is written in `redaction.yaml`, a pattern and its reason each.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+from ruamel.yaml import YAML
+
+from holocron_assets.derive.payment_cards import Issuer, find_cards
+
+_LOOK_BACK = 40
+_WITHOUT_MEANING = re.compile(r"[\s().\-\u2010-\u2013/]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """One sort of secret.
+
+    Attributes:
+        kind: what its placeholder is called.
+        pattern: what it looks like; group `secret`, or else all of it, is replaced.
+        unless_after: what stands before such a thing that is no secret.
+        digits: how many digits it has at least and at most.
+    """
+
+    kind: str
+    pattern: re.Pattern[str]
+    unless_after: re.Pattern[str] | None
+    digits: tuple[int, int] | None
+
+    def secrets(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where such secrets are in a text."""
+        group = "secret" if "secret" in self.pattern.groupindex else 0
+        for match in self.pattern.finditer(text):
+            if self._is_one(text, match.start(), match[group]):
+                yield match.span(group)
+
+    def _is_one(self, text: str, start: int, secret: str) -> bool:
+        if self.unless_after and self.unless_after.search(text[max(start - _LOOK_BACK, 0) : start]):
+            return False
+        count = sum(map(str.isdigit, secret))
+        return self.digits is None or self.digits[0] <= count <= self.digits[1]
+
+
+@dataclass(slots=True)
+class Redactor:
+    """Takes secrets out of the texts of one item: the same secret always becomes the same placeholder.
+
+    It knows the secrets that it took out, for as long as it lives; its `repr` shows none.
+    """
+
+    _placeholders: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
+
+    def redact(self, text: str) -> str:
+        """A text without secrets; the rest of it is unchanged."""
+        patterns, issuers = _rules()
+        for pattern in patterns:
+            text = self._replaced(text, pattern.kind, pattern.secrets(text))
+        return self._replaced(text, "card", find_cards(text, issuers))
+
+    def _replaced(self, text: str, kind: str, spans: Iterator[tuple[int, int]]) -> str:
+        pieces = []
+        position = 0
+        for start, end in spans:
+            pieces += [text[position:start], self._placeholder(kind, text[start:end])]
+            position = end
+        return "".join(pieces) + text[position:]
+
+    def _placeholder(self, kind: str, secret: str) -> str:
+        known = (kind, _comparable(kind, secret))
+        if known not in self._placeholders:
+            number = 1 + sum(other == kind for other, _ in self._placeholders)
+            self._placeholders[known] = f"[{kind} {number}]"
+        return self._placeholders[known]
+
+
+def _comparable(kind: str, secret: str) -> str:
+    """A secret as it is compared with others: how its digits are grouped makes no difference."""
+    return _WITHOUT_MEANING.sub("", secret) if kind in ("card", "phone") else secret
+
+
+@cache
+def _rules() -> tuple[tuple[_Pattern, ...], tuple[Issuer, ...]]:
+    rules = YAML(typ="safe").load(files(__package__).joinpath("redaction.yaml").read_text(encoding="utf-8"))
+    patterns = tuple(
+        _Pattern(
+            kind=rule["kind"],
+            pattern=re.compile(rule["pattern"]),
+            unless_after=re.compile(rule["unless_after"]) if "unless_after" in rule else None,
+            digits=tuple(rule["digits"]) if "digits" in rule else None,
+        )
+        for rule in rules["patterns"]
+    )
+    return patterns, tuple(
+        Issuer(tuple(rule["first"]), frozenset(rule["lengths"])) for rule in rules["cards"]
+    )

@@ -1,0 +1,61 @@
+"""Less of something that is too much: rows, columns and bytes, always the same ones."""
+
+from collections.abc import Sequence
+from typing import Literal, TypeVar
+
+_T = TypeVar("_T")
+
+
+def sampled(rows: Sequence[_T], most: int, how: Literal["first", "last", "stride"]) -> Sequence[_T]:
+    """At most so many rows, in their order.
+
+    Args:
+        rows: all of them.
+        most: how many may be kept, at least 1.
+        how: which; 'stride' spreads them evenly, the first among them.
+    """
+    count = len(rows)
+    if count <= most:
+        return rows
+    if how == "first":
+        return rows[:most]
+    if how == "last":
+        return rows[-most:]
+    return [rows[place * count // most] for place in range(most)]
+
+
+def cut_to_bytes(text: str, limit: int) -> str:
+    """A text, or a start of it that has at most so many UTF-8 bytes.
+
+    It ends with a line or else a word, where one ends in the second half of what fits.
+
+    Args:
+        text: any text.
+        limit: bytes.
+    """
+    encoded = text.encode()
+    if len(encoded) <= limit:
+        return text
+    fits = encoded[:limit].decode(errors="ignore")
+    if text[len(fits)].isspace():
+        return fits.rstrip()
+    for end in (fits.rfind("\n"), fits.rfind(" ")):
+        if end > len(fits) // 2:
+            return fits[:end].rstrip()
+    return fits
+
+
+def fair_shares(sizes: Sequence[int], budget: int) -> list[int]:
+    """How much of a budget each gets: no more than it needs, and what one leaves goes to the others.
+
+    Args:
+        sizes: what each needs.
+        budget: what there is.
+    """
+    shares = [0] * len(sizes)
+    left = max(budget, 0)
+    by_size = sorted(range(len(sizes)), key=lambda place: sizes[place])
+    for number, place in enumerate(by_size):
+        shares[place] = min(sizes[place], left // (len(sizes) - number))
+        left -= shares[place]
+    return shares
