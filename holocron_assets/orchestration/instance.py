@@ -8,14 +8,21 @@ from pathlib import Path
 import dagster as dg
 from filelock import FileLock
 
+from holocron_assets.derive.pools import read_dispatch_settings
 from holocron_assets.lake.parquet import replacing
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.crawl_assets import CRAWL_POOL
 from holocron_assets.orchestration.reaper import reap_dead_runs
-from holocron_assets.settings import PROJECT_FOLDER, dagster_home, data_folder
+from holocron_assets.settings import PROJECT_FOLDER, dagster_home, data_folder, dispatch_file
 
-POOL_LIMITS: Mapping[str, int] = {CRAWL_POOL: 2}
-"""Ops of each pool that run at once, whoever started them."""
+
+def pool_limits() -> Mapping[str, int]:
+    """Ops of each pool that run at once, whoever started them: crawls, and what asks models.
+
+    Raises:
+        DispatchError: the file of the models' pools cannot be used.
+    """
+    return {**read_dispatch_settings(dispatch_file()).limits, CRAWL_POOL: 2}
 
 
 def prepare_home() -> Path:
@@ -53,7 +60,7 @@ def open_instance() -> dg.DagsterInstance:
     with FileLock(lake.locks / "dagster-home.lock"):
         prepare_home()
         instance = dg.DagsterInstance.get()
-        for pool, limit in POOL_LIMITS.items():
+        for pool, limit in pool_limits().items():
             instance.event_log_storage.set_concurrency_slots(pool, limit)
         instance.get_runs_count()
         instance.all_instigator_state()

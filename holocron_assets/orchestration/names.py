@@ -19,6 +19,7 @@ WORK_TAG = "holocron/work"
 SOURCE_TAG = "holocron/source"
 PARTITION_TAG = "dagster/partition"
 GPU_MODEL_TAG = "holocron/gpu_model"
+MODEL_TAG = "holocron/model"
 MODEL_POOL_TAG = "holocron/model_pool"
 PROGRESS_TAG = "holocron/progress"
 OUTCOME_TAG = "holocron/outcome"
@@ -31,8 +32,9 @@ TAGS = {
     WORK_TAG: "The work that the run is for: job, partition and version. Failures are counted by it.",
     PARTITION_TAG: "Partition of the run, by Dagster. One run per value at a time.",
     GPU_MODEL_TAG: "Model that the run asks on this machine's GPU. One run at a time, whatever the value.",
+    MODEL_TAG: "Model that the run asks, wherever it is.",
     MODEL_POOL_TAG: "Pool of the model that the run asks.",
-    PROGRESS_TAG: "How much was done when the run was asked for: one that changed nothing is tried again later.",
+    PROGRESS_TAG: "What was left when the run was asked for: one that changed nothing is tried again later.",
     OUTCOME_TAG: "'complete', 'partial' or 'stopped': what became of the work of a run that asks a model.",
 }
 """What the tags of a run hold."""

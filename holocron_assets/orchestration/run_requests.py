@@ -96,14 +96,24 @@ def _history(instance: dg.DagsterInstance, item: Work) -> tuple[str | None, date
     last = next(iter(instance.get_run_records(runs, limit=1)), None)
     if last is None:
         return None, None
-    run_id, ended_at = last.dagster_run.run_id, last.update_timestamp
-    delay = delay_after(instance.get_runs_count(runs))
-    if last.dagster_run.status == DagsterRunStatus.FAILURE:
-        failure = failure_of(instance, run_id)
-        if failure.due_at:
-            return run_id, max(failure.due_at, ended_at + delay)
-        delay = _DELAY_FOR_GOOD if failure.is_permanent else delay
-    return run_id, ended_at + delay
+    return last.dagster_run.run_id, due_after(instance, last, instance.get_runs_count(runs))
+
+
+def due_after(instance: dg.DagsterInstance, last: dg.RunRecord, runs: int) -> datetime:
+    """When work may be tried again.
+
+    Args:
+        instance: knows why runs failed.
+        last: the last run that left it undone.
+        runs: runs that left it undone so far.
+    """
+    delay, ended_at = delay_after(runs), last.update_timestamp
+    if last.dagster_run.status != DagsterRunStatus.FAILURE:
+        return ended_at + delay
+    failure = failure_of(instance, last.dagster_run.run_id)
+    if failure.due_at:
+        return max(failure.due_at, ended_at + delay)
+    return ended_at + (_DELAY_FOR_GOOD if failure.is_permanent else delay)
 
 
 def _request(item: Work, last_run: str | None) -> dg.RunRequest:
