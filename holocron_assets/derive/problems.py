@@ -7,6 +7,7 @@ from typing import Literal
 
 import ollama
 
+from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.errors import PermanentError, TransientError
 
 CallOutcome = Literal[
@@ -24,9 +25,6 @@ CallOutcome = Literal[
 ]
 """What became of a call, as in column `outcome` of table `llm_attempts`."""
 
-OUR_FAULT: frozenset[CallOutcome] = frozenset({"cancelled"})
-SERVERS_FAULT: frozenset[CallOutcome] = frozenset({"server_down", "out_of_memory", "model_missing"})
-"""No item is to blame for these, so no attempt at one is used up."""
 PERHAPS_SERVERS_FAULT: frozenset[CallOutcome] = frozenset({"timeout", "server_error"})
 """An item may bring these about, or the server may be broken: several in a row, and it is."""
 
@@ -78,6 +76,28 @@ class Failure:
 
     outcome: CallOutcome
     reason: str
+
+
+def problem_of(
+    failure: Failure, model: str, fetch_command: str, now: datetime, *, is_servers: bool
+) -> Exception | None:
+    """What a run has to stop for, because no other item would fare better; None if only this one failed.
+
+    Args:
+        failure: of a call.
+        model: that was asked.
+        fetch_command: what gets the server a model that it lacks.
+        now: the moment.
+        is_servers: whether the server is to blame for what an item could have brought about too.
+    """
+    match failure.outcome:
+        case "model_missing":
+            return ModelMissingError(f"{failure.reason}; get it with `{fetch_command} {model}`")
+        case "out_of_memory":
+            return ModelTooLargeError(f"{failure.reason}; choose a smaller model or num_ctx, or free memory")
+        case "server_down":
+            return ModelServerUnavailable(failure.reason, now + delay_after(1))
+    return ModelServerUnavailable(failure.reason, now + delay_after(1)) if is_servers else None
 
 
 def failure_of_call(error: Exception, *, model: str, timeout_seconds: float) -> Failure:
