@@ -10,6 +10,8 @@ import duckdb
 from holocron_assets.crawl.source_files import SourceError, load_source, read_sources
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.xml_dump import DumpError
+from holocron_assets.derive.interrogation import InterrogationError
+from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
 from holocron_assets.lake.paths import Lake
@@ -24,6 +26,7 @@ _EXPECTED_ERRORS = (
     DamagedPartitionError,
     MissingPartitionError,
     InvalidTitle,
+    InterrogationError,
     duckdb.Error,
 )
 
@@ -45,8 +48,8 @@ def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def opened_lake() -> Lake:
-    """The lake of the data folder."""
-    return Lake(data_folder())
+    """The lake of the data folder, with the tables of interrogations."""
+    return open_lake(data_folder())
 
 
 def named_source(name: str) -> Source:

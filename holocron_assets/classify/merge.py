@@ -1,39 +1,174 @@
-"""The type that counts for a page, merged from every method's answer."""
+"""The type that counts for a page, merged from every method's answer: a person's, a model's, the rules'."""
 
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from holocron_assets.classify.model_weighing import (
+    ModelWeighing,
+    Standing,
+    load_model_weighing,
+    weigh_answer,
+)
+from holocron_assets.classify.rules import METHOD, NOT_SAID, canon_context, load_rules
+from holocron_assets.classify.taxonomy import UNKNOWN, WORK, load_taxonomy
 from holocron_assets.lake.schema import Row
 
+MODEL_TABLE = "derived_page_classification"
+"""Name of the table of the interrogation that settles what rules do not."""
 
-def page_type_row(signals: Row, rules: Row, run_id: str) -> Row:
+MODEL = "model"
+PERSON = "person"
+
+_BESIDE_THE_RULES: Mapping[Standing, str] = {
+    "same": "which is the rules' best guess too",
+    "listed": "for which something in the rules speaks, though they would rather say",
+    "alone": "of which the rules know nothing",
+    "against": "though the rules would say",
+}
+
+
+class _Answer(NamedTuple):
+    """What counts for a page, whoever says it."""
+
+    type: str
+    types: list[dict[str, Any]]
+    confidence: float
+    method: str
+    needs_review: bool
+    reason: str
+
+
+def page_type_row(  # noqa: PLR0913 - a row of each input
+    signals: Row,
+    rules: Row,
+    run_id: str,
+    *,
+    model: Row | None = None,
+    decision: Row | None = None,
+    weighing: ModelWeighing | None = None,
+) -> Row:
     """The page's type, with why.
+
+    A person's decision counts first. Where the rules are unsure, the surer of model and rules does, and else
+    the rules.
 
     Args:
         signals: the page's row of table page_signals.
-        rules: the page's row of table rule_classifications.
+        rules: its row of table rule_classifications.
         run_id: the run that makes the row.
+        model: its row of table derived_page_classification, if a model was asked.
+        decision: the row of table decisions that stands, if a person decided.
+        weighing: what a model's answers are worth; as the project's file says unless given.
 
     Returns:
         A row of table page_types.
     """
+    machines = _machines_answer(rules, model, weighing or load_model_weighing())
+    answer = _persons_answer(decision) if decision else machines
+    agreeing = model if model and model["primary_type"] == answer.type else None
     return {
-        "source": signals["source"],
-        "batch": signals["batch"],
-        "title": signals["title"],
-        "title_key": signals["title_key"],
-        "namespace": signals["namespace"],
+        **{name: signals[name] for name in ("source", "batch", "title", "title_key", "namespace")},
         "page_id": signals["page_id"],
         "revision_id": signals["revision_id"],
-        "primary_type": rules["primary_type"],
-        "types": rules["types"],
-        "confidence": rules["confidence"],
-        "method": rules["method"],
-        "needs_review": rules["needs_review"],
-        "work_medium": rules["work_medium"],
-        "canon_context": rules["canon_context"],
-        "rule_ids": rules["rule_ids"],
-        "reason": _reason(rules),
+        "primary_type": answer.type,
+        "types": answer.types,
+        "confidence": answer.confidence,
+        "method": answer.method,
+        "needs_review": answer.needs_review,
+        **_work(answer.type, signals, rules, model),
+        "rule_ids": _rule_ids(rules, answer.type),
+        "reason": answer.reason,
         "taxonomy_version": rules["taxonomy_version"],
+        "rules_type": rules["primary_type"],
+        "rules_confidence": rules["confidence"],
+        "model": model["model"] if model else None,
+        "model_type": model["primary_type"] if model else None,
+        "model_confidence": model["confidence"] if model else None,
+        "description": agreeing["description"] if agreeing else None,
+        "tags": agreeing["tags"] if agreeing else None,
         "run_id": run_id,
     }
+
+
+def _persons_answer(decision: Row) -> _Answer:
+    told = f"{decision['author']} decided on {decision['decided_at']:%Y-%m-%d}: {decision['reason']}"
+    value = decision["value"]
+    return _Answer(value, [{"type": value, "weight": 1.0}], 1.0, PERSON, needs_review=False, reason=told)
+
+
+def _machines_answer(rules: Row, model: Row | None, weighing: ModelWeighing) -> _Answer:
+    settled = load_rules().weighing.settled
+    by_rules = _rules_answer(rules)
+    if model is None or model["primary_type"] == UNKNOWN or rules["confidence"] >= settled:
+        return by_rules
+    worth = weigh_answer(rules, model, weighing)
+    told = f"{model['model']} says {model['primary_type']}"
+    if worth.standing != "same" and worth.confidence <= rules["confidence"]:
+        return by_rules._replace(reason=f"{by_rules.reason}; {told}")
+    return _Answer(
+        type=model["primary_type"],
+        types=_weighted(rules, model, worth.confidence),
+        confidence=worth.confidence,
+        method=MODEL,
+        needs_review=worth.confidence < settled or model["needs_review"] or not model["supported"],
+        reason=f"{told}, {_beside_the_rules(rules, worth.standing)}: {model['rationale']}",
+    )
+
+
+def _rules_answer(rules: Row) -> _Answer:
+    return _Answer(
+        rules["primary_type"],
+        rules["types"],
+        rules["confidence"],
+        METHOD,
+        rules["needs_review"],
+        _reason(rules),
+    )
+
+
+def _beside_the_rules(rules: Row, standing: Standing) -> str:
+    told = _BESIDE_THE_RULES[standing]
+    if standing not in {"listed", "against"}:
+        return told
+    return f"{told} {rules['primary_type']} ({rules['confidence']:.2f})"
+
+
+def _weighted(rules: Row, model: Row, confidence: float) -> list[dict[str, Any]]:
+    """The model's type as surely as it counts; what else speaks for others shares what that leaves."""
+    others: dict[str, float] = {}
+    for weighted in (*rules["types"], *model["types"]):
+        weight = min(round(weighted["weight"] * (1 - confidence), 4), confidence)
+        others[weighted["type"]] = max(weight, others.get(weighted["type"], 0.0))
+    others.pop(model["primary_type"], None)
+    ranked = sorted(others.items(), key=lambda entry: (-entry[1], entry[0]))
+    return [
+        {"type": name, "weight": weight} for name, weight in [(model["primary_type"], confidence), *ranked]
+    ]
+
+
+def _work(page_type: str, signals: Row, rules: Row, model: Row | None) -> dict[str, str | None]:
+    """Medium and continuity of a work: as the rules tell, else as the model does."""
+    if page_type != WORK:
+        return {"work_medium": None, "canon_context": None}
+    told = canon_context(signals, load_taxonomy())
+    answers = [rules, *([model] if model else [])]
+    return {
+        "work_medium": _first_told(answer["work_medium"] for answer in answers),
+        "canon_context": _first_told([told, *(answer["canon_context"] for answer in answers)]),
+    }
+
+
+def _first_told(values: Iterable[str | None]) -> str:
+    return next((value for value in values if value and value != NOT_SAID), NOT_SAID)
+
+
+def _rule_ids(rules: Row, page_type: str) -> list[str]:
+    """The rules that speak for a type, strongest first."""
+    if page_type == rules["primary_type"]:
+        return list(rules["rule_ids"])
+    speaking = [piece for piece in rules["evidence"] if piece["type"] == page_type]
+    speaking.sort(key=lambda piece: -piece["confidence"])
+    return list(dict.fromkeys(piece["rule_id"] for piece in speaking))
 
 
 def _reason(rules: Row) -> str:

@@ -24,7 +24,9 @@ METHOD = "rules"
 _ENGINE_VERSION = room_version("holocron_assets.classify")
 _GRAMMAR_FILE = "grammar.yaml"
 _WEIGHING_FILE = "weighing.yaml"
-_NOT_SAID = "unknown"
+NOT_SAID = "unknown"
+"""Medium or continuity of a work that nothing tells."""
+
 _BOTH = "both"
 
 
@@ -105,7 +107,7 @@ def classify_page(signals: Row, book: RuleBook | None = None) -> Row:
         "confidence": verdict.confidence,
         "needs_review": verdict.needs_review,
         "work_medium": _medium(evidence) if is_work else None,
-        "canon_context": _canon_context(signals, taxonomy) if is_work else None,
+        "canon_context": canon_context(signals, taxonomy) if is_work else None,
         "rule_ids": _deciding_rules(evidence, verdict),
         "evidence": [piece.as_row() for piece in evidence],
         "taxonomy_version": taxonomy.taxonomy_version,
@@ -120,16 +122,24 @@ def _deciding_rules(evidence: Sequence[Evidence], verdict: Verdict) -> list[str]
 
 def _medium(evidence: Sequence[Evidence]) -> str:
     """The medium of the surest rule that knows one."""
-    telling = [piece for piece in evidence if piece.work_medium not in {None, _NOT_SAID}]
+    telling = [piece for piece in evidence if piece.work_medium not in {None, NOT_SAID}]
     surest = max(telling, key=lambda piece: piece.confidence, default=None)
-    return (surest.work_medium if surest else None) or _NOT_SAID
+    return (surest.work_medium if surest else None) or NOT_SAID
 
 
-def _canon_context(signals: Row, taxonomy: Taxonomy) -> str:
-    """The continuity that a work tells of, which the page of a work of the real world says beside it."""
-    if signals["continuity"] in taxonomy.canon_contexts and signals["continuity"] != _NOT_SAID:
+def canon_context(signals: Row, taxonomy: Taxonomy) -> str:
+    """The continuity that a work tells of, which the page of a work of the real world says beside it.
+
+    Args:
+        signals: the page's row of table page_signals.
+        taxonomy: knows the continuities.
+
+    Returns:
+        One of the taxonomy's `canon_contexts`.
+    """
+    if signals["continuity"] in taxonomy.canon_contexts and signals["continuity"] != NOT_SAID:
         return str(signals["continuity"])
     markers = [marker.rpartition("=")[2] for marker in signals["continuity_evidence"]]
     openings = [category.partition(" ")[0].casefold() for category in signals["categories"]]
-    told = {word for word in (*markers, *openings) if word in taxonomy.canon_contexts} - {_BOTH, _NOT_SAID}
-    return _NOT_SAID if not told else told.pop() if len(told) == 1 else _BOTH
+    told = {word for word in (*markers, *openings) if word in taxonomy.canon_contexts} - {_BOTH, NOT_SAID}
+    return NOT_SAID if not told else told.pop() if len(told) == 1 else _BOTH

@@ -1,17 +1,35 @@
 """Whether a derived partition is what its inputs and code would give today. Data state is the queue."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.parquet import read_footer
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Table
+from holocron_assets.lake.schema import Row, Table
+
+RowsOf = Callable[[str], Sequence[Row]]
+"""The rows that concern a partition, by its name."""
 
 _FRESH: dict[tuple[Path, str], tuple[Any, ...]] = {}
 """The state in which each partition was found fresh: some 1 KB for each of the lake's batches."""
+
+
+@dataclass(frozen=True)
+class RowInput:
+    """A table that is partitioned otherwise, and of which some rows count for a partition.
+
+    Attributes:
+        table: the table.
+        look: looks at it once, and tells then which rows count for each partition.
+    """
+
+    table: Table
+    look: Callable[[Lake], RowsOf]
 
 
 @dataclass(frozen=True)
@@ -23,15 +41,31 @@ class Derivation:
         inputs: the tables that it is made from; their partitions have the same names.
         source_inputs: tables that it is made from too, whose partitions are sources.
         code_version: version of the code and rules that make it.
+        optional_inputs: as `inputs`, of which a partition may be missing.
+        row_input: a table of which only the rows count that concern the partition.
     """
 
     table: Table
     inputs: tuple[Table, ...]
     source_inputs: tuple[Table, ...]
     code_version: str
+    optional_inputs: tuple[Table, ...] = ()
+    row_input: RowInput | None = None
 
-    def fingerprints(self, lake: Lake, partition: str) -> Mapping[str, str] | None:
-        """Content ids of the inputs of one partition, by table name; None while an input is missing."""
+    def rows_of(self, lake: Lake) -> RowsOf:
+        """Look once at what `row_input` names, to be told of many partitions."""
+        return self.row_input.look(lake) if self.row_input else _no_rows
+
+    def fingerprints(
+        self, lake: Lake, partition: str, rows_of: RowsOf | None = None
+    ) -> Mapping[str, str] | None:
+        """Content ids of the inputs of one partition, by table name; None while an input is missing.
+
+        Args:
+            lake: where.
+            partition: the partition's name.
+            rows_of: from the method of this name; looked anew by default.
+        """
         found: dict[str, str] = {}
         named = [(table, partition) for table in self.inputs]
         named += [(table, partition.rpartition("-")[0]) for table in self.source_inputs]
@@ -40,16 +74,30 @@ class Derivation:
             if footer is None:
                 return None
             found[table.name] = footer.content_id
-        return found
+        return {**found, **self.late_fingerprints(lake, partition, rows_of)}
 
-    def is_stale(self, lake: Lake, partition: str) -> bool:
+    def late_fingerprints(
+        self, lake: Lake, partition: str, rows_of: RowsOf | None = None
+    ) -> Mapping[str, str]:
+        """As `fingerprints`, of what may come after the partition was made: optional inputs, and rows."""
+        footers = {table.name: read_footer(lake, table, partition) for table in self.optional_inputs}
+        found = {name: footer.content_id if footer else "" for name, footer in footers.items()}
+        return {**found, **self._of_rows((rows_of or self.rows_of(lake))(partition))}
+
+    def _of_rows(self, rows: Sequence[Row]) -> dict[str, str]:
+        if not rows or not self.row_input:
+            return {}
+        return {self.row_input.table.name: content_hash(json.dumps(rows, default=str, sort_keys=True))}
+
+    def is_stale(self, lake: Lake, partition: str, rows_of: RowsOf | None = None) -> bool:
         """Whether the partition could be made, and what is there (if anything) was made otherwise.
 
         Args:
             lake: where.
             partition: the partition's name.
+            rows_of: as for `fingerprints`.
         """
-        wanted = self.fingerprints(lake, partition)
+        wanted = self.fingerprints(lake, partition, rows_of)
         if wanted is None:
             return False
         footer = read_footer(lake, self.table, partition)
@@ -59,31 +107,37 @@ class Derivation:
 def stale_partitions(lake: Lake, derivations: Sequence[Derivation], partitions: Iterable[str]) -> list[str]:
     """The partitions of which any derivation is stale.
 
-    One that was fresh is looked at again only when a file of it changed: a process that asks again and again
-    reads next to nothing.
+    One that was fresh is looked at again only when a file of it changed, or a row that concerns it: a process
+    that asks again and again reads next to nothing.
 
     Args:
         lake: where.
         derivations: in the order in which they follow from each other.
         partitions: names of partitions.
     """
-    derived = [table for derivation in derivations for table in (derivation.table, *derivation.inputs)]
+    derived = [table for each in derivations for table in (each.table, *each.inputs, *each.optional_inputs)]
     own = [lake.listing(table) for table in dict.fromkeys(derived)]
     of_sources = {table for derivation in derivations for table in derivation.source_inputs}
     sources = [lake.listing(table) for table in sorted(of_sources, key=attrgetter("name"))]
     versions = tuple(derivation.code_version for derivation in derivations)
+    looked = [(derivation, derivation.rows_of(lake)) for derivation in derivations]
     stale = []
     for partition in partitions:
         source = partition.rpartition("-")[0]
         state = (
             *(listing.mark(partition) for listing in own),
             *(listing.mark(source) for listing in sources),
+            *(str(rows) for _, rows_of in looked if (rows := rows_of(partition))),
             versions,
         )
         if _FRESH.get((lake.root, partition)) == state:
             continue
-        if any(derivation.is_stale(lake, partition) for derivation in derivations):
+        if any(derivation.is_stale(lake, partition, rows_of) for derivation, rows_of in looked):
             stale.append(partition)
         else:
             _FRESH[lake.root, partition] = state
     return stale
+
+
+def _no_rows(_partition: str) -> Sequence[Row]:
+    return ()

@@ -21,7 +21,7 @@ def batch_asset(step: Step) -> dg.AssetsDefinition:
 
     @dg.asset(
         name=step.table.name,
-        deps=[table.name for table in step.derivation.inputs],
+        deps=[table.name for table in (*step.derivation.inputs, *step.derivation.optional_inputs)],
         partitions_def=BATCHES,
         group_name=step.group,
         kinds={"parquet", "python"},

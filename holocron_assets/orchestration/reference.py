@@ -11,7 +11,7 @@ import dagster as dg
 
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.definitions import defs
-from holocron_assets.lake.paths import Lake
+from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.views import connect, query
 from holocron_assets.orchestration import names
 from holocron_assets.orchestration.change_schedules import RECHECK_PREFIX
@@ -34,12 +34,16 @@ _CONFIGS: Mapping[str, type[dg.Config]] = {
 _PROMISED_VIEWS = (
     "current_pages",
     "dead_letters",
+    "decisions",
     "entities",
     "entity_aliases",
     "entity_candidates",
     "entity_history",
     "entity_reviews",
+    "gpu_runs",
     "http_attempts",
+    "llm_attempts",
+    "llm_runs",
     "page_classifications",
     "page_links",
     "page_signals",
@@ -164,8 +168,10 @@ def _tags() -> list[Sequence[str]]:
 
 
 def _views() -> list[Sequence[str]]:
-    with connect(Lake(Path("no lake")), more_views=frontier_views([])) as connection:
-        rows = query(connection, _COLUMNS, {"views": list(_PROMISED_VIEWS)})
+    lake = open_lake(Path("no lake"))
+    derived = [table.name for table in lake.derived_tables if table.name.startswith("derived_")]
+    with connect(lake, more_views=frontier_views([])) as connection:
+        rows = query(connection, _COLUMNS, {"views": [*_PROMISED_VIEWS, *derived]})
     return [(_code([row["view_name"]]), _code(row["columns"])) for row in rows]
 
 

@@ -8,6 +8,7 @@ import dagster as dg
 
 from holocron_assets.crawl.source_files import SourceError, load_source, read_sources
 from holocron_assets.crawl.sources import Source
+from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.reaper import held_by_run
 
@@ -31,8 +32,8 @@ class LakeResource(dg.ConfigurableResource["LakeResource"]):
             yield self
 
     def open(self) -> Lake:
-        """The lake itself."""
-        return Lake(Path(self.folder))
+        """The lake itself, with the tables of interrogations."""
+        return open_lake(Path(self.folder))
 
 
 class SourcesResource(dg.ConfigurableResource["SourcesResource"]):

@@ -17,6 +17,7 @@ from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import (
     BATCH_PAGES,
+    DECISIONS,
     ENTITIES,
     ENTITY_ALIASES,
     ENTITY_CANDIDATES,
@@ -45,7 +46,7 @@ from holocron_assets.orchestration.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.reaper import reap_dead_runs
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.run_requests import UNDER_WAY, Requested, run_requests
-from holocron_assets.orchestration.steps import BATCH_STEPS
+from holocron_assets.orchestration.steps import BATCH_STEPS, PAGE_TYPES_STEP
 from holocron_assets.orchestration.work import (
     SETTLED_VERSION,
     Work,
@@ -64,7 +65,10 @@ _LOOK_AGAIN = timedelta(minutes=1)
 MOST_LOOKED_AT = 1000
 """Batches of which a tick looks at all candidates: five seconds' work."""
 _FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES, REQUEUES)
-_SETTLED_TABLES = (SITES, PAGES, *(step.table for step in BATCH_STEPS))
+_SETTLED_TABLES = (
+    *(SITES, PAGES, DECISIONS, *PAGE_TYPES_STEP.derivation.optional_inputs),
+    *(step.table for step in BATCH_STEPS),
+)
 _ENTITY_TABLES = (PAGES, PAGE_SIGNALS, PAGE_TYPES, ENTITY_CANDIDATES, ENTITIES, ENTITY_ALIASES)
 
 

@@ -3,15 +3,18 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from holocron_assets.classify.merge import page_type_row
+from holocron_assets.classify.decisions import look_at_decisions
+from holocron_assets.classify.merge import MODEL_TABLE, page_type_row
 from holocron_assets.classify.rules import RULES_VERSION, classify_page
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.batches import source_of
-from holocron_assets.lake.freshness import Derivation
+from holocron_assets.derive.interrogation_files import load_interrogations
+from holocron_assets.lake.freshness import Derivation, RowInput, RowsOf
 from holocron_assets.lake.parquet import Footer, read_footer, read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, Table
 from holocron_assets.lake.tables import (
+    DECISIONS,
     ENTITY_CANDIDATES,
     PAGE_LINKS,
     PAGE_SIGNALS,
@@ -28,6 +31,7 @@ from holocron_assets.signals.links import LINKS_VERSION, link_rows
 
 _TAXONOMY = load_taxonomy()
 _ENTITY_TYPES = frozenset(_TAXONOMY.entity_worthy_types)
+_MODEL_TABLES = tuple(each.table for each in load_interrogations() if each.table.name == MODEL_TABLE)
 
 Inputs = Mapping[str, Sequence[Row]]
 
@@ -71,18 +75,30 @@ def run_step(lake: Lake, step: Step, batch: str, run_id: str) -> tuple[Footer, S
         SchemaError: the rows do not fit the table; nothing was written.
     """
     # Before the inputs are read: one that is replaced meanwhile makes the new file stale, not wrong for ever.
-    fingerprints = step.derivation.fingerprints(lake, batch)
+    derivation, rows_of = step.derivation, step.derivation.rows_of(lake)
+    fingerprints = derivation.fingerprints(lake, batch, rows_of)
     standing = read_footer(lake, step.table, batch)
-    if standing and fingerprints and not step.derivation.is_stale(lake, batch):
+    if standing and fingerprints and not derivation.is_stale(lake, batch, rows_of):
         return standing, read_partition(lake, step.table, batch)
-    inputs = {table.name: read_partition(lake, table, batch) for table in step.derivation.inputs}
-    for table in step.derivation.source_inputs:
-        inputs[table.name] = read_partition(lake, table, source_of(batch))
-    rows = step.make(inputs, run_id)
+    rows = step.make(_inputs(lake, derivation, batch, rows_of), run_id)
     footer = write_partition(
-        lake, step.table, batch, rows, code_version=step.derivation.code_version, inputs=fingerprints
+        lake, step.table, batch, rows, code_version=derivation.code_version, inputs=fingerprints
     )
     return footer, rows
+
+
+def _inputs(lake: Lake, derivation: Derivation, batch: str, rows_of: RowsOf) -> Inputs:
+    """The rows of each input; none of an optional one that is not there."""
+    found: dict[str, Sequence[Row]] = {
+        table.name: read_partition(lake, table, batch) for table in derivation.inputs
+    }
+    for table in derivation.optional_inputs:
+        found[table.name] = read_partition(lake, table, batch) if lake.has(table, batch) else []
+    for table in derivation.source_inputs:
+        found[table.name] = read_partition(lake, table, source_of(batch))
+    if derivation.row_input:
+        found[derivation.row_input.table.name] = rows_of(batch)
+    return found
 
 
 def readable_pages(pages: Sequence[Row]) -> list[Row]:
@@ -113,9 +129,14 @@ def _rule_classifications(inputs: Inputs, _run_id: str) -> list[Row]:
 
 
 def _page_types(inputs: Inputs, run_id: str) -> list[Row]:
-    answers = {row["title_key"]: row for row in inputs[RULE_CLASSIFICATIONS.name]}
+    rules, models, decisions = (
+        {row["title_key"]: row for row in inputs.get(name, ())}
+        for name in (RULE_CLASSIFICATIONS.name, MODEL_TABLE, DECISIONS.name)
+    )
     return [
-        page_type_row(signals, answers[signals["title_key"]], run_id) for signals in inputs[PAGE_SIGNALS.name]
+        page_type_row(signals, rules[key], run_id, model=models.get(key), decision=decisions.get(key))
+        for signals in inputs[PAGE_SIGNALS.name]
+        for key in [signals["title_key"]]
     ]
 
 
@@ -142,7 +163,12 @@ RULES_STEP = Step(
 )
 PAGE_TYPES_STEP = Step(
     Derivation(
-        PAGE_TYPES, (PAGE_SIGNALS, RULE_CLASSIFICATIONS), (), room_version("holocron_assets.classify")
+        PAGE_TYPES,
+        (PAGE_SIGNALS, RULE_CLASSIFICATIONS),
+        (),
+        room_version("holocron_assets.classify"),
+        optional_inputs=_MODEL_TABLES,
+        row_input=RowInput(DECISIONS, look_at_decisions),
     ),
     "classification",
     _page_types,

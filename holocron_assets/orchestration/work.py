@@ -28,7 +28,7 @@ from holocron_assets.orchestration.names import (
     UPKEEP_JOB,
     VIEWS_JOB,
 )
-from holocron_assets.orchestration.steps import BATCH_STEPS
+from holocron_assets.orchestration.steps import BATCH_STEPS, PAGE_TYPES_STEP
 from holocron_assets.resolve.store import stale_types
 
 SETTLED_VERSION = "-".join(step.derivation.code_version for step in BATCH_STEPS)
@@ -131,9 +131,11 @@ def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
     names = {source.name for source in sources}
     batches = [batch for batch in lake.partitions(BATCH_PAGES) if source_of(batch) in names]
     derivations = [step.derivation for step in BATCH_STEPS]
-    return [
-        Work(SETTLE_JOB, batch, SETTLED_VERSION) for batch in stale_partitions(lake, derivations, batches)
-    ]
+    stale = stale_partitions(lake, derivations, batches)
+    # What a model or a person said since makes it other work than that which was done before.
+    late, rows_of = PAGE_TYPES_STEP.derivation, PAGE_TYPES_STEP.derivation.rows_of(lake)
+    said = {batch: late.late_fingerprints(lake, batch, rows_of) for batch in stale}
+    return [Work(SETTLE_JOB, batch, f"{SETTLED_VERSION} {sorted(said[batch].items())}") for batch in stale]
 
 
 def views_to_publish(lake: Lake, sources: Sequence[Source]) -> list[Work]:

@@ -20,13 +20,14 @@ WEIGHTED_TYPES = Column(
     pa.list_(pa.struct([("type", pa.string()), ("weight", pa.float64())])),
     "Every type that something speaks for, heaviest first; weights are between 0 and 1",
 )
-CONFIDENCE = Column("confidence", type_float, "Between 0 and 1; rules settle a page at .80 and above")
+CONFIDENCE = Column("confidence", type_float, "Between 0 and 1; a page is settled at .80 and above")
 NEEDS_REVIEW = Column("needs_review", type_bool, "Whether a model or a person should look")
 WORK_MEDIUM = Column("work_medium", type_string, "Medium of a WorkMedia page", nullable=True)
 CANON_CONTEXT = Column(
     "canon_context", type_string, "'canon', 'legends', 'both' or 'unknown' of a WorkMedia page", nullable=True
 )
 RULE_IDS = Column("rule_ids", type_strings, "Rules that decided, strongest first")
+METHOD = Column("method", type_string, "Whose answer it is: 'rules', 'model' or 'person'")
 TAXONOMY_VERSION = Column("taxonomy_version", type_string, "Version of the 15 types")
 
 RULE_CLASSIFICATIONS = Table(
@@ -87,13 +88,38 @@ PAGE_TYPES = Table(
         PRIMARY_TYPE,
         WEIGHTED_TYPES,
         CONFIDENCE,
-        Column("method", type_string, "Whose answer it is: 'rules'"),
+        METHOD,
         NEEDS_REVIEW,
         WORK_MEDIUM,
         CANON_CONTEXT,
-        RULE_IDS,
+        Column("rule_ids", type_strings, "Rules that speak for the type, strongest first"),
         Column("reason", type_string, "Why, in a sentence"),
         TAXONOMY_VERSION,
+        Column("rules_type", type_string, "What the rules say", nullable=True, added=True),
+        Column("rules_confidence", type_float, "How sure the rules are", nullable=True, added=True),
+        Column("model", type_string, "The model that was asked, if one was", nullable=True, added=True),
+        Column("model_type", type_string, "What the model says", nullable=True, added=True),
+        Column(
+            "model_confidence",
+            type_float,
+            "How sure the model says it is, which is not how sure it can be; not used",
+            nullable=True,
+            added=True,
+        ),
+        Column(
+            "description",
+            type_string,
+            "What the page is about, in a model's sentence; only where its type counts",
+            nullable=True,
+            added=True,
+        ),
+        Column(
+            "tags",
+            type_strings,
+            "Words to find the page by, a model's; only where its type counts",
+            nullable=True,
+            added=True,
+        ),
         RUN_ID,
     ),
 )

@@ -1,7 +1,7 @@
 """Tables of the knowledge base: candidates, entities with their history, and the names they go by."""
 
 from holocron_assets.lake.schema import Column, Table, type_bool, type_int, type_string, type_time
-from holocron_assets.lake.tables.classify import CONFIDENCE, NEEDS_REVIEW, RULE_IDS
+from holocron_assets.lake.tables.classify import CONFIDENCE, METHOD, NEEDS_REVIEW, RULE_IDS
 from holocron_assets.lake.tables.shared import (
     BATCH,
     PAGE_ID,
@@ -15,7 +15,6 @@ from holocron_assets.lake.tables.shared import (
 ENTITY_TYPE = Column("entity_type", type_string, "One of the taxonomy's entity-worthy types")
 ENTITY_NAME = Column("name", type_string, "Title without namespace prefix and continuity suffix")
 CONTINUITY = Column("continuity", type_string, "'canon', 'legends', 'both', 'real' or 'unknown'")
-METHOD = Column("method", type_string, "Method that typed the page: 'rules'")
 
 ENTITY_CANDIDATES = Table(
     name="entity_candidates",

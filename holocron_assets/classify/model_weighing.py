@@ -1,0 +1,96 @@
+"""How sure a language model's answer makes a page's type: by how it stands to the rules' answer."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from holocron_assets.classify.rule_file import RuleError, read_yaml
+from holocron_assets.classify.taxonomy import UNKNOWN
+from holocron_assets.lake.schema import Row
+
+MODEL_WEIGHING_FILE = Path(__file__).with_name("model_weighing.yaml")
+
+Standing = Literal["same", "listed", "alone", "against"]
+
+_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+class Figures(BaseModel):
+    """The share of a model's answers that is right, by how they stand to the rules' (told in the file)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    same: _Share
+    listed: _Share
+    alone: _Share
+    against: _Share
+
+
+class ModelWeighing(BaseModel):
+    """The figures of every model that was measured, between 0 and 1; what each is for is told in the file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    doubted: _Share
+    default: Figures
+    models: Mapping[str, Figures]
+
+
+class Weighed(NamedTuple):
+    """What a model's answer is worth.
+
+    Attributes:
+        standing: how it stands to the rules' answer.
+        confidence: how sure it makes its type, between 0 and 1.
+    """
+
+    standing: Standing
+    confidence: float
+
+
+def read_model_weighing(path: Path) -> ModelWeighing:
+    """Read the figures.
+
+    Raises:
+        RuleError: the file cannot be read, or a key is missing, unknown or out of range.
+    """
+    try:
+        return ModelWeighing.model_validate(read_yaml(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise RuleError(f"{path}: key {'.'.join(map(str, first['loc']))!r}: {first['msg']}") from error
+
+
+@cache
+def load_model_weighing() -> ModelWeighing:
+    """The project's figures, read once (see `read_model_weighing`)."""
+    return read_model_weighing(MODEL_WEIGHING_FILE)
+
+
+def weigh_answer(rules: Row, answer: Row, weighing: ModelWeighing) -> Weighed:
+    """What a model's answer is worth beside that of the rules.
+
+    Args:
+        rules: the page's row of rule_classifications.
+        answer: its row of derived_page_classification, of a type that is known.
+        weighing: the figures.
+    """
+    standing = _standing(rules, answer["primary_type"])
+    figures = weighing.models.get(answer["model"], weighing.default)
+    confidence: float = getattr(figures, standing)
+    if standing == "same":
+        confidence = max(confidence, rules["confidence"])
+    if answer["needs_review"] or not answer["supported"]:
+        confidence = min(confidence, weighing.doubted)
+    return Weighed(standing, confidence)
+
+
+def _standing(rules: Row, answered: str) -> Standing:
+    if answered == rules["primary_type"]:
+        return "same"
+    if any(weighted["type"] == answered for weighted in rules["types"]):
+        return "listed"
+    return "alone" if rules["primary_type"] == UNKNOWN else "against"

@@ -1,0 +1,18 @@
+"""The lake, as who knows the interrogations opens it."""
+
+from pathlib import Path
+
+from holocron_assets.derive.interrogation_files import load_interrogations
+from holocron_assets.lake.paths import Lake
+
+
+def open_lake(root: Path) -> Lake:
+    """The lake of a data folder, with the tables of the interrogations that there are.
+
+    Args:
+        root: the data folder.
+
+    Raises:
+        InterrogationError: a file of an interrogation cannot be used.
+    """
+    return Lake(root, tuple(interrogation.table for interrogation in load_interrogations()))
