@@ -70,6 +70,13 @@ class Tally:
         if call["load_ms"] > LOADED_WITHIN_MS:
             self.loading.append((sent, sent + timedelta(milliseconds=call["load_ms"])))
 
+    def count_load(self, asked_at: datetime, seconds: float) -> None:
+        """Count a request that asked nothing but to load the model, and how long the server took to."""
+        if seconds * 1000 > LOADED_WITHIN_MS:
+            span = (asked_at, asked_at + timedelta(seconds=seconds))
+            self.under_way.append(span)
+            self.loading.append(span)
+
     @property
     def loads(self) -> int:
         """How often the server loaded the model. Calls that waited for the same loading count once."""

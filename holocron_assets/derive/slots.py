@@ -17,6 +17,7 @@ from time import monotonic
 from filelock import FileLock, Timeout
 
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.errors import TransientError
 from holocron_assets.lake.paths import Lake
 
 GPU_POOL = "gpu"
@@ -49,7 +50,7 @@ class Holder:
         return f"{self.what} (process {self.process}, since {self.since:%H:%M:%S} UTC)"
 
 
-class SlotTakenError(RuntimeError):
+class SlotTakenError(TransientError):
     """The model server's calls are another process's for now; names which."""
 
 
@@ -80,7 +81,7 @@ class NotedLock:
         """Give the lock back, if it is held."""
         if self._lock.is_locked:
             self.note.unlink(missing_ok=True)
-            self._lock.release()
+            self._lock.release(force=True)
 
     def is_held(self) -> bool:
         """Whether a living process holds the lock. What a dead one left behind is removed."""

@@ -7,17 +7,17 @@ next request is sent, so whatever ends this loses the calls under way and nothin
 
 import asyncio
 from asyncio import Queue, TaskGroup
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from holocron_assets.derive.engine import Engine, Outcome
+from holocron_assets.derive.calls import Outcome
+from holocron_assets.derive.engine import Engine
 from holocron_assets.derive.gpu_log import Tally
 from holocron_assets.derive.items import Item
-from holocron_assets.derive.slots import GpuLock, SlotTakenError
 from holocron_assets.derive.turns import OpenPartition, Step
+from holocron_assets.lake.errors import PermanentError, TransientError
 from holocron_assets.lake.footers import Footer
 
 PREPARED = 16
@@ -43,21 +43,13 @@ class Written:
     footer: Footer | None
 
 
-class _HaltError(Exception):
-    """Ends the work: the server, not an item, is at fault."""
-
-    def __init__(self, problem: Exception) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
-
-
 @dataclass
 class Working:
     """The work on one model's items.
 
     Attributes:
         engine: asks the model.
-        gpu: held while calls are under way.
+        slots: requests that it may have under way at once.
         model: the model's name.
         digest: the model's digest.
         run_id: of the run that works.
@@ -67,63 +59,30 @@ class Working:
     """
 
     engine: Engine
-    gpu: GpuLock
+    slots: int
     model: str
     digest: str
     run_id: str
     tell: Callable[[Written], None]
     tally: Tally = field(default_factory=Tally)
     problem: Exception | None = None
-    _under_way: int = 0
-    _idle: asyncio.Event = field(default_factory=asyncio.Event)
-    _passing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _has_gpu: bool = False
+    _unwritten: set[OpenPartition] = field(default_factory=set)
 
     async def work(self, steps: Iterator[Step]) -> None:
         """Ask about every item that `steps` gives. When cancelled, calls under way are given up.
 
         A server that is gone, lacks the model or has no memory for it ends the work: see `problem`.
         """
-        self._idle.set()
-        slots = await self.engine.slots(self.model)
-        self._slots = asyncio.Semaphore(slots)
         # One thread writes the journals, so that outcomes of one partition do not mix.
         self._journals = ThreadPoolExecutor(1, "journals")
         try:
-            await self._ask_about_all(steps, askers=slots + _ASKERS_MORE)
+            await self._ask_about_all(steps, askers=self.slots + _ASKERS_MORE)
         except BaseExceptionGroup as errors:
             self.problem = _halted_by(errors)
+            for opened in list(self._unwritten):
+                await self._write(opened)
         finally:
-            self.gpu.give_back()
             self._journals.shutdown()
-
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """A request's turn: a slot of the server is free, and no question is to go first."""
-        async with self._slots:
-            await self._have_gpu()
-            self._under_way += 1
-            self._idle.clear()
-            try:
-                yield
-            finally:
-                self._under_way -= 1
-                if not self._under_way:
-                    self._idle.set()
-
-    async def _have_gpu(self) -> None:
-        """Have the GPU, once a question that it was reserved for is answered."""
-        while not self._has_gpu or self._passing.locked() or self.gpu.is_reserved():
-            async with self._passing:
-                try:
-                    if not self._has_gpu:
-                        await self.gpu.take()
-                        self._has_gpu = True
-                    elif self.gpu.is_reserved():
-                        await self._idle.wait()
-                        await self.gpu.let_pass()
-                except SlotTakenError as error:
-                    raise _HaltError(error) from error
 
     async def _ask_about_all(self, steps: Iterator[Step], *, askers: int) -> None:
         queue: _Queue = Queue(PREPARED)
@@ -132,6 +91,7 @@ class Working:
                 tasks.create_task(self._ask(queue, tasks))
             while step := await asyncio.to_thread(next, steps, None):
                 opened, item = step
+                self._unwritten.add(opened)
                 if item is not None:
                     opened.under_way += 1
                     await queue.put((opened, item))
@@ -156,7 +116,7 @@ class Working:
             await self._in_journal(opened.work.record, item, outcome)
             self._count(opened, outcome)
             if outcome.problem:
-                raise _HaltError(outcome.problem)
+                raise outcome.problem
             opened.under_way -= 1
             self._write_if_done(opened, tasks)
 
@@ -169,6 +129,7 @@ class Working:
         opened.lock.release()
         self.tally.calls_saved += opened.work.calls_saved
         self.tally.partitions_completed += footer is not None
+        self._unwritten.discard(opened)
         self.tell(Written(opened, footer))
 
     def _count(self, opened: OpenPartition, outcome: Outcome) -> None:
@@ -179,7 +140,8 @@ class Working:
             self.tally.failed_items += outcome.status != "ok"
 
     async def _in_journal(self, write: Callable[..., _Result], *arguments: Any) -> _Result:
-        return await asyncio.get_running_loop().run_in_executor(self._journals, write, *arguments)
+        writing = asyncio.get_running_loop().run_in_executor(self._journals, write, *arguments)
+        return await asyncio.shield(writing)  # what was answered is written, whoever is cancelled
 
 
 def _halted_by(errors: BaseExceptionGroup[BaseException]) -> Exception:
@@ -188,10 +150,10 @@ def _halted_by(errors: BaseExceptionGroup[BaseException]) -> Exception:
     Raises:
         BaseException: another error than a halt, if there is one.
     """
-    halts, others = errors.split(_HaltError)
+    halts, others = errors.split((PermanentError, TransientError))
     for error in _leaves(others):
         raise error
-    return next(error.problem for error in _leaves(halts) if isinstance(error, _HaltError))
+    return next(error for error in _leaves(halts) if isinstance(error, Exception))
 
 
 def _leaves(errors: BaseException | None) -> Iterator[BaseException]:

@@ -1,0 +1,165 @@
+"""A stretch of work with one model: from its first item to what it came to, with its row of `gpu_runs`."""
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+
+import ollama
+
+from holocron_assets.derive.background import told_by
+from holocron_assets.derive.engine import Engine
+from holocron_assets.derive.gpu_log import GpuRun, Tally, write_gpu_run
+from holocron_assets.derive.items import Item
+from holocron_assets.derive.request_turns import RequestTurns
+from holocron_assets.derive.slots import GPU_POOL, GpuLock
+from holocron_assets.derive.turns import Agenda, Supply, open_partition
+from holocron_assets.derive.working import Working, Written
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.paths import Lake
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """Who asks which model.
+
+    Attributes:
+        lake: where pages are and answers go.
+        server: address of the model server.
+        pool: the pool of models that share what serves them.
+        model: the model's name.
+        digest: its digest.
+        num_ctx: tokens that it is loaded with.
+        run_id: the run that asks.
+        started_by: as in table `gpu_runs`.
+    """
+
+    lake: Lake
+    server: str
+    pool: str
+    model: str
+    digest: str
+    num_ctx: int
+    run_id: str
+    started_by: str
+
+
+@dataclass
+class Ended:
+    """What a stretch of work came to.
+
+    Attributes:
+        tally: its counts.
+        outcome: 'complete', 'partial' or 'stopped'.
+        reason: why it ended, in a sentence.
+        items: items of the partitions that it worked on.
+        remaining: of these, without an answer, and not given up.
+        dead: of these, given up.
+        due_at: when the first of the remaining may be tried again; None if one may be at once.
+        problems: why partitions could not be worked on, by interrogation and partition.
+        problem: what the server lacks, if that is why.
+    """
+
+    tally: Tally
+    outcome: str
+    reason: str
+    items: int = 0
+    remaining: int = 0
+    dead: int = 0
+    due_at: datetime | None = None
+    problems: dict[tuple[str, str], Exception] = field(default_factory=dict)
+    problem: Exception | None = None
+
+    def count(self, written: Written) -> None:
+        """Count a partition that was written."""
+        work = written.opened.work
+        left = work.untried + len(work.dues)
+        self.items += left + work.answered + work.dead
+        self.remaining += left
+        self.dead += work.dead
+        dues = [due for due in (self.due_at, *work.dues) if due]
+        self.due_at = min(dues, default=None)
+
+    def conclude(self, stopped: str | None, problem: Exception | None) -> None:
+        """Say how it ended, and why."""
+        self.problem = problem
+        if problem:
+            self.outcome, self.reason = "partial", str(problem)
+        elif stopped:
+            self.outcome, self.reason = "stopped", stopped
+        elif self.remaining or self.problems:
+            self.outcome, self.reason = "partial", self.told()
+        else:
+            self.outcome, self.reason = "complete", "everything is answered"
+
+    def told(self) -> str:
+        """How much remains, for people."""
+        due = f", due {self.due_at:%H:%M} UTC" if self.due_at else ""
+        return f"{self.remaining} of {self.items} remain{due}"
+
+
+def work_on(
+    run: ModelRun, agenda: Agenda, *, is_wanted: Callable[[Item], bool] = lambda _: True
+) -> Generator[Written, None, Ended]:
+    """Do what the agenda says, with the model loaded once.
+
+    Whatever interrupts it, outcomes are kept, locks are given back, and a row of `gpu_runs` is written.
+
+    Args:
+        run: who asks which model.
+        agenda: what about.
+        is_wanted: whether to ask about an item at all.
+
+    Yields:
+        Each partition whose outcomes were written, when they are.
+
+    Returns:
+        What it came to.
+    """
+    ended = Ended(Tally(), outcome="stopped", reason="it was interrupted")
+    open_one = partial(open_partition, run.lake, model=run.model, digest=run.digest)
+    supply = Supply(agenda, open_one, is_wanted)
+    try:
+        with closing(supply):
+            problem = yield from told_by(partial(_work, run, supply, ended))
+        ended.problems = supply.problems
+        ended.conclude(agenda.stopped, problem)
+    finally:
+        log = GpuRun(run.run_id, run.model, run.digest, run.started_by, ended.outcome, ended.reason)
+        write_gpu_run(run.lake, log, ended.tally)
+    return ended
+
+
+async def _work(
+    run: ModelRun, supply: Supply, ended: Ended, tell: Callable[[Written], None]
+) -> Exception | None:
+    """Work until the supply ends; give what kept it from that, if anything did."""
+
+    def written(one: Written) -> None:
+        ended.count(one)
+        tell(one)
+
+    async def load() -> None:
+        started = utc_now()
+        seconds = await engine.warm_up(run.model, run.num_ctx)
+        ended.tally.count_load(started, seconds)
+
+    # A proxy that the environment names has no part in it.
+    async with ollama.AsyncClient(host=run.server, trust_env=False) as client:
+        slots = await Engine(client).slots()
+        gpu = GpuLock(run.lake, f"{run.started_by} asking {run.model}", pool=_place(run))
+        turns = RequestTurns(gpu, slots, prepare=load)
+        engine = Engine(client, run_id=run.run_id, around_call=turns.turn)
+        working = Working(engine, slots, run.model, run.digest, run.run_id, written, ended.tally)
+        try:
+            await working.work(supply.steps())
+        finally:
+            turns.close()
+    return working.problem
+
+
+def _place(run: ModelRun) -> str:
+    """What only one run has at a time: the GPU, or a model of another pool."""
+    return run.pool if run.pool == GPU_POOL else f"{run.pool}-{content_hash(run.model)[:12]}"
