@@ -1,6 +1,7 @@
 """What the model server answers, in the shapes of Ollama's API."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,18 +31,22 @@ def generate_shape(text: str, tokens: list[int]) -> Answer:
     return {"response": text, **({"context": tokens} if tokens else {})}
 
 
-def at_once(name: str, shape: Shape, reason: str) -> Answer:
+def at_once(name: str, shape: Shape, reason: str, load_seconds: float = 0) -> Answer:
     """The answer to a request that only loads or unloads a model."""
-    return {**_head(name), **shape("", []), "done": True, "done_reason": reason}
+    loading = {"load_duration": round(load_seconds * 1e9)} if load_seconds else {}
+    return {**_head(name), **shape("", []), "done": True, "done_reason": reason, **loading}
 
 
-async def streamed(name: str, shape: Shape, pieces: AsyncIterator[Piece]) -> AsyncIterator[Answer]:
+async def streamed(
+    name: str, shape: Shape, pieces: AsyncGenerator[Piece, None]
+) -> AsyncGenerator[Answer, None]:
     """An answer in pieces."""
-    async for piece in pieces:
-        yield _answer(name, shape, piece)
+    async with aclosing(pieces):
+        async for piece in pieces:
+            yield _answer(name, shape, piece)
 
 
-async def whole(name: str, shape: Shape, pieces: AsyncIterator[Piece]) -> Answer:
+async def whole(name: str, shape: Shape, pieces: AsyncGenerator[Piece, None]) -> Answer:
     """An answer in one."""
     texts, logprobs = [], list[dict[str, Any]]()
     async for piece in pieces:

@@ -11,7 +11,7 @@ _REGISTRY = ("registry.ollama.ai/", "library/")
 """What a name may begin with and mean the same; Ollama leaves it out when it lists its own models."""
 
 
-class UnknownModelError(LookupError):
+class UnknownModelError(Exception):
     """A model that the catalog does not have."""
 
 
@@ -85,8 +85,7 @@ class Catalog(_Declared):
         for model in self.models:
             if wanted in map(full_name, (model.name, *model.aliases)):
                 return model
-        known = ", ".join(model.name for model in self.models)
-        raise UnknownModelError(f"model '{name}' is not one that Holocron knows; it knows {known}")
+        raise UnknownModelError(f"model '{name}' not found")
 
 
 def full_name(name: str) -> str:

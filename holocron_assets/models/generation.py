@@ -1,6 +1,6 @@
 """From a request to what the model writes, piece by piece, and what it took."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from time import monotonic_ns
@@ -8,14 +8,11 @@ from typing import Any
 
 from holocron_assets.models.catalog import Model
 from holocron_assets.models.loaded import Lease, LoadedModels
-from holocron_assets.models.loopback import Llama
+from holocron_assets.models.prompts import Tokens
 from holocron_assets.models.requests import Generating, Options
 
 _ANSWERS_PER_CONTEXT = 10
 """A model that never ends is stopped when it wrote this many times its context, as Ollama does."""
-
-Tokens = Callable[[Llama, int], Awaitable[list[int]]]
-"""The prompt's tokens, for a context of so many."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Piece:
 
 async def generate(
     models: LoadedModels, model: Model, asked: Generating, tokens_of: Tokens
-) -> AsyncIterator[Piece]:
+) -> AsyncGenerator[Piece, None]:
     """Generate an answer. Closing the iterator stops the model, and the slot is free for another.
 
     Raises:

@@ -50,16 +50,17 @@ def _check(model: Model, file: HubFile) -> None:
 
 
 def _reporting(model: Model, report: Report) -> type[Any]:
-    from tqdm import tqdm  # noqa: PLC0415 - comes with the hub's library
+    # It comes with the hub's library, and ships no types.
+    from tqdm import tqdm  # type: ignore[import-untyped] # noqa: PLC0415 - imported only when needed
 
-    class Reporting(tqdm):  # type: ignore[type-arg]
+    class Reporting(tqdm):  # type: ignore[misc] # as above
         """The library's own progress bar, which draws nothing and tells us."""
 
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **{**options, "disable": False, "file": _Nowhere()})
 
         def update(self, n: float | None = 1) -> bool | None:
-            updated = super().update(n)
+            updated: bool | None = super().update(n)
             report("downloading from the model hub", int(self.n), model.size)
             return updated
 

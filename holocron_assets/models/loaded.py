@@ -26,6 +26,13 @@ class BusyError(Exception):
     """More requests wait than may."""
 
 
+def missing(model: Model) -> ModelMissingError:
+    """The error for a model that we know and do not have."""
+    return ModelMissingError(
+        f"model '{model.name}' not found, try pulling it first: `holocron models fetch {model.name}`"
+    )
+
+
 @dataclass(eq=False)
 class Loaded:
     """A loaded model.
@@ -136,9 +143,7 @@ class LoadedModels:
             return Lease(fitting, 0.0)
         path = await asyncio.to_thread(self._files.find, model)
         if path is None:
-            raise ModelMissingError(
-                f"model '{model.name}' not found, try pulling it first: `holocron models fetch {model.name}`"
-            )
+            raise missing(model)
         await self._make_room(model)
         settings = self._settings
         order = RunnerOrder(

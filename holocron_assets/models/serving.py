@@ -13,14 +13,15 @@ from pathlib import Path
 import uvicorn
 
 from holocron_assets.lake.durable import replacing
-from holocron_assets.models.app import ModelServer, make_app
+from holocron_assets.models.app import make_app
 from holocron_assets.models.catalog import shipped_catalog
+from holocron_assets.models.endpoints import Endpoints
 from holocron_assets.models.files import ModelFiles
 from holocron_assets.models.server_settings import ServerSettings, server_settings
 from holocron_assets.settings import given_model_files, models_folder
 
 HOST = "127.0.0.1"
-"""The only address that it ever answers at: whoever reaches it may use this machine's processor and memory."""
+"""The only address that it ever answers at: whoever reaches it may use this machine's processor."""
 
 _LOOKS_SECONDS = 0.5
 
@@ -38,19 +39,17 @@ def serve(port: int, settings: ServerSettings, port_file: Path | None = None) ->
 
 async def _serve(port: int, settings: ServerSettings, port_file: Path | None) -> None:
     files = ModelFiles(models_folder(), given_model_files())
-    model_server = ModelServer(shipped_catalog(), files, settings, instance=secrets.token_hex(8))
-    config = uvicorn.Config(
-        make_app(model_server), HOST, port, log_level="warning", timeout_graceful_shutdown=1
-    )
+    endpoints = Endpoints(shipped_catalog(), files, settings, instance=secrets.token_hex(8))
+    config = uvicorn.Config(make_app(endpoints), HOST, port, log_level="warning", timeout_graceful_shutdown=1)
     listening = config.bind_socket()
     server = uvicorn.Server(config)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
-    while not server.started and not serving.done():
+    while not server.started and not serving.done():  # noqa: ASYNC110 - uvicorn has no event for it
         await asyncio.sleep(0.01)
     url = f"http://{HOST}:{listening.getsockname()[1]}"
     if port_file:
         with replacing(port_file) as aside:
-            aside.write_text(json.dumps({"url": url, "instance": model_server.instance}), encoding="utf-8")
+            aside.write_text(json.dumps({"url": url, "instance": endpoints.instance}), encoding="utf-8")
     else:
         sys.stdout.write(f"Serving models on {url}; Ctrl-C stops it.\n")
         sys.stdout.flush()

@@ -14,7 +14,7 @@ Report = Callable[[str, int, int], None]
 """Told how far a fetch is: what is done, bytes that are there, bytes in all."""
 
 Source = Callable[[Model, Path, Report], Path]
-"""Fetches a model's file into a folder, which may hold parts of an interrupted try, and returns it unverified."""
+"""Fetches a model's file into a folder, which may hold what an interrupted try left. It is unverified then."""
 
 
 def no_report(doing: str, done: int, total: int) -> None:
