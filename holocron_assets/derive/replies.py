@@ -15,7 +15,9 @@ _INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060\u00a0\0"
 """What some models put around an answer, and JSON does not take for white space."""
 
 _FENCED = re.compile(r"```[\w-]*\s(.*?)```", re.DOTALL)
+_MOST_DIGITS = 18  # as many as a 64-bit integer holds, whichever they are
 _MOST_SHOWN = 300
+_END_SHOWN = 60
 
 
 class MalformedReplyError(ValueError):
@@ -23,7 +25,7 @@ class MalformedReplyError(ValueError):
 
 
 class RefusedValueError(MalformedReplyError):
-    """A reply is JSON, but says something twice, or a number that is none: no repair may choose for it."""
+    """A reply is clear enough, but says things twice, or a number that is none: no repair may choose."""
 
 
 class InvalidAnswerError(ValueError):
@@ -75,7 +77,11 @@ def check_answer(answer: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
 
 def _direct(text: str) -> Any:
     return json.loads(
-        text, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant, parse_float=_finite
+        text,
+        object_pairs_hook=_without_repeats,
+        parse_constant=_refuse_constant,
+        parse_float=_finite,
+        parse_int=_whole,
     )
 
 
@@ -85,9 +91,9 @@ def _trimmed(text: str) -> Any:
 
 def _fenced(text: str) -> Any:
     blocks = _FENCED.findall(text)
-    if len(blocks) != 1:
-        raise ValueError(f"there are {len(blocks)} fenced blocks in it" if blocks else "it is not JSON")
-    return _direct(blocks[0])
+    if len(blocks) > 1:
+        raise RefusedValueError(f"there are {len(blocks)} fenced blocks in the reply")
+    return _direct(blocks[0] if blocks else "")
 
 
 def _repaired(text: str) -> Any:
@@ -123,6 +129,12 @@ def _finite(digits: str) -> float:
     return number
 
 
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise RefusedValueError(f"the reply holds {_shortened(digits)}, which is too large for a number")
+    return int(digits)
+
+
 def _max_words(_: Validator, most: int, text: object, __: object) -> Iterable[jsonschema.ValidationError]:
     if isinstance(text, str) and (words := len(text.split())) > most:
         yield jsonschema.ValidationError(f"has {words} words; at most {most} are allowed")
@@ -144,4 +156,6 @@ def _kind(value: object) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+    if len(text) <= _MOST_SHOWN:
+        return text
+    return f"{text[: _MOST_SHOWN - _END_SHOWN]}...{text[-_END_SHOWN:]}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from holocron_assets.derive.calls import Message, Reply, Request
 from holocron_assets.derive.items import Item
 from holocron_assets.derive.problems import CallOutcome, Failure
+from holocron_assets.derive.prompting import user_part
 from holocron_assets.derive.tokens import TOKENS_OF_A_TURN, estimate_tokens
 
 MOST_TRIES = 3
@@ -128,11 +129,8 @@ class Try:
         return tuple(messages)
 
     def _correction(self, failure: Failure) -> str:
-        own = self.item.retry_text(failure.reason)
-        return (
-            own
-            or f"Your last answer cannot be used: {failure.reason}. Answer again, with one JSON object only."
-        )
+        said = f"Your last answer cannot be used: {failure.reason}. Answer again, with one JSON object only."
+        return self.item.retry_text(failure.reason) or user_part("", said)
 
 
 def first_try(item: Item) -> Try:
