@@ -30,6 +30,7 @@ from holocron_assets.crawl.source_files import (
 )
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.views import connect, query
+from holocron_assets.models_commands import models
 from holocron_assets.settings import politeness_folder, sources_folder
 
 _PLACEHOLDER = "put-your-own-address-here"
@@ -43,6 +44,9 @@ def main() -> None:
 
     HOLOCRON_DATA moves the data folder, HOLOCRON_SOURCES the folder of source files.
     """
+
+
+main.add_command(models)
 
 
 @main.command()

@@ -16,6 +16,7 @@ from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.titles import InvalidTitle
+from holocron_assets.models.errors import ModelFileError, ModelServerError, UnknownModelError
 from holocron_assets.settings import data_folder, sources_folder
 
 _EXPECTED_ERRORS = (
@@ -27,6 +28,9 @@ _EXPECTED_ERRORS = (
     MissingPartitionError,
     InvalidTitle,
     InterrogationError,
+    ModelFileError,
+    ModelServerError,
+    UnknownModelError,
     duckdb.Error,
 )
 

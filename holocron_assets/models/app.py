@@ -9,16 +9,16 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from holocron_assets.models.catalog import UnknownModelError
 from holocron_assets.models.disconnects import ClientGoneError
 from holocron_assets.models.endpoints import Endpoints
+from holocron_assets.models.errors import UnknownModelError
 from holocron_assets.models.loaded import BusyError, ModelMissingError
 from holocron_assets.models.loopback import LlamaError
+from holocron_assets.models.own_machine import OwnMachineOnly
 from holocron_assets.models.requests import BadRequestError
 from holocron_assets.models.runner import RunnerError
 
@@ -31,8 +31,6 @@ _STATUSES = {
     BusyError: 503,
 }
 
-_OWN_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
-
 
 def make_app(endpoints: Endpoints) -> Starlette:
     """The application of a model server. When it shuts down, every model is unloaded."""
@@ -44,8 +42,7 @@ def make_app(endpoints: Endpoints) -> Starlette:
 
     return Starlette(
         routes=_routes(endpoints),
-        # A page in a browser may reach this machine under another name; nothing else has a reason to.
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=_OWN_HOSTS)],
+        middleware=[Middleware(OwnMachineOnly)],
         exception_handlers=dict.fromkeys((*_STATUSES, LlamaError, HTTPException), _when_failed),
         lifespan=unloading,
     )

@@ -6,13 +6,11 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 from ruamel.yaml import YAML
 
+from holocron_assets.models.errors import UnknownModelError
+
 _SHIPPED = Path(__file__).with_name("catalog.yaml")
 _REGISTRY = ("registry.ollama.ai/", "library/")
 """What a name may begin with and mean the same; Ollama leaves it out when it lists its own models."""
-
-
-class UnknownModelError(Exception):
-    """A model that the catalog does not have."""
 
 
 class _Declared(BaseModel):

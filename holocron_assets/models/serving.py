@@ -16,9 +16,8 @@ from holocron_assets.lake.durable import replacing
 from holocron_assets.models.app import make_app
 from holocron_assets.models.catalog import shipped_catalog
 from holocron_assets.models.endpoints import Endpoints
-from holocron_assets.models.files import ModelFiles
+from holocron_assets.models.fetching import own_model_files
 from holocron_assets.models.server_settings import ServerSettings, server_settings
-from holocron_assets.settings import given_model_files, models_folder
 
 HOST = "127.0.0.1"
 """The only address that it ever answers at: whoever reaches it may use this machine's processor."""
@@ -38,8 +37,7 @@ def serve(port: int, settings: ServerSettings, port_file: Path | None = None) ->
 
 
 async def _serve(port: int, settings: ServerSettings, port_file: Path | None) -> None:
-    files = ModelFiles(models_folder(), given_model_files())
-    endpoints = Endpoints(shipped_catalog(), files, settings, instance=secrets.token_hex(8))
+    endpoints = Endpoints(shipped_catalog(), own_model_files(), settings, instance=secrets.token_hex(8))
     config = uvicorn.Config(make_app(endpoints), HOST, port, log_level="warning", timeout_graceful_shutdown=1)
     listening = config.bind_socket()
     server = uvicorn.Server(config)

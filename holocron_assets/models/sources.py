@@ -14,7 +14,7 @@ Report = Callable[[str, int, int], None]
 """Told how far a fetch is: what is done, bytes that are there, bytes in all."""
 
 Source = Callable[[Model, Path, Report], Path]
-"""Fetches a model's file into a folder, which may hold what an interrupted try left. It is unverified then."""
+"""Fetches a model's file into a folder, which may hold what an interrupted try left, and verifies nothing."""
 
 
 def no_report(doing: str, done: int, total: int) -> None:
