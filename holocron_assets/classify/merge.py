@@ -103,7 +103,7 @@ def _machines_answer(rules: Row, model: Row | None, weighing: ModelWeighing) -> 
         return by_rules
     worth = weigh_answer(rules, model, weighing)
     told = f"{model['model']} says {model['primary_type']}"
-    if worth.standing != "same" and worth.confidence <= rules["confidence"]:
+    if worth.confidence <= rules["confidence"]:
         return by_rules._replace(reason=f"{by_rules.reason}; {told}")
     return _Answer(
         type=model["primary_type"],

@@ -81,8 +81,6 @@ def weigh_answer(rules: Row, answer: Row, weighing: ModelWeighing) -> Weighed:
     standing = _standing(rules, answer["primary_type"])
     figures = weighing.models.get(answer["model"], weighing.default)
     confidence: float = getattr(figures, standing)
-    if standing == "same":
-        confidence = max(confidence, rules["confidence"])
     if answer["needs_review"] or not answer["supported"]:
         confidence = min(confidence, weighing.doubted)
     return Weighed(standing, confidence)

@@ -123,7 +123,11 @@ class _PackWriter:
 
 
 def _read(lake: Lake, table: Table, name: str) -> _Partition | None:
-    """A partition out of its own file, or else out of its pack; None if neither holds it any more.
+    """A partition out of its own file, or else out of its pack.
+
+    Returns:
+        The partition; None if neither holds it any more, or if it lacks a column that was declared since: it
+        is going to be made anew.
 
     Raises:
         DamagedPartitionError: it cannot be read, or is not what its footer says.
@@ -141,6 +145,8 @@ def _read(lake: Lake, table: Table, name: str) -> _Partition | None:
         if packed is None:
             return None
         footer, mark, rows = packed.footer, packed.mark, read_packed(packed, None)
+    if not set(table.added_columns) <= set(rows.column_names):
+        return None
     table.check(rows.slice(0, 0), name)  # only columns and types: the content id speaks for the rows
     rows = rows.select(table.arrow_schema.names).cast(table.arrow_schema)
     names = set(pc.unique(rows.column(table.partition_column)).to_pylist())

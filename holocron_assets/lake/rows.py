@@ -108,7 +108,8 @@ def _packed_rows(table: Table, listing: Listing, partitions: Iterable[str]) -> I
     sizes = {pack.path: len(held) for pack, held in listing.packs.contents.items()}
     whole = [pack for pack, names in by_pack.items() if len(names) == sizes[pack]]
     if whole:
-        yield f"from read_parquet([{_texts(map(_pattern, whole))}], hive_partitioning = false)"
+        by_name = ", union_by_name = true" if table.added_columns else ""
+        yield f"from read_parquet([{_texts(map(_pattern, whole))}], hive_partitioning = false{by_name})"
     for pack, names in by_pack.items():
         if len(names) < sizes[pack]:
             # A join, because a long list of names in a condition is compared one by one.

@@ -1,12 +1,14 @@
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holocron_assets.lake.freshness import Derivation
+from holocron_assets.lake.freshness import Derivation, RowInput, stale_partitions
 from holocron_assets.lake.parquet import DamagedPartitionError, write_partition
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Column, Table, type_int, type_string
+from holocron_assets.lake.schema import Column, Row, Table, type_int, type_string
 
 COLUMNS = (
     Column("hull", type_int, "Hull number"),
@@ -105,3 +107,62 @@ def test_a_damaged_input_is_an_error_and_not_an_answer(tmp_path: Path) -> None:
     lake.file(SHIPS, "north-000001").write_bytes(b"PAR1")
     with pytest.raises(DamagedPartitionError, match="table ships, partition 'north-000001'"):
         REPORTING.is_stale(lake, "north-000001")
+
+
+SURVEYS = Table("surveys", "yard", "What a surveyor says of a ship", key=("hull",), columns=COLUMNS)
+WITH_SURVEYS = replace(REPORTING, optional_inputs=(SURVEYS,))
+
+
+def test_what_may_be_missing_does_not_keep_anything_from_being_made(tmp_path: Path) -> None:
+    lake = lake_with_a_report(tmp_path)
+    report(lake, WITH_SURVEYS)
+    assert not WITH_SURVEYS.is_stale(lake, "north-000001")
+
+
+def test_what_came_late_makes_stale_and_so_does_its_change_and_its_end(tmp_path: Path) -> None:
+    lake = lake_with_a_report(tmp_path)
+    report(lake, WITH_SURVEYS)
+    for hull in (1, 2):
+        write(lake, SURVEYS, "north-000001", hull=hull)
+        assert WITH_SURVEYS.is_stale(lake, "north-000001")
+        assert stale_partitions(lake, [WITH_SURVEYS], ["north-000001"]) == ["north-000001"]
+        report(lake, WITH_SURVEYS)
+        assert not WITH_SURVEYS.is_stale(lake, "north-000001")
+        assert stale_partitions(lake, [WITH_SURVEYS], ["north-000001"]) == []
+    lake.file(SURVEYS, "north-000001").unlink()
+    assert stale_partitions(lake, [WITH_SURVEYS], ["north-000001"]) == ["north-000001"]
+
+
+def with_rows(orders: dict[str, Sequence[Row]], looks: list[Lake]) -> Derivation:
+    """A derivation that orders count for, and each look at them is told of."""
+
+    def look(lake: Lake) -> Callable[[str], Sequence[Row]]:
+        looks.append(lake)
+        return lambda partition: orders.get(partition, ())
+
+    return replace(REPORTING, row_input=RowInput(SURVEYS, look))
+
+
+def test_only_rows_that_concern_a_partition_make_it_stale(tmp_path: Path) -> None:
+    lake, orders = lake_with_a_report(tmp_path), dict[str, Sequence[Row]]()
+    ordered = with_rows(orders, [])
+    assert stale_partitions(lake, [ordered], ["north-000001"]) == []
+    orders["north-000002"] = [{"hull": 7}]
+    assert stale_partitions(lake, [ordered], ["north-000001"]) == []
+    orders["north-000001"] = [{"hull": 7}]
+    assert stale_partitions(lake, [ordered], ["north-000001"]) == ["north-000001"]
+    report(lake, ordered)
+    assert stale_partitions(lake, [ordered], ["north-000001"]) == []
+    orders["north-000001"] = [{"hull": 8}]
+    assert stale_partitions(lake, [ordered], ["north-000001"]) == ["north-000001"]
+    del orders["north-000001"]
+    assert stale_partitions(lake, [ordered], ["north-000001"]) == ["north-000001"]
+
+
+def test_rows_are_looked_at_once_for_however_many_partitions(tmp_path: Path) -> None:
+    lake, looks = lake_with_a_report(tmp_path), list[Lake]()
+    write(lake, SHIPS, "north-000002")
+    assert stale_partitions(lake, [with_rows({}, looks)], ["north-000001", "north-000002"]) == [
+        "north-000002"
+    ]
+    assert len(looks) == 1

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import time
@@ -29,9 +30,21 @@ from holocron_assets.lake.parquet import (
     write_partition,
 )
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Column, Table, type_int, type_string
 from holocron_assets.lake.tables import PAGE_LINKS, SITES
 from holocron_assets.lake.views import connect, publish, query, rows_of
 
+SHIPS = Table(
+    "ships",
+    "yard",
+    "A ship",
+    key=("hull",),
+    columns=(Column("batch", type_string, "Batch"), Column("hull", type_int, "Hull number")),
+    partition_column="batch",
+)
+NAMED_SHIPS = replace(
+    SHIPS, columns=(*SHIPS.columns, Column("name", type_string, "Name", nullable=True, added=True))
+)
 FEWEST = compaction.FEWEST
 LINKS_IN_BATCH = 3
 
@@ -375,3 +388,33 @@ def test_a_connection_reads_no_tables_but_those_it_was_opened_for(tmp_path: Path
         assert query(connection, "select count(*) as links from page_links") == [{"links": LINKS_IN_BATCH}]
         with pytest.raises(duckdb.Error, match=f"table {SITES.name} is not among those"):
             query(connection, "from sites")
+
+
+def test_packs_from_before_a_column_was_declared_are_read_beside_newer_ones(tmp_path: Path) -> None:
+    for number, table in enumerate((SHIPS, NAMED_SHIPS)):
+        lake, names = Lake(tmp_path, (table,)), [f"yard-{number}{index:02}" for index in range(FEWEST)]
+        for hull, name in enumerate(names):
+            write_partition(lake, table, name, [{"batch": name, "hull": hull}])
+        assert write_pack(lake, table, names) == (names, [], [])
+        for name in names:
+            lake.file(table, name).unlink()
+    with connect(lake) as connection:
+        rows = query(connection, "select count(*) as ships, count(name) as named from lake.ships")
+    assert rows == [{"ships": 2 * FEWEST, "named": 0}]
+    assert read_partition(lake, NAMED_SHIPS, "yard-000") == [{"batch": "yard-000", "hull": 0, "name": None}]
+
+
+def test_a_partition_from_before_a_column_was_declared_is_packed_once_it_is_made_anew(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, (NAMED_SHIPS,))
+    write_partition(lake, SHIPS, "yard-000", [{"batch": "yard-000", "hull": 0}])
+    assert write_pack(lake, NAMED_SHIPS, ["yard-000"]) == ([], [], [])
+    write_partition(lake, NAMED_SHIPS, "yard-000", [{"batch": "yard-000", "hull": 0}])
+    assert write_pack(lake, NAMED_SHIPS, ["yard-000"]) == (["yard-000"], [], [])
+
+
+def test_the_tables_of_interrogations_are_packed_too(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, (SHIPS,))
+    for number in range(FEWEST):
+        write_partition(lake, SHIPS, f"yard-{number:02}", [{"batch": f"yard-{number:02}", "hull": number}])
+    age(lake.files(), days=3)
+    assert compacted(lake).packed == FEWEST
