@@ -20,7 +20,7 @@ from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.instance import open_instance
-from holocron_assets.orchestration.names import ADD_PAGES_JOB, PARTITION_TAG, REFRESH_JOB
+from holocron_assets.orchestration.names import ADD_PAGES_JOB, GPU_JOB, PARTITION_TAG, REFRESH_JOB
 from holocron_assets.orchestration.reaper import reap_dead_runs
 from holocron_assets.settings import PROJECT_FOLDER
 
@@ -49,17 +49,24 @@ _OPTIONS = {"source": "--source", "titles": "--title", "maximum_batches": "--max
 _WORKSPACE = PROJECT_FOLDER / "workspace.yaml"
 
 
-def launch_job(
-    job: str, *, config: Mapping[str, Any], partition: str | None, wait: bool, tell: Callable[[str], None]
+def launch_job(  # noqa: PLR0913 - what is launched, and how it is told of
+    job: str,
+    *,
+    config: Mapping[str, Any],
+    partition: str | None,
+    wait: bool,
+    tell: Callable[[str], None],
+    tags: Mapping[str, str] | None = None,
 ) -> str | None:
     """Launch a job through the run queue.
 
     Args:
         job: its name.
-        config: of `refresh` and `add_pages`; other jobs have none.
+        config: of the jobs that take some; others have none.
         partition: of partitioned jobs.
         wait: whether to wait for the run's end.
         tell: told the run's id and state.
+        tags: what limits know the run by.
 
     Returns:
         Why the launch or the run failed; None if neither did.
@@ -73,9 +80,9 @@ def launch_job(
         command = [sys.executable, "-m", "dagster", "job", "launch", "-w", str(_WORKSPACE), "-j", job]
         command += ["--run-id", run_id]
         if config:
-            command += ["--config-json", json.dumps({"ops": {_CONFIGURED[job].op: {"config": config}}})]
-        if partition:
-            command += ["--tags", json.dumps({PARTITION_TAG: partition})]
+            command += ["--config-json", json.dumps({"ops": {_configured(job).op: {"config": config}}})]
+        if all_tags := {**(tags or {}), **({PARTITION_TAG: partition} if partition else {})}:
+            command += ["--tags", json.dumps(all_tags)]
         launched = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
         if launched.returncode:
             return f"job {job} was not launched: {launched.stderr.strip() or launched.stdout.strip()}"
@@ -156,7 +163,7 @@ def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | N
     jobs = {definition.name: definition for definition in every_job if not definition.name.startswith("__")}
     if job not in jobs:
         raise ValueError(f"there is no job {job!r}; there are {', '.join(sorted(jobs))}")
-    takes = _CONFIGURED.get(job, _Configured("", frozenset(), frozenset()))
+    takes = _configured(job)
     if wrong := config.keys() - takes.allowed:
         raise ValueError(f"job {job} takes no {_options(wrong)}")
     if lacking := takes.needed - config.keys():
@@ -164,6 +171,12 @@ def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | N
     partitioned = jobs[job].partitions_def is not None
     if partitioned != bool(partition):
         raise ValueError(f"job {job} {'needs' if partitioned else 'takes no'} --partition")
+
+
+def _configured(job: str) -> _Configured:
+    if job == GPU_JOB or job.startswith(f"{GPU_JOB}_"):  # the same for each pool of models
+        return _Configured(job, frozenset(), frozenset({"model"}))
+    return _CONFIGURED.get(job, _Configured("", frozenset(), frozenset()))
 
 
 def _options(names: Iterable[str]) -> str:
