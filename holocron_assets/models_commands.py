@@ -4,7 +4,7 @@ import click
 from rich.console import Console
 
 from holocron_assets.commands import clear_errors, fail, json_option
-from holocron_assets.console import print_rows, to_json
+from holocron_assets.console import print_records, to_json
 from holocron_assets.models.catalog import shipped_catalog
 from holocron_assets.models.fetching import fetch_models, own_model_files
 from holocron_assets.models.server_settings import server_settings
@@ -30,19 +30,19 @@ def list_models(*, as_json: bool) -> None:
     rows = [
         {
             "name": model.name,
-            "size": f"{model.size / 1e6:,.0f} MB",
             "parameters": model.parameter_size,
             "quantization": model.quantization,
+            "size": f"{model.size / 1e6:,.0f} MB",
             "licence": model.licence,
-            "note": {catalog.default: "default", catalog.small: "small"}.get(model.name, ""),
-            "file": str(files.find(model) or ""),
+            "used": {catalog.default: "by default", catalog.small: "to be small"}.get(model.name, ""),
+            "file": str(files.find(model) or "not fetched"),
         }
         for model in catalog.models
     ]
     if as_json:
         click.echo(to_json(rows))
     else:
-        print_rows(Console(), "Models", rows)
+        print_records(Console(), "", rows)
 
 
 @models.command()

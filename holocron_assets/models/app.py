@@ -24,7 +24,6 @@ from holocron_assets.models.runner import RunnerError
 
 _STATUSES = {
     BadRequestError: 400,
-    UnknownModelError: 404,
     ModelMissingError: 404,
     ClientGoneError: 499,  # nobody is there to read it
     RunnerError: 500,
@@ -43,7 +42,7 @@ def make_app(endpoints: Endpoints) -> Starlette:
     return Starlette(
         routes=_routes(endpoints),
         middleware=[Middleware(OwnMachineOnly)],
-        exception_handlers=dict.fromkeys((*_STATUSES, LlamaError, HTTPException), _when_failed),
+        exception_handlers=dict.fromkeys((*_STATUSES, UnknownModelError, LlamaError, HTTPException), _when_failed),
         lifespan=unloading,
     )
 
@@ -72,10 +71,11 @@ async def _is_running(_: Request) -> Response:
 async def _when_failed(_: Request, error: Exception) -> Response:
     match error:
         case LlamaError():
-            status = error.status
+            status, message = error.status, str(error)
         case HTTPException():
-            status = error.status_code
+            status, message = error.status_code, error.detail.lower()
+        case UnknownModelError():  # in Ollama's words, which clients look for
+            status, message = 404, f"model '{error.name}' not found"
         case _:
-            status = _STATUSES[type(error)]
-    message = error.detail.lower() if isinstance(error, HTTPException) else str(error)
+            status, message = _STATUSES[type(error)], str(error)
     return JSONResponse({"error": message}, status_code=status)

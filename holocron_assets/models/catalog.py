@@ -83,7 +83,7 @@ class Catalog(_Declared):
         for model in self.models:
             if wanted in map(full_name, (model.name, *model.aliases)):
                 return model
-        raise UnknownModelError(f"model '{name}' not found")
+        raise UnknownModelError(name, ", ".join(model.name for model in self.models))
 
 
 def full_name(name: str) -> str:

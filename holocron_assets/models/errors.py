@@ -2,7 +2,19 @@
 
 
 class UnknownModelError(Exception):
-    """A model that the catalog does not have."""
+    """A model that the catalog does not have.
+
+    Attributes:
+        name: what was asked for.
+    """
+
+    def __init__(self, name: str, known: str) -> None:
+        """Name the model, and those that there are."""
+        super().__init__(
+            f"model '{name}' not found: the embedded server has {known}. "
+            "An Ollama that OLLAMA_HOST names may have others"
+        )
+        self.name = name
 
 
 class ModelFileError(Exception):
