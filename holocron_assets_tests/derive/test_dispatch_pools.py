@@ -1,0 +1,100 @@
+"""The file that says how work is dispatched, and what follows for models of several pools."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from holocron_assets.derive.dispatch import Ageing, Waiting
+from holocron_assets.derive.plans import plan
+from holocron_assets.derive.pools import DispatchError, DispatchSettings, read_dispatch_settings
+from holocron_assets.settings import PROJECT_FOLDER, dispatch_file
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+REMOTE = "pools: {remote: {models: ['*-cloud', 'far/*'], limit: 2}}"
+
+
+def settings(tmp_path: Path, text: str) -> DispatchSettings:
+    file = tmp_path / "dispatch.yaml"
+    file.write_text(text, encoding="utf-8")
+    return read_dispatch_settings(file)
+
+
+def work(name: str, model: str, priority: int = 500) -> Waiting:
+    return Waiting(name, model, priority, 10, NOW)
+
+
+def test_the_file_that_is_shipped_says_what_would_be_done_without_it(tmp_path: Path) -> None:
+    shipped = read_dispatch_settings(PROJECT_FOLDER / "data" / "dispatch.yaml")
+    assert shipped == read_dispatch_settings(tmp_path / "none.yaml") == DispatchSettings()
+    assert shipped.rules == Ageing(50, 300)
+
+
+def test_the_file_can_be_moved(tmp_path: Path) -> None:
+    assert dispatch_file({"HOLOCRON_DISPATCH": str(tmp_path / "d.yaml")}) == tmp_path / "d.yaml"
+    assert dispatch_file({}) == PROJECT_FOLDER / "data" / "dispatch.yaml"
+
+
+def test_a_model_is_of_the_first_pool_that_has_a_pattern_of_its_name(tmp_path: Path) -> None:
+    read = settings(tmp_path, REMOTE)
+    models = ("gpt-oss:120b-cloud", "far/away:1b", "qwen2.5-coder:1.5b")
+    assert [read.pool_of(model) for model in models] == ["remote", "remote", "gpu"]
+    assert read.limits == {"gpu": 1, "remote": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("mode: dry", "mode: Input should be 'live' or 'shadow'"),
+        ("ageing: {points_an_hour: -1}", "ageing.points_an_hour: "),
+        ("pools: {remote: {models: ['*']}}", "pools.remote.limit: Field required"),
+        ("pools: {gpu: {models: ['*'], limit: 2}}", "'gpu' is the pool of all other models"),
+        ("pools: {Far Away: {models: ['*'], limit: 2}}", "pools.Far Away"),
+        ("colour: red", "colour: Extra inputs are not permitted"),
+        ("- live", "the file: Input should be a valid dictionary"),
+        ("mode: [", "is not valid YAML"),
+    ],
+)
+def test_a_wrong_file_names_the_key_and_the_reason(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(DispatchError, match=r"dispatch\.yaml: ") as caught:
+        settings(tmp_path, text)
+    assert problem in str(caught.value)
+
+
+def test_every_pool_decides_by_itself(tmp_path: Path) -> None:
+    waiting = [work("a", "local", 100), work("b", "big-cloud", 900), work("c", "small-cloud", 800)]
+    plans = plan(waiting, settings(tmp_path, REMOTE), set(), NOW)
+    assert [(one.pool, one.decision.model) for one in plans] == [
+        ("gpu", "local"),
+        ("remote", "big-cloud"),
+        ("remote", "small-cloud"),
+    ]
+
+
+def test_a_pool_has_no_more_runs_than_places_and_no_two_of_one_model(tmp_path: Path) -> None:
+    read = settings(tmp_path, REMOTE)
+    waiting = [work(f"w{number}", f"m{number}-cloud", number) for number in range(5)]
+    at_work = {"remote": {"m4-cloud"}}
+    plans = [one for one in plan(waiting, read, set(), NOW, at_work=at_work) if one.pool == "remote"]
+    assert [one.decision.model for one in plans] == ["m3-cloud"]
+    at_work = {"remote": {"m4-cloud", "m3-cloud"}}
+    assert [one.pool for one in plan(waiting, read, set(), NOW, at_work=at_work)] == ["gpu"]
+
+
+def test_a_model_at_work_on_the_gpu_leaves_no_place_there(tmp_path: Path) -> None:
+    read = settings(tmp_path, "")
+    assert plan([work("a", "m1"), work("b", "m2", 900)], read, {"m1"}, NOW, at_work={"gpu": {"m1"}}) == []
+
+
+def test_a_pool_without_work_says_so_once(tmp_path: Path) -> None:
+    plans = plan([], settings(tmp_path, REMOTE), set(), NOW)
+    assert [one.decision.reasons for one in plans] == [("Nothing is to be asked.",)] * 2
+
+
+def test_the_progress_of_a_plan_changes_with_what_is_left_for_its_model_and_with_nothing_else() -> None:
+    def progress(items: int, others: int) -> str:
+        waiting = [Waiting("a", "m", 500, items, NOW), Waiting("b", "other", 400, others, NOW)]
+        return plan(waiting, DispatchSettings(), set(), NOW)[0].progress
+
+    assert progress(10, 5) == progress(10, 4)
+    assert progress(10, 5) != progress(9, 5)
