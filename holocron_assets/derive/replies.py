@@ -130,7 +130,7 @@ def _finite(digits: str) -> float:
 
 
 def _whole(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
+    if len(digits.lstrip("-")) > _MOST_DIGITS:
         raise RefusedValueError(f"the reply holds {_shortened(digits)}, which is too large for a number")
     return int(digits)
 

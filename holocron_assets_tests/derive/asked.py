@@ -40,7 +40,7 @@ def interrogation(**changes: Any) -> Interrogation:
         "model": SMALL,
         "alternatives": [LARGE],
         "priority": 500,
-        "evidence": [{"source": "page", "label": "Page"}],
+        "evidence": [{"source": "page", "label": "Page", "part": "text"}],
         "prompt": "Say what the page is about.",
         "question": "What is {{ title }}?",
         "answer_schema": _SCHEMA,

@@ -354,5 +354,15 @@ def refused_url() -> str:
         return f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
+def comes_true(condition: Callable[[], bool], *, seconds: float = 5) -> bool:
+    """Wait until the server noticed something, such as that a client hung up."""
+    deadline = monotonic() + seconds
+    while not condition():
+        if monotonic() > deadline:
+            return False
+        sleep(_POLL_SECONDS)
+    return True
+
+
 def _listed(name: str, digest: str) -> dict[str, Any]:
     return {"name": name, "model": name, "digest": digest, "size": 1_000_000, "details": {"family": "fake"}}

@@ -88,7 +88,10 @@ def test_two_fenced_blocks_are_not_chosen_between() -> None:
         read_reply('```json\n{"a": 1}\n```\nor\n```json\n{"a": 2}\n```')
 
 
-@given(st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text(), max_size=4))
+WHOLE_NUMBERS = st.integers(-(10**18) + 1, 10**18 - 1)
+
+
+@given(st.dictionaries(st.text(), st.none() | st.booleans() | WHOLE_NUMBERS | st.text(), max_size=4))
 def test_what_json_says_is_what_is_read(answer: dict[str, Any]) -> None:
     text = json.dumps(answer)
     assert read_reply(text) == (answer, "direct")

@@ -1,0 +1,263 @@
+"""Whose fault a failure is: the item's, the server's or the model's, and what a person is told to do."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from asked import DIGEST, GOOD, ask, interrogation, item, outcomes
+from fake_ollama import (
+    LARGE,
+    SMALL,
+    Behaviour,
+    FakeOllama,
+    answers,
+    comes_true,
+    drops_the_connection,
+    fails,
+    hangs,
+    malformed,
+    no_ollama,
+    out_of_memory,
+    refused_url,
+    slow,
+)
+
+from holocron_assets.derive.calls import Outcome
+from holocron_assets.derive.engine import Engine, open_client
+from holocron_assets.derive.problems import (
+    ContextTooSmallError,
+    ModelMissingError,
+    ModelServerUnavailable,
+    ModelTooLargeError,
+)
+from holocron_assets.lake.errors import PermanentError, TransientError
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (0.0, 0.0, 0.0))
+
+
+def asked(*script: Behaviour, **told: Any) -> Outcome:
+    with FakeOllama(answer=lambda _: GOOD) as fake:
+        fake.script.extend(script)
+        return asyncio.run(ask(fake, item(), **told))
+
+
+async def ask_in_turn(engine: Engine, items: int) -> list[Outcome]:
+    return [
+        await engine.answer(item(f"Page {number}"), model=SMALL, digest=DIGEST, attempt=1)
+        for number in range(items)
+    ]
+
+
+def with_engine(fake: FakeOllama | str, work: Callable[[Engine], Awaitable[Any]], **settings: Any) -> Any:
+    async def working() -> Any:
+        async with open_client(fake if isinstance(fake, str) else fake.url) as client:
+            return await work(Engine(client, **settings))
+
+    return asyncio.run(working())
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "outcome", "said"),
+    [
+        (fails(500, "something broke"), "server_error", "answered 500: something broke"),
+        (fails(400, "invalid format"), "server_error", "answered 400: invalid format"),
+        (drops_the_connection, "server_error", "the connection broke"),
+        (no_ollama(), "server_error", "no Ollama"),
+        (lambda handler, _: handler.send(200, {"done": True}), "server_error", "no Ollama"),
+        (lambda handler, _: handler.send(500, "[]"), "server_error", "no Ollama"),
+        (lambda handler, _: handler.send(404, "404 page not found"), "server_error", "answered 404"),
+    ],
+)
+def test_a_broken_answer_is_another_attempt_of_the_item(
+    behaviour: Behaviour, outcome: str, said: str
+) -> None:
+    found = asked(behaviour)
+    assert (found.status, outcomes(found)) == ("failed", [outcome])
+    assert found.counts
+    assert not found.infrastructure
+    assert found.due_at is not None
+    assert said in (found.error or "")
+    assert (found.error or "").startswith("Varn: ")
+
+
+def test_a_call_that_hangs_is_given_up_at_its_deadline() -> None:
+    with FakeOllama() as fake:
+        fake.script.append(hangs)
+        about = item(interrogation=interrogation(timeout_seconds=0.3))
+        found = asyncio.run(ask(fake, about))
+        assert comes_true(lambda: fake.given_up == 1)
+    assert (found.status, outcomes(found), found.counts) == ("failed", ["timeout"], True)
+    assert "no whole answer within 0.3 s" in (found.error or "")
+    assert 300 <= found.calls[0]["total_ms"] < 3000
+
+
+def test_a_slow_call_within_its_time_is_an_answer() -> None:
+    found = asked(slow(0.3, answers(GOOD)))
+    assert (found.status, found.calls[0]["total_ms"] >= 300) == ("ok", True)
+
+
+def test_a_server_that_is_down_stops_the_run_and_costs_the_item_nothing() -> None:
+    found = asyncio.run(ask(refused_url(), item()))
+    assert (found.status, outcomes(found), found.counts, found.due_at) == (
+        "failed",
+        ["server_down"],
+        False,
+        None,
+    )
+    assert isinstance(found.problem, ModelServerUnavailable)
+    assert isinstance(found.problem, TransientError)
+    assert "ollama serve" in str(found.problem)
+    assert found.problem.due_at.isoformat(timespec="seconds") in str(found.problem)
+
+
+def test_a_busy_server_is_as_good_as_none() -> None:
+    found = asked(fails(503, "server busy, please try again.  maximum pending requests exceeded"))
+    assert (outcomes(found), found.counts, found.infrastructure) == (["server_down"], False, True)
+    assert "busy (503)" in str(found.problem)
+
+
+def test_a_missing_model_names_the_command_that_gets_it() -> None:
+    with FakeOllama(models={}) as fake:
+        found = asyncio.run(ask(fake, item()))
+    assert (outcomes(found), found.counts) == (["model_missing"], False)
+    assert isinstance(found.problem, ModelMissingError)
+    assert isinstance(found.problem, PermanentError)
+    assert f"`ollama pull {SMALL}`" in str(found.problem)
+
+
+def test_out_of_memory_is_tried_once_more_and_then_is_for_good() -> None:
+    found = asked(out_of_memory(), out_of_memory())
+    assert (outcomes(found), found.counts) == (["out_of_memory"] * 2, False)
+    assert isinstance(found.problem, ModelTooLargeError)
+    assert "smaller model" in str(found.problem)
+
+
+def test_out_of_memory_for_a_moment_costs_nothing() -> None:
+    found = asked(out_of_memory())
+    assert (found.status, outcomes(found)) == ("ok", ["out_of_memory", "ok"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model requires more system memory (10.9 GiB) than is available (5.4 GiB)",
+        "llama runner process has terminated: error loading model: unable to allocate backend buffer",
+        "CUDA error: out of memory",
+    ],
+)
+def test_every_way_of_saying_that_memory_lacks_is_known(text: str) -> None:
+    assert outcomes(asked(fails(500, text)))[0] == "out_of_memory"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "request (351 tokens) exceeds the available context size (256 tokens), try increasing it",
+        "the request exceeds the available context size. try increasing the context size",
+        "Context size has been exceeded.",
+    ],
+)
+def test_every_way_of_refusing_a_long_prompt_is_known(text: str) -> None:
+    assert outcomes(asked(fails(400, text)))[0] == "overflow"
+
+
+def test_three_server_errors_in_a_row_are_the_servers_and_the_other_items_are_spared() -> None:
+    with FakeOllama(on={"Page": fails(500)}) as fake:
+        found = with_engine(fake, lambda engine: ask_in_turn(engine, 4))
+    assert [outcome.counts for outcome in found] == [True, True, False, False]
+    assert [outcome.infrastructure for outcome in found] == [False, False, True, True]
+
+
+def test_an_item_that_always_breaks_the_server_does_not_stop_the_others() -> None:
+    with FakeOllama(answer=lambda _: GOOD, on={"Page 1": fails(500), "Page 3": hangs}) as fake:
+        about = [item(f"Page {n}", interrogation=interrogation(timeout_seconds=0.5)) for n in range(5)]
+
+        async def all_of(engine: Engine) -> list[Outcome]:
+            return [await engine.answer(one, model=SMALL, digest=DIGEST, attempt=1) for one in about]
+
+        found = with_engine(fake, all_of)
+    assert [outcome.status for outcome in found] == ["ok", "failed", "ok", "failed", "ok"]
+    assert not any(outcome.infrastructure for outcome in found)
+
+
+def test_an_item_whose_replies_are_never_any_good_does_not_stop_the_others() -> None:
+    with FakeOllama(answer=lambda _: GOOD, on={"Page 1": malformed()}) as fake:
+        found = with_engine(fake, lambda engine: ask_in_turn(engine, 3))
+    assert [outcome.status for outcome in found] == ["ok", "failed", "ok"]
+
+
+def test_the_first_model_that_the_server_has_is_chosen_with_its_digest() -> None:
+    with FakeOllama(models={LARGE: "7" * 64, "plain:latest": "9" * 64}) as fake:
+        assert with_engine(fake, lambda engine: engine.digest([SMALL, LARGE])) == (LARGE, "7" * 64)
+        assert with_engine(fake, lambda engine: engine.digest(["plain"])) == ("plain", "9" * 64)
+        assert with_engine(fake, lambda engine: engine.digest(["plain:latest"])) == ("plain:latest", "9" * 64)
+
+
+def test_no_model_of_those_wanted_names_the_command() -> None:
+    with FakeOllama(models={}) as fake, pytest.raises(ModelMissingError) as caught:
+        with_engine(fake, lambda engine: engine.digest([SMALL, LARGE]), fetch_command="holocron models fetch")
+    assert str(caught.value) == (
+        f"the model server lacks {SMALL}, or one of {LARGE}; get it with `holocron models fetch {SMALL}`"
+    )
+
+
+@pytest.mark.parametrize("work", [lambda engine: engine.models(), lambda engine: engine.loaded()])
+def test_a_server_that_is_down_is_told_of_whatever_is_looked_up(work: Callable[[Engine], Any]) -> None:
+    with pytest.raises(ModelServerUnavailable, match="ollama serve"):
+        with_engine(refused_url(), work)
+
+
+def test_a_model_is_warmed_up_once_and_unloaded() -> None:
+    async def work(engine: Engine) -> list[Any]:
+        seconds = [await engine.warm_up(SMALL, 4096), await engine.warm_up(SMALL, 4096)]
+        loaded = await engine.loaded()
+        await engine.unload(SMALL)
+        return [*seconds, loaded, await engine.loaded()]
+
+    with FakeOllama(load_seconds=0.1) as fake:
+        first, second, loaded, after = with_engine(fake, work)
+    assert first >= 0.1
+    assert (second, loaded, after) == (0.0, (SMALL,), ())
+    assert fake.loads == {SMALL: 1}
+    assert fake.chats == []
+
+
+def test_warming_up_spares_the_first_call_a_load_because_num_ctx_is_the_same() -> None:
+    async def work(engine: Engine) -> None:
+        await engine.warm_up(SMALL, interrogation().options.num_ctx)
+        await ask_in_turn(engine, 3)
+
+    with FakeOllama(answer=lambda _: GOOD) as fake:
+        with_engine(fake, work)
+    assert fake.loads == {SMALL: 1}
+
+
+def test_a_model_that_reads_less_than_it_is_told_to_is_refused_before_it_cuts_anything() -> None:
+    with (
+        FakeOllama(context_length=2048) as fake,
+        pytest.raises(ContextTooSmallError, match="reads 2048 tokens"),
+    ):
+        with_engine(fake, lambda engine: engine.warm_up(SMALL, 4096))
+
+
+def test_warming_up_a_missing_model_says_what_gets_it() -> None:
+    with FakeOllama() as fake, pytest.raises(ModelMissingError, match="ollama pull none:1b"):
+        with_engine(fake, lambda engine: engine.warm_up("none:1b", 4096))
+
+
+@pytest.mark.parametrize(("told", "slots"), [("", 2), ("4", 4), ("0", 1)])
+def test_slots_are_those_that_the_server_is_told_of(
+    told: str, slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_NUM_PARALLEL", told)
+    assert with_engine(refused_url(), lambda engine: engine.slots()) == slots
+
+
+def test_no_proxy_is_asked_for_this_machines_own_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", refused_url())
+    with FakeOllama() as fake:
+        assert with_engine(fake, lambda engine: engine.models()) == fake.models
