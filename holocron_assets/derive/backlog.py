@@ -13,7 +13,7 @@ from pathlib import Path
 from holocron_assets.derive.dispatch import Waiting
 from holocron_assets.derive.interrogation import Interrogation
 from holocron_assets.derive.partition_work import PartitionWork
-from holocron_assets.derive.recipe import NOT_THERE, Recipe, recipe_of
+from holocron_assets.derive.recipe import ANY_MODEL, NOT_THERE, Recipe, recipe_of
 from holocron_assets.derive.superseded import superseded_pages
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.listing import Listing
@@ -51,9 +51,18 @@ class Counts:
     untried: int
     dues: tuple[datetime, ...]
 
+    @property
+    def left(self) -> int:
+        """Items that are to be asked about, now or later."""
+        return self.untried + len(self.dues)
+
     def ready(self, now: datetime) -> int:
         """Items that may be asked about now."""
         return self.untried + sum(due <= now for due in self.dues)
+
+    def waiting(self, now: datetime) -> int:
+        """Items that may be asked about later."""
+        return self.left - self.ready(now)
 
     def next_due(self, now: datetime) -> datetime | None:
         """When the first of the others may be."""
@@ -68,7 +77,7 @@ class StalePartition:
         interrogation: whose table.
         partition: its name.
         model: the model to ask.
-        digest: the model's.
+        digest: the model's; `ANY_MODEL` where none can be asked.
         differences: why it is stale; see `Recipe.differences`.
         possible_since: since when it can be worked on: what it is made from is there, and was not so before.
         state: of everything that was looked at, for remembering.
@@ -87,7 +96,7 @@ class StalePartition:
     @property
     def is_answered(self) -> bool:
         """Whether it lacks nothing but its table: every item is answered or given up."""
-        return self.counts is not None and not self.counts.untried and not self.counts.dues
+        return self.counts is not None and not self.counts.left
 
     def waiting_since(self, now: datetime) -> datetime | None:
         """Since when something can be done; None if nothing can, until an item is due."""
@@ -130,6 +139,7 @@ def stale_partitions(
     *,
     digests: Mapping[str, str],
     most_opened: int | None = MOST_OPENED,
+    without_models: bool = False,
 ) -> list[StalePartition]:
     """Every partition that lacks a table, or has one made otherwise than it would be now.
 
@@ -138,12 +148,13 @@ def stale_partitions(
         interrogations: whose tables.
         digests: of the models that can be asked, by name.
         most_opened: partitions that are opened to count what is left of them; all that were begun, if None.
+        without_models: also of interrogations whose models cannot be asked; what is left is not counted there.
     """
-    listing = cache(lake.listing)
+    listing, nobody = cache(lake.listing), ("", ANY_MODEL)
     stale = [
         part
         for interrogation in interrogations
-        if (chosen := model_to_ask(interrogation, digests))
+        if (chosen := model_to_ask(interrogation, digests) or (nobody if without_models else None))
         for part in _stale(lake, listing, interrogation, *chosen)
     ]
     return _counted(lake, stale, most_opened)
@@ -189,7 +200,11 @@ def _differences(lake: Lake, recipe: Recipe, name: str, partition: str, state: _
 
 def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | None) -> list[StalePartition]:
     """Count the partitions that were begun; the others hold what they hold."""
-    begun = {place: mark for place, part in enumerate(stale) if (mark := _journal_mark(lake, part))}
+    begun = {
+        place: mark
+        for place, part in enumerate(stale)
+        if part.digest != ANY_MODEL and (mark := _journal_mark(lake, part))
+    }
     counted = list(stale)
     opened = 0
     for place in sorted(begun, key=lambda place: begun[place], reverse=True):
@@ -200,7 +215,7 @@ def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | Non
         if known is None or known[0] != state:
             if most_opened is not None and opened == most_opened:
                 continue
-            known = _COUNTS[key] = (state, _count(lake, part))
+            known = _COUNTS[key] = (state, count(lake, part))
             opened += 1
         counted[place] = replace(part, counts=known[1])
     return counted
@@ -214,7 +229,8 @@ def _journal_mark(lake: Lake, part: StalePartition) -> FileMark | None:
         return None
 
 
-def _count(lake: Lake, part: StalePartition) -> Counts:
+def count(lake: Lake, part: StalePartition) -> Counts:
+    """Open a partition and count its items: takes a second or so."""
     work = PartitionWork(
         lake,
         part.interrogation,

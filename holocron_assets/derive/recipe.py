@@ -15,6 +15,11 @@ from holocron_assets.lake.paths import Lake
 CODE = "code"
 """What differs where only the code that makes the rows does."""
 
+ANY_MODEL = ""
+"""Digest that stands for whichever model made a partition, where none can be asked."""
+
+_MODEL = "model"
+
 NOT_THERE = ("new",)
 """What differs where there is no partition yet."""
 
@@ -55,18 +60,22 @@ class Recipe:
         if wanted is None:
             return ()
         footer = read_footer(lake, self.derivation.table, partition)
-        return NOT_THERE if footer is None else _changed(footer, wanted, self.derivation.code_version)
+        if footer is None:
+            return NOT_THERE
+        if not self.versions[_MODEL]:
+            wanted[_MODEL] = footer.inputs.get(_MODEL, ANY_MODEL)
+        return _changed(footer, wanted, self.derivation.code_version)
 
 
 def recipe_of(interrogation: Interrogation, digest: str) -> Recipe:
-    """The recipe of an interrogation that asks the model of this digest."""
+    """The recipe of an interrogation that asks the model of this digest, or `ANY_MODEL`."""
     versions = {
         "prompt": interrogation.prompt_version,
         "schema": interrogation.schema_version,
         "options": _version(interrogation.options),
         "wants": _version(interrogation.wants),
         "rows": _version(interrogation.rows),
-        "model": digest,
+        _MODEL: digest,
     }
     return Recipe(derivation_of(interrogation), versions)
 
