@@ -29,6 +29,7 @@ from holocron_assets.crawl.source_files import (
     write_dump_source,
 )
 from holocron_assets.crawl.sources import Source
+from holocron_assets.decide_commands import decide
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models_commands import models
 from holocron_assets.settings import politeness_folder, sources_folder
@@ -47,6 +48,7 @@ def main() -> None:
 
 
 main.add_command(models)
+main.add_command(decide)
 
 
 @main.command()

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import click
 import duckdb
 
+from holocron_assets.classify.decisions import DecisionError
 from holocron_assets.crawl.source_files import SourceError, load_source, read_sources
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.xml_dump import DumpError
@@ -28,6 +29,7 @@ _EXPECTED_ERRORS = (
     MissingPartitionError,
     InvalidTitle,
     InterrogationError,
+    DecisionError,
     ModelFileError,
     ModelServerError,
     UnknownModelError,

@@ -21,7 +21,15 @@ _PAGE_TOPICS = {
     "entities": ("Entity", ()),
     "type": (
         "Type",
-        ("primary_type", "confidence", "method", "needs_review", "reason", "work_medium", "run_id"),
+        (
+            *("primary_type", "confidence", "method", "needs_review", "reason", "work_medium"),
+            *("description", "tags", "run_id"),
+        ),
+    ),
+    "decisions": ("Decision", ()),
+    "models_answers": (
+        "Model's answer",
+        ("model", "primary_type", "needs_review", "rationale", "description", "tags", "model_digest"),
     ),
     "classifications": ("Evidence", ("method", "primary_type", "confidence", "rules_version", "evidence")),
     "signals": (

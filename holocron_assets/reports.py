@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from holocron_assets.classify.merge import MODEL_TABLE
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.standing import hosts_not_as_usual
@@ -28,6 +29,10 @@ _PAGE_QUERIES = {
         select method, primary_type, confidence, needs_review, evidence, rules_version, batch
         from page_classifications where title_key = $key
     """,
+    "decisions": """
+        select value, author, reason, decided_at, kind
+        from decisions where title_key = $key order by decision_id
+    """,
     "type": "select * exclude (source, title, title_key) from page_types where title_key = $key",
     "entities": """
         select entity_id, entity_type, name, continuity, state, state_by, state_reason, review_reason,
@@ -44,6 +49,13 @@ _PAGE_QUERIES = {
     "batches": "select batch, reason, cut_at from lake.batch_pages where title_key = $key order by cut_at",
     "linked_from": "select count(*) as pages from page_links where target_key = $key",
 }
+
+_MODELS_ANSWER = f"""
+    select
+        model, primary_type, needs_review, supported, rationale, description, tags, confidence, types,
+        work_medium, canon_context, model_digest, result_key, batch, run_id
+    from {MODEL_TABLE} where title_key = $key
+"""  # noqa: S608 - a name of our own
 
 
 _CHANGES = """
@@ -76,12 +88,15 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
         title: its canonical title.
 
     Returns:
-        Rows by topic (revisions, signals, classifications, type, entities, aliases, frontier, batches,
-        linked_from), and `stuck`: where the page stands and what it waits for, in a sentence.
+        Rows by topic (revisions, signals, classifications, models_answers, decisions, type, entities,
+        aliases, frontier, batches, linked_from), and `stuck`: where the page stands and what it waits for, in
+        a sentence.
     """
     key = title_key(source, title)
     with connect(lake, more_views=frontier_views(sources, lake)) as connection:
         topics = {name: query(connection, sql, {"key": key}) for name, sql in _PAGE_QUERIES.items()}
+        is_asked = any(table.name == MODEL_TABLE for table in lake.derived_tables)
+        topics["models_answers"] = query(connection, _MODELS_ANSWER, {"key": key}) if is_asked else []
     return {"source": source, "title": title, "stuck": _where_it_stands(topics), **topics}
 
 
