@@ -1,7 +1,7 @@
 """Which items come next: turns of the interrogations that ask one model, a partition after the other."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Protocol
@@ -9,11 +9,12 @@ from typing import Protocol
 from filelock import FileLock, Timeout
 
 from holocron_assets.derive.backlog import StalePartition, stale_partitions, waiting_of
-from holocron_assets.derive.dispatch import decide
+from holocron_assets.derive.dispatch import Decision, decide
 from holocron_assets.derive.interrogation import Interrogation
 from holocron_assets.derive.items import Item
 from holocron_assets.derive.partition_work import PartitionWork
 from holocron_assets.derive.pools import DispatchSettings
+from holocron_assets.derive.served import ServedModels
 from holocron_assets.derive.superseded import superseded_pages
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
@@ -76,48 +77,49 @@ class Dispatched:
 
     Attributes:
         lake: where results lack.
-        interrogations: that may lack them, of any model.
-        digests: of the models that can be asked, by name.
-        model: that is asked.
+        interrogations: that may lack them, of any model that takes turns with this one.
+        served: the models that can be asked.
         settings: how work is dispatched.
         partitions: only these; all if None.
+        model: that is asked; None while it is not chosen.
         deadline: on the clock `monotonic`; after it, no more is begun.
         stopped: why no more is to be done although there is more.
     """
 
     lake: Lake
     interrogations: Sequence[Interrogation]
-    digests: Mapping[str, str]
-    model: str
+    served: ServedModels
     settings: DispatchSettings
     partitions: frozenset[str] | None = None
+    model: str | None = None
     deadline: float = field(default_factory=lambda: monotonic() + LONGEST_SECONDS)
     stopped: str | None = None
+    _stale: Sequence[StalePartition] = ()
 
-    def shares(self) -> Sequence[Share]:
-        """Decide as the sensor would; nothing if another model's turn has come."""
-        if monotonic() > self.deadline:
-            self.stopped = "it has had its time; the dispatcher goes on"
-            return []
-        stale, now = self._stale(), utc_now()
-        decision = decide(
-            waiting_of(stale, now),
-            {self.model},
+    def decision(self) -> Decision:
+        """Whose turn it is, as the dispatcher sees it; only the model that works counts as loaded."""
+        found = stale_partitions(self.lake, self.interrogations, digests=self.served.digests)
+        self._stale = [one for one in found if self.partitions is None or one.partition in self.partitions]
+        now = utc_now()
+        return decide(
+            waiting_of(self._stale, now),
+            {self.model} if self.model else self.served.loaded,
             now,
             ageing=self.settings.rules,
             items_a_turn=self.settings.items_a_turn,
         )
+
+    def shares(self) -> Sequence[Share]:
+        """What is to be done before it is decided again; nothing if another model's turn has come."""
+        if monotonic() > self.deadline:
+            self.stopped = "it has had its time; the dispatcher goes on"
+            return []
+        decision = self.decision()
         if decision.model != self.model:
-            self.stopped = (
-                f"it is the turn of {decision.model}: {decision.reasons[0]}" if decision.model else None
-            )
+            self.stopped = decision.model and f"another model's turn: {decision.reasons[0]}"
             return []
         named = {one.name: one for one in self.interrogations}
-        return [_share(named[turn.interrogation], turn.items, stale) for turn in decision.turns]
-
-    def _stale(self) -> list[StalePartition]:
-        found = stale_partitions(self.lake, self.interrogations, digests=self.digests)
-        return [part for part in found if self.partitions is None or part.partition in self.partitions]
+        return [_share(named[turn.interrogation], turn.items, self._stale) for turn in decision.turns]
 
 
 def _share(interrogation: Interrogation, items: int, stale: Sequence[StalePartition]) -> Share:

@@ -1,7 +1,7 @@
 """What a materialization says of itself: schema, counts, rates and samples."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -94,8 +94,13 @@ def _metadata(
         **{f"{counted}: {value}": count for value, count in sorted(counts.items())[:20]},
         "first_title": names[0] if names else "-",
         "last_title": names[-1] if names else "-",
-        "sample_titles": dg.MetadataValue.md("\n".join(f"- {_escaped(name)}" for name in names[:-1])),
+        "sample_titles": sample_list(names[:-1]),
     }
+
+
+def sample_list(texts: Iterable[str]) -> dg.MarkdownMetadataValue:
+    """Some texts as a list, one below the other."""
+    return dg.MetadataValue.md("\n".join(f"- {_escaped(text)}" for text in texts))
 
 
 def table_description(table: Table) -> str:

@@ -1,15 +1,17 @@
 """Resources: what assets are handed, as plain objects of the rooms."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import dagster as dg
+from pydantic import PrivateAttr
 
 from holocron_assets.crawl.source_files import SourceError, load_source, read_sources
 from holocron_assets.crawl.sources import Source
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.paths import Lake
+from holocron_assets.models.connection import model_server
 from holocron_assets.orchestration.reaper import held_by_run
 
 
@@ -34,6 +36,31 @@ class LakeResource(dg.ConfigurableResource["LakeResource"]):
     def open(self) -> Lake:
         """The lake itself, with the tables of interrogations."""
         return open_lake(Path(self.folder))
+
+
+class ModelsResource(dg.ConfigurableResource["ModelsResource"]):
+    """The model server: the one that is configured, or the embedded one, which a run starts if need be."""
+
+    _stack: ExitStack = PrivateAttr(default_factory=ExitStack)
+    _urls: list[str | None] = PrivateAttr(default_factory=list)
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["ModelsResource"]:
+        """Let go of the server when the run has ended. It keeps its models from one step to the next."""
+        del context
+        with ExitStack() as self._stack:
+            self._urls = []
+            yield self
+
+    def url(self) -> str | None:
+        """The server's address; None if no model is to be asked.
+
+        Raises:
+            ModelServerError: there is none, and none can be started; says what to do.
+        """
+        if not self._urls:
+            self._urls.append(self._stack.enter_context(model_server()))
+        return self._urls[0]
 
 
 class SourcesResource(dg.ConfigurableResource["SourcesResource"]):

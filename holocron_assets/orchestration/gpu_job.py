@@ -1,0 +1,137 @@
+"""The jobs that ask models: `derive` for those of this machine's GPU, and one for each pool of others.
+
+A run works on one model's backlog, over interrogations and partitions, for as long as the dispatcher would
+choose that model. What becomes complete is materialized. It waits for nothing: the dispatcher comes back when
+the rest is due.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+
+import dagster as dg
+
+from holocron_assets.derive.interrogation import Interrogation
+from holocron_assets.derive.interrogation_files import load_interrogations
+from holocron_assets.derive.items import Item
+from holocron_assets.derive.model_run import ModelRun, Stretch, work_on
+from holocron_assets.derive.pools import read_dispatch_settings
+from holocron_assets.derive.slots import GPU_POOL
+from holocron_assets.derive.turns import Dispatched
+from holocron_assets.lake.errors import PermanentError
+from holocron_assets.orchestration.asking import (
+    Asking,
+    asking,
+    materialization,
+    raise_unfinished,
+    stretch_metadata,
+)
+from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.names import GPU_JOB, OUTCOME_TAG
+from holocron_assets.orchestration.resources import LakeResource, ModelsResource
+from holocron_assets.settings import dispatch_file
+
+
+class WhatToAsk(dg.Config):
+    """What a run is to ask; what is left out does not narrow it.
+
+    Attributes:
+        model: the model; by default the one that the dispatcher would choose.
+        interrogations: only these, by name.
+        partitions: only these batches, or entity types.
+        pages: only these pages, by title key.
+    """
+
+    model: str | None = None
+    interrogations: list[str] | None = None
+    partitions: list[str] | None = None
+    pages: list[int] | None = None
+
+    def is_wanted(self, item: Item) -> bool:
+        """Whether to ask about an item."""
+        return self.pages is None or item.row.get("title_key") in self.pages
+
+
+def _derive_job(name: str, pool: str) -> dg.JobDefinition:
+    @dg.op(
+        name=name,
+        description="Ask one model what it has to be asked, until another's turn comes, or for half an hour.",
+        out=dg.Out(dg.Nothing),  # of anything else Dagster keeps a file a run
+        pool=pool,
+        retry_policy=RETRIES,
+    )
+    def ask(
+        context: dg.OpExecutionContext, config: WhatToAsk, lake: LakeResource, models: ModelsResource
+    ) -> Iterator[dg.AssetMaterialization | dg.Output[None]]:
+        with clear_failures():
+            interrogations = _named(config.interrogations)
+            asked = asking(lake.open(), models, context.run, interrogations)
+            if work := _work(context, asked, config, interrogations, pool):
+                yield from _done(context, asked, config, *work)
+        yield dg.Output(None)
+
+    @dg.job(
+        name=name,
+        description=f"Ask a model of pool {pool} what is to be asked; see op `{name}`.",
+        executor_def=dg.in_process_executor,
+    )
+    def job() -> None:
+        ask()
+
+    return job
+
+
+def _work(
+    context: dg.OpExecutionContext,
+    asked: Asking,
+    config: WhatToAsk,
+    interrogations: Sequence[Interrogation],
+    pool: str,
+) -> tuple[ModelRun, Dispatched] | None:
+    """The model to ask, and what it is to be asked; None if there is nothing."""
+    by_model = asked.in_pool(interrogations, pool)
+    if config.model and not asked.is_dispatched:  # a person's choice: no other model takes its turn
+        by_model = {config.model: by_model.get(config.model, [])}
+    partitions = None if config.partitions is None else frozenset(config.partitions)
+    candidates = [one for several in by_model.values() for one in several]
+    agenda = Dispatched(asked.lake, candidates, asked.served, asked.settings, partitions, config.model)
+    if not agenda.model:
+        decision = agenda.decision()
+        context.log.info(" ".join(decision.reasons))
+        agenda.model = decision.model
+    if not (agenda.model and by_model.get(agenda.model)):
+        context.log.info(f"nothing is to be asked of {agenda.model or 'any model'} in pool {pool}")
+        return None
+    return asked.model_run(agenda.model, by_model[agenda.model]), agenda
+
+
+def _done(
+    context: dg.OpExecutionContext, asked: Asking, config: WhatToAsk, run: ModelRun, agenda: Dispatched
+) -> Iterator[dg.AssetMaterialization]:
+    """Ask the model; give what became complete, and say what became of the rest."""
+    stretch = Stretch()
+    with closing(work_on(run, agenda, stretch, is_wanted=config.is_wanted)) as working:
+        for written in working:
+            if written.footer:
+                yield materialization(asked.lake, written.opened.work, written.footer)
+    context.instance.add_run_tags(context.run_id, {OUTCOME_TAG: stretch.outcome})
+    context.log.info(f"{stretch.outcome}: {stretch.reason}. {dict(stretch_metadata(stretch))}")
+    if stretch.problem or stretch.problems:
+        raise_unfinished(stretch)
+
+
+def _named(names: Sequence[str] | None) -> list[Interrogation]:
+    found = {one.name: one for one in load_interrogations()}
+    if unknown := set(names or ()) - found.keys():
+        raise PermanentError(
+            f"no interrogation is called {', '.join(sorted(unknown))}; there are {', '.join(sorted(found))}"
+        )
+    return [found[name] for name in (found if names is None else names)]
+
+
+def _jobs() -> list[dg.JobDefinition]:
+    pools = read_dispatch_settings(dispatch_file()).limits
+    return [_derive_job(GPU_JOB if pool == GPU_POOL else f"{GPU_JOB}_{pool}", pool) for pool in pools]
+
+
+DERIVE_JOBS = _jobs()
+"""One for each pool of models."""
