@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from time import monotonic
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -55,6 +56,7 @@ class Engine:
         run_id: str = "",
         tag: str | None = None,
         fetch_command: str = "ollama pull",
+        around_call: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
     ) -> None:
         """Make an engine that sends nothing yet.
 
@@ -63,11 +65,14 @@ class Engine:
             run_id: the run that asks.
             tag: name of the experiment that asks; None for work.
             fetch_command: what gets the server a model that it lacks, said in errors.
+            around_call: entered around every call about an item, before its time begins to run; a pause
+                between two tries is outside. What it raises ends the attempt, and is raised by `answer`.
         """
         self._client = client
         self._run_id = run_id
         self._tag = tag
         self._fetch_command = fetch_command
+        self._around_call = around_call
         self._failed_in_a_row = 0
 
     async def models(self) -> dict[str, str]:
@@ -163,14 +168,16 @@ class Engine:
                 count.
 
         Returns:
-            What came of it. No fault of the item, the model or the server raises.
+            What came of it. No fault of the item, the model or the server raises; what `around_call` raises
+            does.
         """
         made = Attempt(item, model, digest, attempt, run_id=self._run_id, tag=self._tag)
         if item.problem:
             return made.refused(item.problem)
         trying: Try = first_try(item)
         while True:
-            exchange = await self._exchange(trying.request(model), stop)
+            async with self._around_call():
+                exchange = await self._exchange(trying.request(model), stop)
             made.add(trying, exchange)
             failure = exchange.failure
             if failure is None:

@@ -1,6 +1,8 @@
 """One attempt at an item: what is sent, how replies are tried again, and what comes of it."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,6 +24,7 @@ from fake_ollama import (
 )
 
 from holocron_assets.derive.calls import Outcome
+from holocron_assets.derive.engine import Engine, open_client
 from holocron_assets.derive.items import Item
 from holocron_assets.derive.tries import PAUSES
 from holocron_assets.lake.tables import LLM_ATTEMPTS
@@ -261,3 +264,37 @@ def test_calls_go_out_at_once_up_to_what_the_caller_starts() -> None:
     assert {outcome.status for outcome in done} == {"ok"}
     assert fake.most_in_flight == 8
     assert fake.loads == {SMALL: 1}
+
+
+def test_every_call_is_made_inside_what_the_caller_puts_around_it_and_no_pause_is() -> None:
+    inside: list[int] = []
+
+    @asynccontextmanager
+    async def around() -> AsyncIterator[None]:
+        inside.append(1)
+        yield
+        inside.append(-1)
+
+    async def work(fake: FakeOllama) -> Outcome:
+        async with open_client(fake.url) as client:
+            engine = Engine(client, around_call=around)
+            return await engine.answer(item(), model=SMALL, digest=DIGEST, attempt=1)
+
+    with FakeOllama(answer=lambda _: GOOD) as fake:
+        fake.script.append(malformed())
+        assert asyncio.run(work(fake)).status == "ok"
+    assert inside == [1, -1, 1, -1]
+
+
+def test_what_is_raised_around_a_call_comes_out_as_it_is() -> None:
+    @asynccontextmanager
+    async def around() -> AsyncIterator[None]:
+        raise PermissionError("not your turn")
+        yield
+
+    async def work() -> None:
+        async with open_client("http://127.0.0.1:9") as client:
+            await Engine(client, around_call=around).answer(item(), model=SMALL, digest=DIGEST, attempt=1)
+
+    with pytest.raises(PermissionError, match="not your turn"):
+        asyncio.run(work())
