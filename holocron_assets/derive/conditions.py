@@ -66,7 +66,7 @@ def rows_that_fit(
     query = f"from wanted_rows select * exclude {_POSITION} where {where} order by {_POSITION}"
     try:
         with _opened(over, tables) as connection:
-            found: pa.Table = connection.execute(query, values).to_arrow_table()
+            found: pa.Table = connection.sql(query, params=values).to_arrow_table()
             fitting: list[dict[str, Any]] = found.to_pylist()
             return fitting
     except duckdb.Error as error:

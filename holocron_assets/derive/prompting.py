@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import jinja2
@@ -27,6 +27,7 @@ _DATA_RULE = (
 _ENVIRONMENT = ImmutableSandboxedEnvironment(
     undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
+_ENVIRONMENT.filters["quoted"] = partial(json.dumps, ensure_ascii=False)
 
 
 class TemplateError(ValueError):
