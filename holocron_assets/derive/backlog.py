@@ -148,7 +148,7 @@ def stale_partitions(
         interrogations: whose tables.
         digests: of the models that can be asked, by name.
         most_opened: partitions that are opened to count what is left of them; all that were begun, if None.
-        without_models: also of interrogations whose models cannot be asked; what is left is not counted there.
+        without_models: also of interrogations whose models cannot be asked; what is left there is not known.
     """
     listing, nobody = cache(lake.listing), ("", ANY_MODEL)
     stale = [
