@@ -1,9 +1,10 @@
 """Evidence bundles: what a model is shown about an item, cut to limits, the same for the same data."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from holocron_assets.derive.evidence_query import AskSql, QueryError, QueryRows
@@ -20,10 +21,11 @@ from holocron_assets.derive.evidence_spec import (
 )
 from holocron_assets.derive.page_parts import PageParts
 from holocron_assets.derive.quotes import is_quoted
-from holocron_assets.derive.sampling import cut_to_bytes, fair_shares, sampled
+from holocron_assets.derive.sampling import cut_to_bytes, fair_shares, sampled, table_to_bytes
 from holocron_assets.lake.keys import content_hash
 
 _FENCE_DIGITS = 8
+_BETWEEN = "\n\n"
 _ALL_PARTS = ("infobox", "categories", "text")
 _QUOTABLE = frozenset({"page", "chunk"})
 
@@ -96,7 +98,7 @@ class Bundle:
 
         The lines carry a hash of all items, and it is made another one until no item's text holds it.
         """
-        return "\n\n".join(_block(item, self._fence) for item in self.items)
+        return _BETWEEN.join(_block(item, self._fence) for item in self.items)
 
     @cached_property
     def _fence(self) -> str:
@@ -158,22 +160,28 @@ def build_bundle(  # noqa: PLR0913 - the last three have defaults that most call
         # What a query was asked with, or stumbled over, may be what is to be kept secret
         raise EvidenceError(gatherer.redact(f"evidence about {about}: {error}")) from None
     shown = [piece for piece in found if piece.text]
-    cuts = [Cut(None, "items", len(shown), MOST_ITEMS)] if len(shown) > MOST_ITEMS else []
-    numbered = list(enumerate(shown[:MOST_ITEMS], start=1))
-    cuts += [replace(cut, item=number) for number, piece in numbered for cut in piece.cuts]
-    items = [EvidenceItem(number, piece.source, piece.label, piece.text) for number, piece in numbered]
-    fitting, more_cuts = _fitted(items, min(limit_bytes, MOST_BYTES))
-    return Bundle(tuple(fitting), (*cuts, *more_cuts))
+    left_out = (Cut(None, "items", len(shown), MOST_ITEMS),) if len(shown) > MOST_ITEMS else ()
+    items, cuts = _fitted(shown[:MOST_ITEMS], min(limit_bytes, MOST_BYTES))
+    return Bundle(tuple(items), (*left_out, *cuts))
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Evidence that has no number yet, and what was cut from it."""
+    """Evidence that has no number yet.
+
+    Attributes:
+        source: as in `EvidenceItem`.
+        label: as in `EvidenceItem`.
+        text: what is left of it under its own limits.
+        cuts: what was cut from it, as yet of no item.
+        cut: what is left of it under a lower limit in bytes.
+    """
 
     source: str
     label: str
     text: str
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[Cut, ...]
+    cut: Callable[[int], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +204,8 @@ class _Gatherer:
             case SqlEvidence():
                 yield self._table(spec, "query", self._answer(spec))
 
-    def _text(self, spec: EvidenceSpec, default_label: str, text: str, cuts: Iterable[Cut] = ()) -> _Piece:
-        whole = self.redact(text)
-        kept = cut_to_bytes(whole, spec.limit_bytes)
-        if len(kept) < len(whole):
-            cuts = (*cuts, Cut(None, "item_bytes", _size(whole), _size(kept)))
-        return _Piece(spec.source, spec.label or default_label, kept, tuple(cuts))
+    def _text(self, spec: EvidenceSpec, default_label: str, text: str) -> _Piece:
+        return _piece(spec, default_label, partial(cut_to_bytes, self.redact(text)))
 
     def _page(self, role: str) -> PageParts:
         if role not in self.pages:
@@ -230,28 +234,45 @@ class _Gatherer:
         return self.ask_sql(spec.sql, values, spec.timeout_seconds)
 
     def _table(self, spec: SqlEvidence | SqlResultEvidence, default_label: str, found: QueryRows) -> _Piece:
-        rows = sampled(found.rows, spec.rows, spec.sample)
-        counts = (
-            ("rows", len(found.rows), len(rows)),
-            ("columns", len(found.columns), min(len(found.columns), MOST_COLUMNS)),
-        )
-        cuts = [Cut(None, kind, before, after) for kind, before, after in counts if after < before]
-        lines = [" | ".join(map(_cell, row[:MOST_COLUMNS])) for row in (found.columns, *rows)]
-        return self._text(spec, default_label, "\n".join(lines) if rows else "", cuts)
+        counts = {
+            "rows": (len(found.rows), min(len(found.rows), spec.rows)),
+            "columns": (len(found.columns), min(len(found.columns), MOST_COLUMNS)),
+        }
+        cuts = [Cut(None, kind, before, after) for kind, (before, after) in counts.items() if after < before]
+        header, *rows = map(self._line, (found.columns, *sampled(found.rows, spec.rows, spec.sample)))
+        cut = partial(table_to_bytes, header, rows, spec.sample) if rows else partial(cut_to_bytes, "")
+        return _piece(spec, default_label, cut, cuts)
+
+    def _line(self, values: Sequence[Any]) -> str:
+        return self.redact(" | ".join(map(_cell, values[:MOST_COLUMNS])))
 
 
-def _fitted(items: Sequence[EvidenceItem], limit: int) -> tuple[list[EvidenceItem], list[Cut]]:
-    """The items, the longest cut until all fit together; one that nothing is left of is left out."""
-    around = sum(_size(_block(replace(item, text=""), "f" * _FENCE_DIGITS)) + 2 for item in items)
-    sizes = [_size(item.text) for item in items]
+def _piece(
+    spec: EvidenceSpec, default_label: str, cut: Callable[[int], str], cuts: Sequence[Cut] = ()
+) -> _Piece:
+    before, text = _size(cut(sys.maxsize)), cut(spec.limit_bytes)
+    if _size(text) < before:
+        cuts = (*cuts, Cut(None, "item_bytes", before, _size(text)))
+    return _Piece(spec.source, spec.label or default_label, text, tuple(cuts), cut)
+
+
+def _fitted(pieces: Sequence[_Piece], limit: int) -> tuple[list[EvidenceItem], list[Cut]]:
+    """The pieces as items, the longest cut until all fit; one that nothing is left of is left out."""
+    items = [
+        EvidenceItem(place, piece.source, piece.label, "") for place, piece in enumerate(pieces, start=1)
+    ]
+    around = sum(_size(_block(item, "f" * _FENCE_DIGITS)) + len(_BETWEEN) for item in items)
+    sizes = [_size(piece.text) for piece in pieces]
     kept: list[EvidenceItem] = []
     cuts: list[Cut] = []
-    for item, size, share in zip(items, sizes, fair_shares(sizes, limit - around), strict=True):
-        text = cut_to_bytes(item.text, share)
+    for item, piece, share in zip(items, pieces, fair_shares(sizes, limit - around), strict=True):
+        before = _size(piece.text)
+        text = piece.text if share >= before else piece.cut(share)
         if text:
             kept.append(replace(item, text=text))
-        if len(text) < len(item.text):
-            cuts.append(Cut(item.number, "bundle_bytes", size, _size(text)))
+        cuts += [replace(cut, item=item.number) for cut in piece.cuts]
+        if _size(text) < before:
+            cuts.append(Cut(item.number, "bundle_bytes", before, _size(text)))
     return kept, cuts
 
 

@@ -82,15 +82,25 @@ def open_queries(lake: Lake) -> Iterator[AskSql]:
     Raises:
         DamagedPartitionError: a file of the lake cannot be read.
     """
-    with connect(lake) as connection:
-        connection.execute(f"set allowed_directories = {_list([str(lake.root.resolve() / 'lake')])}")
-        connection.execute("set enable_external_access = false")
-        connection.execute("set lock_configuration = true")
+    with locked_database(lake) as connection:
 
         def ask(sql: str, values: Mapping[str, Any], seconds: float) -> QueryRows:
             return _ask(connection, sql, values, seconds)
 
         yield ask
+
+
+@contextmanager
+def locked_database(lake: Lake) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The lake's views, in a database that opens no file but the lake's and keeps its settings.
+
+    It could still write into the lake: only checked queries may be asked of it.
+    """
+    with connect(lake) as connection:
+        connection.execute("set allowed_directories = [" + _text(str(lake.root.resolve() / "lake")) + "]")
+        connection.execute("set enable_external_access = false")
+        connection.execute("set lock_configuration = true")
+        yield connection
 
 
 def _ask(
@@ -181,5 +191,5 @@ def _shown(sql: str) -> str:
     return repr(" ".join(sql.split())[:100])
 
 
-def _list(texts: Sequence[str]) -> str:
-    return "[" + ", ".join("'" + text.replace("'", "''") + "'" for text in texts) + "]"
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

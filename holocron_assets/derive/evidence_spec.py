@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from holocron_assets.derive.evidence_query import check_query
+from holocron_assets.derive.sampling import Sample
 
 MOST_ITEMS = 50
 MOST_BYTES = 100_000
@@ -14,7 +15,6 @@ MOST_COLUMNS = 20
 
 PagePart = Literal["lead", "text", "infobox", "categories", "sections", "all"]
 PageRole = Literal["page", "first", "second"]
-Sample = Literal["first", "last", "stride"]
 Value = str | int | float | bool | None
 
 
@@ -38,7 +38,7 @@ class _Rows(_Spec):
 
     Attributes:
         rows: how many are kept at most.
-        sample: which of more: the first, the last, or evenly spread ones with the first among them.
+        sample: which of more.
     """
 
     rows: int = Field(default=MOST_ROWS, gt=0, le=MOST_ROWS)

@@ -74,6 +74,14 @@ class Markup:
         rest = masked_text[position:]
         return cls("".join([*text, rest]), "".join([*shape, rest]), tables)
 
+    def without_tables(self) -> "Markup":
+        """The markup with its tables cut out."""
+        ends = [0, *self.tables.values()]
+        starts = [*self.tables, len(self.text)]
+        around = list(zip(ends, starts, strict=True))
+        text, shape = ("".join(side[end:start] for end, start in around) for side in (self.text, self.shape))
+        return Markup(text, shape, {})
+
     def lines(self) -> Iterator[Line]:
         """The lines, in order; one that brackets hold together is one line."""
         position = 0
@@ -96,9 +104,11 @@ class Markup:
             end = len(self.shape) if end < 0 else end
             line = self.shape[position:end].lstrip(" \t")
             start = end - len(line)
-            if line.startswith(("|-", "|+")):
+            if line.startswith("|+"):
+                yield [self._cell(start + 2, end)]
+            elif line.startswith("|-"):
                 yield row
-                row = [self._cell(start + 2, end)] if line.startswith("|+") else []
+                row = []
             elif line.startswith(("|", "!")):
                 row += self._cells(start, end)
             elif row:

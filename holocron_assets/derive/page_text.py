@@ -77,7 +77,8 @@ class _Reader:
     def _table(self, text: str, depth: int) -> Iterator[list[str]]:
         """The rows of a table, and then of the tables inside it."""
         inner = Markup.of(text[2:-2])
-        rows = [[self._clean(inner, cell) for cell in row] for row in inner.rows()]
+        own = inner.without_tables()
+        rows = [[self._clean(own, cell) for cell in row] for row in own.rows()]
         if lines := [" | ".join(filter(None, cells)) for cells in rows if any(cells)]:
             yield lines
         if depth < _DEEPEST_TABLES:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 _GROUPED_DIGITS = re.compile(r"(?<![0-9])[0-9]++(?:[ \u00a0\u2009\u202f\u2010-\u2013.-][0-9]++)*+")
 _GROUP = re.compile(r"[0-9]++")
-_LONGEST = 19
+_SHORTEST, _LONGEST = 13, 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,8 @@ def _last_group(
         if len(digits) + end - start > _LONGEST:
             break
         digits += text[start:end]
+        if len(digits) < _SHORTEST:
+            continue
         if any(issuer.may_have_issued(digits) for issuer in issuers) and passes_luhn(digits):
             found = place
     return found

@@ -25,26 +25,19 @@ class _Pattern:
         kind: what its placeholder is called.
         pattern: what it looks like; group `secret`, or else all of it, is replaced.
         unless_after: what stands before such a thing that is no secret.
-        digits: how many digits it has at least and at most.
     """
 
     kind: str
     pattern: re.Pattern[str]
     unless_after: re.Pattern[str] | None
-    digits: tuple[int, int] | None
 
     def secrets(self, text: str) -> Iterator[tuple[int, int]]:
         """Where such secrets are in a text."""
         group = "secret" if "secret" in self.pattern.groupindex else 0
         for match in self.pattern.finditer(text):
-            if self._is_one(text, match.start(), match[group]):
+            before = text[max(match.start() - _LOOK_BACK, 0) : match.start()]
+            if not (self.unless_after and self.unless_after.search(before)):
                 yield match.span(group)
-
-    def _is_one(self, text: str, start: int, secret: str) -> bool:
-        if self.unless_after and self.unless_after.search(text[max(start - _LOOK_BACK, 0) : start]):
-            return False
-        count = sum(map(str.isdigit, secret))
-        return self.digits is None or self.digits[0] <= count <= self.digits[1]
 
 
 @dataclass(slots=True)
@@ -92,7 +85,6 @@ def _rules() -> tuple[tuple[_Pattern, ...], tuple[Issuer, ...]]:
             kind=rule["kind"],
             pattern=re.compile(rule["pattern"]),
             unless_after=re.compile(rule["unless_after"]) if "unless_after" in rule else None,
-            digits=tuple(rule["digits"]) if "digits" in rule else None,
         )
         for rule in rules["patterns"]
     )

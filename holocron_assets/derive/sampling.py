@@ -3,16 +3,19 @@
 from collections.abc import Sequence
 from typing import Literal, TypeVar
 
+Sample = Literal["first", "last", "stride"]
+"""Which of too many rows stay: the first, the last, or evenly spread ones with the first among them."""
+
 _T = TypeVar("_T")
 
 
-def sampled(rows: Sequence[_T], most: int, how: Literal["first", "last", "stride"]) -> Sequence[_T]:
+def sampled(rows: Sequence[_T], most: int, how: Sample) -> Sequence[_T]:
     """At most so many rows, in their order.
 
     Args:
         rows: all of them.
-        most: how many may be kept, at least 1.
-        how: which; 'stride' spreads them evenly, the first among them.
+        most: how many may be kept.
+        how: which.
     """
     count = len(rows)
     if count <= most:
@@ -20,7 +23,7 @@ def sampled(rows: Sequence[_T], most: int, how: Literal["first", "last", "stride
     if how == "first":
         return rows[:most]
     if how == "last":
-        return rows[-most:]
+        return rows[count - most :]
     return [rows[place * count // most] for place in range(most)]
 
 
@@ -43,6 +46,24 @@ def cut_to_bytes(text: str, limit: int) -> str:
         if end > len(fits) // 2:
             return fits[:end].rstrip()
     return fits
+
+
+def table_to_bytes(header: str, rows: Sequence[str], how: Sample, limit: int) -> str:
+    """A table of lines with as many of its rows as fit into so many UTF-8 bytes.
+
+    Args:
+        header: its first line.
+        rows: the other lines.
+        how: which rows stay.
+        limit: bytes; where not even one row fits, the first that would stay is cut.
+    """
+    count = len(rows)
+    while True:
+        text = "\n".join([header, *sampled(rows, count, how)])
+        size = len(text.encode())
+        if size <= limit or count <= 1:
+            return cut_to_bytes(text, limit)
+        count = max(min(count - 1, count * limit // size), 1)
 
 
 def fair_shares(sizes: Sequence[int], budget: int) -> list[int]:
