@@ -16,6 +16,7 @@ from holocron_assets.models.errors import ModelServerError
 from holocron_assets.models.loopback import version_at
 from holocron_assets.settings import PROJECT_FOLDER, data_folder
 
+_PORT_FILE = "model-server.json"
 _SECONDS_TO_START = 60
 _SECONDS_BETWEEN_LOOKS = 0.05
 _SECONDS_TO_END = 5
@@ -36,17 +37,37 @@ def model_server(environment: Mapping[str, str] = os.environ) -> Iterator[str | 
     Raises:
         ModelServerError: HOLOCRON_LLM is none of these, or the server does not start.
     """
-    wanted = environment.get("HOLOCRON_LLM") or "auto"
-    if wanted not in {"off", "auto", "embedded"}:
-        raise ModelServerError(f"HOLOCRON_LLM is {wanted!r}; it must be off, auto or embedded")
-    configured = environment.get("OLLAMA_HOST")
+    wanted, configured = _wanted(environment)
     if wanted == "off":
         yield None
-    elif wanted == "auto" and configured:
+    elif configured:
         yield configured
     else:
         with embedded_server(Lake(data_folder(environment)), environment) as url:
             yield url
+
+
+def running_server(environment: Mapping[str, str] = os.environ) -> str | None:
+    """The URL of the model server that `model_server` would find there; none is started.
+
+    Returns:
+        None where no model may be asked, and where `model_server` would start an embedded server.
+
+    Raises:
+        ModelServerError: HOLOCRON_LLM is none of its values.
+    """
+    wanted, configured = _wanted(environment)
+    if wanted == "off" or configured:
+        return configured
+    return _live_server(Lake(data_folder(environment)).locks / _PORT_FILE)
+
+
+def _wanted(environment: Mapping[str, str]) -> tuple[str, str | None]:
+    """What HOLOCRON_LLM says, and the configured Ollama if it is to be used."""
+    wanted = environment.get("HOLOCRON_LLM") or "auto"
+    if wanted not in {"off", "auto", "embedded"}:
+        raise ModelServerError(f"HOLOCRON_LLM is {wanted!r}; it must be off, auto or embedded")
+    return wanted, (environment.get("OLLAMA_HOST") or None) if wanted == "auto" else None
 
 
 @contextmanager
@@ -56,7 +77,7 @@ def embedded_server(lake: Lake, environment: Mapping[str, str] = os.environ) -> 
     Raises:
         ModelServerError: it does not start.
     """
-    port_file = lake.locks / "model-server.json"
+    port_file = lake.locks / _PORT_FILE
     # Of several who find none, one starts it, and the others join it.
     with FileLock(lake.locks / "model-server.lock"):
         url = _live_server(port_file)
