@@ -10,7 +10,7 @@ from typing import Any
 from holocron_assets.derive.chunks import Chunk, page_chunks
 from holocron_assets.derive.conditions import TYPE_TABLES
 from holocron_assets.derive.evidence import Bundle, EvidenceError, build_bundle
-from holocron_assets.derive.evidence_query import AskSql, open_queries
+from holocron_assets.derive.evidence_query import AskSql, QueryRows, open_queries
 from holocron_assets.derive.interrogation import Interrogation
 from holocron_assets.derive.item_pages import pages_of, pages_of_pairs
 from holocron_assets.derive.page_parts import PageParts
@@ -212,7 +212,7 @@ class _Maker:
 
     def _item(self, pages: Pages, variables: Mapping[str, Any], *, subject: str, **known: Any) -> Item:
         redactor = Redactor() if self.interrogation.redact else None
-        gather = partial(self._gather, pages)
+        gather = partial(self._gather, pages, _remembering(self.ask_sql))
         problem, bundle = None, Bundle((), ())
         try:
             # The question's length is needed before the evidence is gathered, its redaction after it.
@@ -240,16 +240,32 @@ class _Maker:
         """Bytes of evidence that fit the context beside everything else."""
         return room_for_evidence(self.interrogation, self.system, question)
 
-    def _gather(self, pages: Pages, limit_bytes: int, redactor: Redactor | None = None) -> Bundle:
+    def _gather(
+        self, pages: Pages, ask_sql: AskSql | None, limit_bytes: int, redactor: Redactor | None = None
+    ) -> Bundle:
         if self.interrogation.redact:
             redactor = redactor or Redactor()
         return build_bundle(
             self.interrogation.evidence,
             pages,
-            self.ask_sql,
+            ask_sql,
             redact=redactor.redact if redactor else None,
             limit_bytes=limit_bytes,
         )
+
+
+def _remembering(ask_sql: AskSql | None) -> AskSql | None:
+    """What asks each query once: an item may be cut when the lake that it was asked of is closed."""
+    if ask_sql is None:
+        return None
+    known: dict[str, QueryRows] = {}
+
+    def ask(sql: str, values: Mapping[str, Any], seconds: float) -> QueryRows:
+        if sql not in known:
+            known[sql] = ask_sql(sql, values, seconds)
+        return known[sql]
+
+    return ask
 
 
 def room_for_evidence(interrogation: Interrogation, system: str, question: str) -> int:
