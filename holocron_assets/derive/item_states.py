@@ -1,0 +1,113 @@
+"""How things stand with an item, told by the records of its journal. Nothing else keeps a state.
+
+An attempt is recorded before it begins. One that began and never ended was a crash, and counts as a failure:
+what kills its process four times is given up.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from holocron_assets.lake.attempts import MAX_ATTEMPTS, delay_after
+from holocron_assets.lake.schema import Row
+
+SUMMED = ("tokens_in", "tokens_out", "load_ms", "prompt_ms", "generation_ms", "total_ms")
+"""Columns of `llm_runs` that are sums over calls."""
+
+_NOTHING: Mapping[str, float] = {"calls": 0, **dict.fromkeys(SUMMED, 0)}
+
+Status = Literal["untried", "failed", "ok", "dead"]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemState:
+    """What is known of one result key.
+
+    Attributes:
+        item_id: the item that was asked about.
+        status: 'untried', 'failed' (it is due again), 'ok' or 'dead'.
+        attempts: that count, since a person last requeued it.
+        began_at: when an attempt began that has not ended; None if there is none.
+        due_at: when a failed item may be tried again; at once if None.
+        answer: the answer as data.
+        parse_strategy: how the reply was read.
+        unsupported: rows whose quotes are not in the page's text.
+        error: what went wrong the last time.
+        finished_at: when the last outcome came.
+        run_id: whose run it was.
+        costs: calls and sums over them, of all attempts.
+    """
+
+    item_id: str
+    status: Status = "untried"
+    attempts: int = 0
+    began_at: datetime | None = None
+    due_at: datetime | None = None
+    answer: dict[str, Any] | None = None
+    parse_strategy: str | None = None
+    unsupported: int = 0
+    error: str | None = None
+    finished_at: datetime | None = None
+    run_id: str = ""
+    costs: Mapping[str, float] = _NOTHING
+
+    def after(self, record: Row) -> "ItemState":
+        """The state after one more record of the journal."""
+        match record["what"]:
+            case "begun":
+                before = self.settled()
+                if before.status == "dead":  # a person brought it back
+                    before = ItemState(self.item_id, costs=self.costs)
+                began_at = datetime.fromisoformat(record["at"])
+                return replace(before, attempts=before.attempts + 1, began_at=began_at)
+            case "abandoned":
+                return replace(self, attempts=self.attempts - 1, began_at=None)
+            case _:
+                return self._ended(record)
+
+    def settled(self) -> "ItemState":
+        """The state if the attempt that has not ended never will, because its process is gone."""
+        if self.began_at is None:
+            return self
+        times = f"{self.attempts} times" if self.attempts > 1 else "once"
+        error = f"the process that asked about it ended {times} without an outcome"
+        is_dead = self.attempts >= MAX_ATTEMPTS
+        return replace(
+            self,
+            status="dead" if is_dead else "failed",
+            began_at=None,
+            due_at=None if is_dead else self.began_at + delay_after(self.attempts),
+            error=error,
+            finished_at=self.began_at,
+        )
+
+    def requeued(self, decided_at: datetime | None) -> "ItemState":
+        """The state after a person let a dead item be tried again; as it is if nobody did since it died."""
+        if self.status != "dead" or decided_at is None or self.finished_at is None:
+            return self
+        if decided_at < self.finished_at:
+            return self
+        return ItemState(self.item_id, costs=self.costs)
+
+    def _ended(self, record: Row) -> "ItemState":
+        costs = {name: self.costs[name] + record["costs"].get(name, 0) for name in _NOTHING}
+        if not record["counts"]:
+            return replace(self, attempts=self.attempts - 1, began_at=None, costs=costs)
+        return replace(
+            self,
+            status=record["status"],
+            began_at=None,
+            due_at=_time(record["due_at"]),
+            answer=record["answer"],
+            parse_strategy=record["parse_strategy"],
+            unsupported=record["unsupported"],
+            error=record["error"],
+            finished_at=_time(record["at"]),
+            run_id=record["run_id"],
+            costs=costs,
+        )
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
