@@ -1,7 +1,7 @@
 """The work of an interrogation on one partition: which items wait, and what the others came to.
 
-Nothing is lost between two runs: an attempt is in the journal before it begins, and its outcome before the next
-is sent. The partition's files are made from that, at any time and in any process.
+Nothing is lost between two runs: an attempt is in the journal before it begins, and its outcome before the
+next is sent. The partition's files are made from that, at any time and in any process.
 """
 
 from collections.abc import Iterator
@@ -153,7 +153,7 @@ class PartitionWork:
         self._under_way.discard(key)
 
     def publish(self, run_id: str) -> Footer | None:
-        """Write what came of the items to the lake: always `llm_runs` and `llm_attempts`, in the end the table.
+        """Write what came of the items: always `llm_runs` and `llm_attempts`, and the table when it is whole.
 
         Args:
             run_id: the run that writes.
@@ -182,9 +182,8 @@ class PartitionWork:
         """The state of each wanted result key, and how many answers of other partitions serve."""
         states = self._journal.states()
         # A journal may be lost; what it came to is in the lake.
-        published = {
-            row["result_key"]: state_of(row, costs=True) for row in own_rows(self._lake, self._scope)
-        }
+        rows = reversed(own_rows(self._lake, self._scope))
+        published = {row["result_key"]: state_of(row, costs=True) for row in rows}
         requeues = requeue_times(self._lake)
         found: dict[str, ItemState] = {}
         for item in self.items:

@@ -11,7 +11,11 @@ from holocron_assets.lake.tables import LLM_RUNS, REQUEUES
 from holocron_assets.lake.views import connect
 
 _OF_A_PAGE = re.compile(r"(-?[0-9]+)(#[0-9]+)?")
-_DEAD = "select interrogation, partition, item_id, source, subject, finished_at from llm_runs where status = 'dead'"
+_DEAD = """
+    select interrogation, partition, item_id, source, subject, finished_at
+    from llm_runs
+    where status = 'dead'
+"""
 
 Requeues = Mapping[tuple[str, int], datetime]
 """When a person last requeued each title, by source and title key."""

@@ -1,7 +1,7 @@
 """The two journals of an interrogation's partition: how its items stand, and what was said about them.
 
-The first is short and read often; nothing else holds the state of an item. The second holds prompts and replies,
-for `holocron artifacts`, and the rows of `llm_attempts`.
+The first is short and read often; nothing else holds the state of an item. The second holds prompts and
+replies, for `holocron artifacts`, and the rows of `llm_attempts`.
 """
 
 from collections.abc import Iterator
