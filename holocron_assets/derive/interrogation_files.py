@@ -118,20 +118,21 @@ def _beside(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(file: Path) -> Any:
-    match file.suffix:
-        case ".yaml":
-            return _yaml(file)
-        case ".json":
-            try:
-                return json.loads(_text(file))
-            except ValueError as error:
-                raise InterrogationError(f"{file}: is not valid JSON: {error}") from error
-    return _text(file)
+    text = _text(file)
+    if file.suffix == ".yaml":
+        return _yaml(file)
+    if file.suffix != ".json":
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InterrogationError(f"{file}: is not valid JSON: {error}") from error
 
 
 def _yaml(file: Path) -> Any:
+    text = _text(file)
     try:
-        return YAML(typ="safe", pure=True).load(_text(file))
+        return YAML(typ="safe", pure=True).load(text)
     except (YAMLError, ValueError, RecursionError) as error:
         raise InterrogationError(f"{file}: is not valid YAML: {error}") from error
 
@@ -157,6 +158,8 @@ def _check_templates(path: Path, interrogation: Interrogation) -> None:
     sample = SAMPLES[interrogation.over]
     tried = "prompt"
     try:
+        system_part(interrogation.model_copy(update={"examples": ()}))
+        tried = "examples"
         system = system_part(interrogation)
         tried = "question"
         question = rendered(interrogation.question, sample)

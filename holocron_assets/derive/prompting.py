@@ -27,7 +27,7 @@ _DATA_RULE = (
 _ENVIRONMENT = ImmutableSandboxedEnvironment(
     undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
-_ENVIRONMENT.filters["quoted"] = partial(json.dumps, ensure_ascii=False)
+_ENVIRONMENT.filters["quoted"] = partial(json.dumps, ensure_ascii=False, default=str)
 
 
 class TemplateError(ValueError):

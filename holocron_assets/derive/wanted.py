@@ -37,16 +37,24 @@ def wanted_rows(
         MissingPartitionError: what they are chosen by is not there yet.
         ConditionError: the interrogation's condition failed on a row.
     """
-    wants = interrogation.wants
+    conditions, values = conditions_of(interrogation)
     if interrogation.over == "pairs":
         pairs = read_table(lake, ENTITY_PAIRS, partition)
-        return rows_that_fit("pairs", [pairs], _pair_conditions(wants), _values(wants))
-    signals, types = (read_table(lake, table, partition) for table in (PAGE_SIGNALS, TYPE_TABLES[wants.of]))
-    rows = rows_that_fit("pages", [signals, types], _page_conditions(wants), _values(wants))
+        return rows_that_fit("pairs", [pairs], conditions, values)
+    tables = (PAGE_SIGNALS, TYPE_TABLES[interrogation.wants.of])
+    signals, types = (read_table(lake, table, partition) for table in tables)
+    rows = rows_that_fit("pages", [signals, types], conditions, values)
     positions = _positions(lake, partition)
     placed = [{**row, "position": positions[row["title_key"]]} for row in rows]
     current = [row for row in placed if (partition, row["position"]) not in superseded]
     return sorted(current, key=lambda row: row["position"])
+
+
+def conditions_of(interrogation: Interrogation) -> tuple[list[str], dict[str, Any]]:
+    """What rows an interrogation wants: SQL conditions that all hold, and the values that they name with `$`."""
+    wants = interrogation.wants
+    conditions = _pair_conditions(wants) if interrogation.over == "pairs" else _page_conditions(wants)
+    return conditions, _values(wants)
 
 
 def _positions(lake: Lake, batch: str) -> dict[int, int]:

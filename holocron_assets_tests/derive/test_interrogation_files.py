@@ -1,0 +1,276 @@
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from holocron_assets.derive.interrogation import Interrogation, InterrogationError
+from holocron_assets.derive.interrogation_files import load_interrogations, read_interrogations
+from holocron_assets.derive.items import room_for_evidence
+from holocron_assets.derive.prompting import system_part
+from holocron_assets.derive.quotes import is_quoted
+from holocron_assets.settings import PROJECT_FOLDER, interrogations_folder
+
+SHIPPED = PROJECT_FOLDER / "data" / "interrogations"
+KINDS: dict[str, Any] = {
+    "key": "kinds",
+    "version": 3,
+    "title": "What a page is about",
+    "model": "qwen2.5-coder:1.5b",
+    "priority": 500,
+    "evidence": [{"source": "page", "part": "text"}],
+    "prompt": "Say what it is:{% for name in page_types %} {{ name }}{% endfor %}.",
+    "question": "What is {{ title | quoted }}?",
+    "answer_schema": {
+        "type": "object",
+        "required": ["kind"],
+        "properties": {"kind": {"$ref": "holocron:page_types", "description": "What it is"}},
+    },
+    "options": {"num_ctx": 4096, "num_predict": 100},
+    "timeout_seconds": 20,
+}
+
+
+def write(folder: Path, name: str = "kinds", **changes: Any) -> Path:
+    """A file of an interrogation; a change to None leaves the key out."""
+    content = {key: value for key, value in {**KINDS, **changes}.items() if value is not None}
+    path = folder / f"{name}.yaml"
+    with path.open("w", encoding="utf-8") as file:
+        YAML(typ="safe", pure=True).dump(content, file)
+    return path
+
+
+def read_one(folder: Path, **changes: Any) -> Interrogation:
+    write(folder, **changes)
+    [interrogation] = read_interrogations(folder)
+    return interrogation
+
+
+def test_a_file_becomes_an_interrogation_with_its_table(tmp_path: Path) -> None:
+    interrogation = read_one(tmp_path)
+    assert interrogation.name == "kinds"
+    assert interrogation.table.name == "derived_kinds"
+    assert interrogation.table.partition_column == "batch"
+    assert interrogation.options.temperature == 0
+    assert "Say what it is: PersonCharacter Droid" in system_part(interrogation)
+
+
+def test_a_folder_holds_long_texts_as_files_of_their_own(tmp_path: Path) -> None:
+    whole = read_one(tmp_path, retry_prompt="Again: {{ error }}", follow_up="Sure?")
+    (tmp_path / "kinds.yaml").unlink()
+    folder = tmp_path / "kinds"
+    folder.mkdir()
+    beside = ("prompt", "question", "answer_schema", "retry_prompt", "follow_up")
+    path = write(folder, "interrogation", **dict.fromkeys(beside))
+    (folder / "prompt.md").write_text(KINDS["prompt"])
+    (folder / "question.md").write_text(KINDS["question"])
+    (folder / "schema.json").write_text(json.dumps(KINDS["answer_schema"]))
+    (folder / "retry.md").write_text("Again: {{ error }}")
+    (folder / "follow_up.md").write_text("Sure?")
+    (folder / "examples.yaml").write_text("[]")
+    assert read_interrogations(tmp_path) == (whole,)
+    path.write_text(path.read_text() + "prompt: Twice.\n")
+    with pytest.raises(InterrogationError, match=r"prompt: is in prompt.md too"):
+        read_interrogations(tmp_path)
+
+
+def test_a_shadow_stands_beside_the_live_one(tmp_path: Path) -> None:
+    write(tmp_path)
+    write(tmp_path, "kinds_next", version=4, shadow=True)
+    live, shadow = read_interrogations(tmp_path)
+    assert (live.name, live.table.name) == ("kinds", "derived_kinds")
+    assert (shadow.name, shadow.table.name) == ("kinds_shadow_4", "shadow_kinds_4")
+
+
+def test_answers_of_another_shape_lie_in_another_folder(tmp_path: Path) -> None:
+    word = {"type": "string", "maxLength": 9, "description": "A word"}
+    properties = KINDS["answer_schema"]["properties"]
+    other = read_one(
+        tmp_path, answer_schema={**KINDS["answer_schema"], "properties": {**properties, "word": word}}
+    )
+    same = read_one(tmp_path, prompt="Otherwise.")
+    assert other.table.folder != same.table.folder
+    assert same.table.folder == read_one(tmp_path).table.folder
+
+
+def test_a_model_can_be_set_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrogation = read_one(tmp_path, alternatives=["qwen2.5-coder:0.5b"])
+    monkeypatch.delenv("HOLOCRON_MODEL", raising=False)
+    assert list(interrogation.models) == ["qwen2.5-coder:1.5b", "qwen2.5-coder:0.5b"]
+    monkeypatch.setenv("HOLOCRON_MODEL", "smollm2:135m")
+    assert list(interrogation.models) == ["smollm2:135m"]
+
+
+ANSWER = KINDS["answer_schema"]
+FACTS = {
+    "type": "object",
+    "required": ["facts"],
+    "properties": {"facts": {"type": "array", "maxItems": 2, "items": ANSWER, "description": "Facts"}},
+}
+BROKEN = [
+    ({"prompt": None}, "prompt: is missing"),
+    ({"promt": "Hello"}, "promt: is no known key"),
+    ({"key": "Kinds"}, "key: String should match pattern"),
+    ({"key": "sorts"}, "key: must be 'kinds', as the file is called"),
+    ({"key": "a_shadow_b"}, "key: must not contain '_shadow_'"),
+    ({"priority": 1001}, "priority: Input should be less than or equal to 1000"),
+    ({"priority": "high"}, "priority: Input should be a valid integer"),
+    ({"shadow": "yes"}, "shadow: Input should be a valid boolean"),
+    ({"over": "books"}, "over: Input should be 'pages' or 'pairs'"),
+    ({"wants": {"types": ["Robot"]}}, "wants.types: not in the taxonomy: Robot"),
+    ({"wants": {"of": "pages"}}, "wants.of: Input should be 'rule_classifications' or 'page_types'"),
+    ({"wants": {"confidence_below": 80}}, "wants.confidence_below: Input should be less than or equal to 1"),
+    ({"wants": {"sql": "titel = 'x'"}}, "wants.sql: \"titel = 'x'\" cannot be asked"),
+    ({"wants": {"sql": "title"}}, "wants.sql: 'title' is no condition, but of type VARCHAR"),
+    ({"wants": {"sql": "true) or (select true from read_csv('/etc/passwd')"}}, "wants.sql"),
+    ({"wants": {"sql": "random() > 0.5"}}, "may give another value the next time"),
+    ({"evidence": []}, "evidence: Tuple should have at least 1 item"),
+    ({"evidence": [{"source": "book"}]}, "evidence.0: Input tag 'book'"),
+    ({"evidence": [{"source": "page", "part": "text", "of": "first"}]}, "evidence: of first: over pages"),
+    ({"evidence": [{"source": "chunk"}]}, "chunk_characters and evidence from a chunk go together"),
+    ({"chunk_characters": 500}, "chunk_characters and evidence from a chunk go together"),
+    ({"over": "pairs"}, "evidence: of page: over pairs, there is none"),
+    ({"prompt": "{{ page_typs }}"}, "prompt: 'page_typs' is undefined; the variables are canon_contexts"),
+    ({"prompt": "{% if %}"}, "prompt: Expected an expression"),
+    ({"question": "{{ titel }}"}, "question: 'titel' is undefined"),
+    ({"question": "{{ title.__class__.__mro__ }}"}, "question: access to attribute '__class__'"),
+    ({"follow_up": "{{ answer.kin }}"}, "follow_up: 'dict object' has no attribute 'kin'"),
+    ({"retry_prompt": "{{ eror }}"}, "retry_prompt: 'eror' is undefined"),
+    ({"answer_schema": {"type": "array"}}, "answer_schema: answer: an array needs maxItems"),
+    ({"options": {"num_ctx": 4096}}, "options.num_predict: is missing"),
+    ({"options": {"num_ctx": 512, "num_predict": 400}}, "options.num_ctx: prompt, question and answer leave"),
+    ({"timeout_seconds": 0}, "timeout_seconds: Input should be greater than 0"),
+    ({"rows": {"each": "facts"}}, "rows.each: the answer has no array of objects called 'facts'"),
+    (
+        {"answer_schema": {**FACTS, "required": []}, "rows": {"each": "facts"}},
+        "the answer must require 'facts'",
+    ),
+    ({"rows": {"quotes": ["quote"]}}, "rows.quotes: quote: the answer's rows have no such text"),
+    (
+        {"examples": [{"evidence": {"text": "x"}, "variables": {"title": "X"}, "answer": {"kind": "Robot"}}]},
+        r"examples\[0\].answer.kind: 'Robot' is not one of",
+    ),
+    (
+        {"examples": [{"evidence": {"text": "x"}, "answer": {"kind": "Droid"}}]},
+        "examples: 'title' is undefined",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "problem"), BROKEN, ids=[problem for _, problem in BROKEN])
+def test_a_broken_one_fails_with_its_file_key_and_reason(
+    tmp_path: Path, change: dict[str, Any], problem: str
+) -> None:
+    path = write(tmp_path, **change)
+    with pytest.raises(InterrogationError, match=f"{path}: .*{problem}"):
+        read_interrogations(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["title", "batch", "supported", "run_id", "item_id", "partition"])
+def test_a_column_that_every_table_has_is_refused(tmp_path: Path, name: str) -> None:
+    word = {"type": "string", "maxLength": 9, "description": "A word"}
+    write(tmp_path, answer_schema={"type": "object", "properties": {name: word}, "required": [name]})
+    with pytest.raises(InterrogationError, match=f"answer_schema: {name}: taken by a column"):
+        read_interrogations(tmp_path)
+
+
+def test_two_of_one_name_are_refused(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    other.mkdir()
+    write(one)
+    write(other, version=9)
+    with pytest.raises(InterrogationError, match=f"key: 'kinds' is taken by {one / 'kinds.yaml'}"):
+        read_interrogations(one, other)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("kinds.yml", b"key: kinds", "must be called kinds.yaml"),
+        ("kinds.yaml", b"key: [", "is not valid YAML"),
+        ("kinds.yaml", b"- key", "is no mapping"),
+        ("kinds.yaml", b"key: \xff", "is not UTF-8"),
+        ("kinds/interrogation.yaml", b"key: kinds", "version: is missing"),
+        ("kinds/prompt.md", b"Hello", "interrogation.yaml: cannot be read: No such file"),
+    ],
+)
+def test_what_is_no_interrogation_is_named(tmp_path: Path, name: str, content: bytes, problem: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+    with pytest.raises(InterrogationError, match=problem):
+        read_interrogations(tmp_path)
+
+
+def test_a_file_that_nobody_reads_is_refused(tmp_path: Path) -> None:
+    shutil.copytree(SHIPPED / "identity_check", tmp_path / "identity_check")
+    (tmp_path / "identity_check" / "promt.md").write_text("Hello")
+    with pytest.raises(InterrogationError, match=r"promt.md: no such file is read"):
+        read_interrogations(tmp_path)
+
+
+def test_broken_json_is_named(tmp_path: Path) -> None:
+    shutil.copytree(SHIPPED / "identity_check", tmp_path / "identity_check")
+    (tmp_path / "identity_check" / "schema.json").write_text("{")
+    with pytest.raises(InterrogationError, match=r"schema.json: is not valid JSON"):
+        read_interrogations(tmp_path)
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InterrogationError, match="the folder cannot be read"):
+        read_interrogations(tmp_path / "nowhere")
+
+
+def test_the_folder_can_be_moved(tmp_path: Path) -> None:
+    assert interrogations_folder({}) == SHIPPED
+    assert interrogations_folder({"HOLOCRON_INTERROGATIONS": str(tmp_path)}) == tmp_path
+
+
+def test_a_classification_without_what_page_types_needs_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, "page_classification", key="page_classification")
+    with pytest.raises(
+        InterrogationError, match=r"answer_schema: lacks .*primary_type.*page_types is made from"
+    ):
+        read_interrogations(tmp_path)
+
+
+SHIPPED_ONES = read_interrogations(SHIPPED)
+
+
+def test_five_are_shipped() -> None:
+    assert [one.key for one in SHIPPED_ONES] == [
+        "entity_extraction",
+        "entity_facts",
+        "identity_check",
+        "page_classification",
+        "relationship_extraction",
+    ]
+
+
+def test_those_of_one_model_share_a_context_so_that_it_is_never_reloaded() -> None:
+    assert len({(one.model, one.options.num_ctx) for one in SHIPPED_ONES}) == 1
+
+
+@pytest.mark.parametrize("interrogation", SHIPPED_ONES, ids=lambda one: one.key)
+def test_a_shipped_one_asks_coolly_and_leaves_room_for_its_evidence(interrogation: Interrogation) -> None:
+    assert interrogation.options.temperature == 0
+    wanted = sum(spec.limit_bytes for spec in interrogation.evidence)
+    room = room_for_evidence(interrogation, system_part(interrogation), "x" * 300)
+    assert room >= wanted + 100 * len(interrogation.evidence)
+
+
+@pytest.mark.parametrize("interrogation", SHIPPED_ONES, ids=lambda one: one.key)
+def test_quotes_in_a_shipped_examples_answer_are_in_its_evidence(interrogation: Interrogation) -> None:
+    each = interrogation.rows.each
+    for example in interrogation.examples:
+        text = "\n".join(example.evidence.values())
+        rows = example.answer[each] if each else [example.answer]
+        quoted = [row[name] for row in rows for name in interrogation.rows.quotes]
+        assert [quote for quote in quoted if not is_quoted(quote, text)] == []
+
+
+def test_shipped_ones_are_read_once_a_process() -> None:
+    assert load_interrogations() is load_interrogations()
