@@ -42,6 +42,7 @@ class PartitionWork:
     Attributes:
         interrogation: what is asked.
         partition: the partition's name.
+        scope: the partition of `llm_runs` and `llm_attempts` that tells of it.
         items: every wanted item, in order.
         calls_saved: items that an answer which another partition got serves, and did not serve before.
     """
@@ -72,14 +73,14 @@ class PartitionWork:
         self.interrogation = interrogation
         self.partition = partition
         self._lake, self._model, self._digest = lake, model, digest
-        self._scope = scope_of(interrogation.name, partition)
+        self.scope = scope_of(interrogation.name, partition)
         self._recipe = recipe_of(interrogation, digest)
         # Before the items are read: an input that is replaced meanwhile makes the table stale, not wrong.
         self._inputs = self._recipe.inputs(lake, partition) or {}
         self.items = tuple(wanted_items(lake, interrogation, partition, superseded=superseded))
         self._keys = {item.item_id: _key(item, digest) for item in self.items}
         self._journal = StateJournal(journal_path(lake, interrogation, partition))
-        self._exchanges = ExchangeJournal(exchanges_path(lake, self._scope))
+        self._exchanges = ExchangeJournal(exchanges_path(lake, self.scope))
         self._states, self.calls_saved = self._read_states()
         self._under_way: set[str] = set()
 
@@ -126,6 +127,20 @@ class PartitionWork:
         }
         return [item for item in self.items if by_key.get(self._keys[item.item_id]) is item]
 
+    def is_open(self, item: Item) -> bool:
+        """Whether an item lacks an outcome, be it due or not, and nobody asks about it now."""
+        is_settled = self._state(item).status == "ok" or self._is_dead(item)
+        return not is_settled and self._keys[item.item_id] not in self._under_way
+
+    def answer_of(self, item: Item) -> dict[str, Any] | None:
+        """The answer that is known for an item; None if there is none."""
+        return self._state(item).answer
+
+    def catch_up(self) -> None:
+        """Read what other processes recorded since; what is under way here stays so."""
+        states, _ = self._read_states()
+        self._states |= {key: state for key, state in states.items() if key not in self._under_way}
+
     def start(self, item: Item) -> int:
         """Record that an attempt at an item begins.
 
@@ -162,13 +177,13 @@ class PartitionWork:
             The footer of the interrogation's table; None while some items have no outcome.
         """
         self._give_up_what_cannot_be_asked()
-        write_attempts(self._lake, self._scope, self._exchanges.records())
-        write_runs(self._lake, self._scope, self._run_rows())
+        write_attempts(self._lake, self.scope, self._exchanges.records())
+        write_runs(self._lake, self.scope, self._run_rows())
         self._journal.close()
         self._exchanges.close()
         if not self.is_complete:
             return None
-        answers = ((item, self._state(item).answer) for item in self.items)
+        answers = ((item, self.answer_of(item)) for item in self.items)
         return write_partition(
             self._lake,
             self.interrogation.table,
@@ -182,7 +197,7 @@ class PartitionWork:
         """The state of each wanted result key, and how many answers of other partitions serve."""
         states = self._journal.states()
         # A journal may be lost; what it came to is in the lake.
-        rows = reversed(own_rows(self._lake, self._scope))
+        rows = reversed(own_rows(self._lake, self.scope))
         published = {row["result_key"]: state_of(row, costs=True) for row in rows}
         requeues = requeue_times(self._lake)
         found: dict[str, ItemState] = {}
@@ -205,11 +220,7 @@ class PartitionWork:
         return item.problem is not None or self._state(item).status == "dead"
 
     def _open_items(self) -> Iterator[Item]:
-        """Items that lack an outcome and that nobody asks about now."""
-        for item in self.items:
-            is_settled = self._state(item).status == "ok" or self._is_dead(item)
-            if not is_settled and self._keys[item.item_id] not in self._under_way:
-                yield item
+        return filter(self.is_open, self.items)
 
     def _give_up_what_cannot_be_asked(self) -> None:
         for item in self.items:
@@ -226,7 +237,7 @@ class PartitionWork:
         for item in self.items:
             state, key = self._state(item), self._keys[item.item_id]
             if state.status != "untried":
-                row = run_row(item, state, self._scope, result_key=key)
+                row = run_row(item, state, self.scope, result_key=key)
                 rows.append({**row, "model": self._model, "model_digest": self._digest})
         return rows
 
