@@ -51,7 +51,7 @@ def wanted_rows(
 
 
 def conditions_of(interrogation: Interrogation) -> tuple[list[str], dict[str, Any]]:
-    """What rows an interrogation wants: SQL conditions that all hold, and the values that they name with `$`."""
+    """SQL conditions that the rows meet which an interrogation wants, and the values that they name."""
     wants = interrogation.wants
     conditions = _pair_conditions(wants) if interrogation.over == "pairs" else _page_conditions(wants)
     return conditions, _values(wants)
