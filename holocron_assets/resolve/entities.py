@@ -10,9 +10,16 @@ from typing import Any
 
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
-from holocron_assets.resolve.identity import Holders, held_in, last_held, match_entities, new_ids
+from holocron_assets.resolve.identity import (
+    Holders,
+    held_by_page,
+    held_in,
+    last_held,
+    match_entities,
+    new_ids,
+)
 from holocron_assets.resolve.promotion import PromotionPolicy
-from holocron_assets.resolve.reviews import PageNow, review_reason
+from holocron_assets.resolve.reviews import PageNow, is_disputed, review_reason, settles_review
 
 _SMALLEST_STEP = timedelta(microseconds=1)
 
@@ -46,6 +53,9 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
     An entity whose page was deleted, moved, restored or retyped, or became a redirect, is flagged for review
     when that shows in it. The flag stays, through edits too, until such a thing happens again.
 
+    A promoted entity keeps type and state while its page is typed otherwise by a machine that is less sure,
+    and is flagged; no other type takes the page meanwhile.
+
     A retyped page takes its id along: its old type's file suppresses it, and the new type's file holds it
     under the id that the page had there. Only one of the two files holds it unsuppressed. A page that is
     moved and retyped at once, and whose old title another page took, may get another id.
@@ -73,6 +83,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
         raise ValueError(f"entities of type {entity_type}: {now} has no time zone; pass the time in UTC")
     _refuse_wrong_rows(entity_type, candidates, standing)
     current = current_rows(standing)
+    candidates = [row for row in candidates if not _is_held_elsewhere(row, elsewhere)]
     matched = match_entities(candidates, current.values(), elsewhere)
     unmatched = [row for row in candidates if row["title_key"] not in matched]
     minted = new_ids(unmatched, current.keys(), elsewhere)
@@ -135,8 +146,10 @@ class _Revision:
         return self._succeed(before, facts)
 
     def suppress(self, before: Row) -> list[Row]:
-        facts = {**before, **self.policy.suppress(before)._asdict()}
         known = self.pages.get((before["entity_type"], before["entity_id"]))
+        if known and known.page and is_disputed(before, known.page):
+            return self._succeed(before, {**before, **self._review(before, known.page)})
+        facts = {**before, **self.policy.suppress(before)._asdict()}
         # What happens to the page of an entity that is suppressed already changes nothing about it.
         if known and before["state"] != "suppressed":
             facts |= self._review(before, known.page)
@@ -146,6 +159,8 @@ class _Revision:
         """The flag for review: a new one if something happened to the page, else the one that stands."""
         known = self.pages.get((last["entity_type"], last["entity_id"]))
         reason = review_reason(last, page, was_absent=known is not None and known.was_absent)
+        if reason is None and page is not None and settles_review(last, page):
+            return dict(_NO_REVIEW)
         if reason is None or reason == last["review_reason"]:
             return {name: last[name] for name in _NO_REVIEW}
         return {"review_reason": reason, "review_since": self.now}
@@ -176,6 +191,11 @@ class _Revision:
             "valid_to": None,
             "run_id": self.run_id,
         }
+
+
+def _is_held_elsewhere(candidate: Row, elsewhere: Sequence[Holders]) -> bool:
+    """Whether the page stands for a promoted entity of another type, and is not surer than that."""
+    return any(is_disputed(held, candidate) for held in held_by_page(elsewhere, candidate))
 
 
 def _refuse_wrong_rows(entity_type: str, candidates: Sequence[Row], standing: Sequence[Row]) -> None:

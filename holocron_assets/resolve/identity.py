@@ -165,9 +165,14 @@ def new_ids(
     return ids
 
 
-def _possible_ids(page: Row, elsewhere: Sequence[Holders]) -> Iterator[str]:
+def held_by_page(types: Iterable[Holders], page: Row) -> list[Row]:
+    """The rows of the entities in some types that were read from a page."""
     key = _moved_page(page) or page["title_key"]
-    held = [row for holders in elsewhere for row in holders.by_page.get(key, ())]
+    return [row for holders in types for row in holders.by_page.get(key, ())]
+
+
+def _possible_ids(page: Row, elsewhere: Sequence[Holders]) -> Iterator[str]:
+    held = held_by_page(elsewhere, page)
     yield from (row["entity_id"] for row in sorted(held, key=_held_last, reverse=True))
     yield entity_id(page["source"], page["title"])
     for number in count(2):

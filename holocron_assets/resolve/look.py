@@ -16,7 +16,7 @@ from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
 from holocron_assets.lake.views import connect, query
 from holocron_assets.resolve.aliases import Redirects, redirects_by_target
 from holocron_assets.resolve.identity import Holders, holders_of
-from holocron_assets.resolve.reviews import PageNow
+from holocron_assets.resolve.reviews import IN_DISPUTE, PageNow
 
 _LOOK = files(__package__).joinpath("look.sql").read_text(encoding="utf-8")
 _PAGES_NOW = files(__package__).joinpath("pages_now.sql").read_text(encoding="utf-8")
@@ -50,8 +50,24 @@ _REDIRECTS_MARK = """
 """
 _HELD_COLUMNS = (
     *("entity_id", "entity_type", "source", "title", "title_key", "page_id", "revision_id", "state"),
-    *("review_reason", "review_since", "valid_from"),
+    *("confidence", "method", "review_reason", "review_since", "valid_from"),
 )
+# Not by the view of entities either.
+_IN_DISPUTE = """
+    select entity_type, title_key, page_id, review_reason
+    from ({entities})
+    where valid_to is null and contains(review_reason, $reason)
+"""
+_PAGES_MARK = """
+    select
+        count(*) || '-' || coalesce(
+            bit_xor(hash(source, title_key, page_id, revision_id, primary_type, confidence, method)), 0
+        ) as mark
+    from lake.page_types as types
+    semi join present_answers as present
+        on types.batch = present.batch and types.title_key = present.title_key
+    where types.title_key in (select unnest($titles)) or types.page_id in (select unnest($pages))
+"""
 _HELD = f"select {', '.join(_HELD_COLUMNS)} from entities"  # noqa: S608 - column names of our own
 
 
@@ -99,11 +115,31 @@ class Look:
         mark: str = query(self._connection, _REDIRECTS_MARK.format(redirects=self._redirects))[0]["mark"]
         return mark
 
+    def disputes_mark(self, rows: Iterable[Row]) -> str:
+        """A mark of how the pages of some entities are typed now; empty without any."""
+        titles, pages = list[int](), list[int]()
+        for row in rows:
+            titles.append(row["title_key"])
+            pages += [] if row["page_id"] is None else [row["page_id"]]
+        if not titles:
+            return ""
+        mark: str = query(self._connection, _PAGES_MARK, {"titles": titles, "pages": pages})[0]["mark"]
+        return mark
+
+    @cached_property
+    def in_dispute(self) -> Mapping[str, list[Row]]:
+        """The entities of each type whose page is typed otherwise, but less surely."""
+        sql = _IN_DISPUTE.format(entities=rows_of(self.lake, ENTITIES))
+        by_type: defaultdict[str, list[Row]] = defaultdict(list)
+        for row in query(self._connection, sql, {"reason": IN_DISPUTE}):
+            by_type[row["entity_type"]].append(row)
+        return by_type
+
     def put_entities(self, entity_type: str, current: Iterable[Row]) -> None:
         """Let the entities of a type be these now: their file was written."""
         slim = ({name: row[name] for name in _HELD_COLUMNS} for row in current)
         self._held[entity_type] = holders_of(slim)
-        for name in ("redirects", "redirects_mark"):
+        for name in ("redirects", "redirects_mark", "in_dispute"):
             self.__dict__.pop(name, None)
 
     @cached_property

@@ -4,6 +4,12 @@ from typing import NamedTuple
 
 from holocron_assets.lake.schema import Row
 
+IN_DISPUTE = "type in dispute"
+"""Part of the reason while an entity keeps its type though its page is typed otherwise."""
+
+_BY_A_PERSON = "person"
+_SAYS_NOTHING = "Unknown"
+
 
 class PageNow(NamedTuple):
     """What became of the page that an entity was last read from.
@@ -23,7 +29,8 @@ def review_reason(before: Row, page: Row | None, *, was_absent: bool) -> str | N
     Args:
         before: the row of `entities` that was true of it until now.
         page: its page as it is now, with `title`, `page_id`, `revision_id`, `entity_type` (of the page,
-            whether or not it is sure) and, if it is a redirect, `redirect_target`; None if the wiki has none.
+            whether or not it is sure), its `confidence` and `method` and, if it is a redirect,
+            `redirect_target`; None if the wiki has none.
         was_absent: as in `PageNow`.
 
     Returns:
@@ -38,6 +45,41 @@ def review_reason(before: Row, page: Row | None, *, was_absent: bool) -> str | N
     return "; ".join(reason for reason in (moved, restored, retyped) if reason) or None
 
 
+def is_disputed(held: Row, page: Row) -> bool:
+    """Whether a page's type is not sure enough to replace that of a promoted entity.
+
+    A machine that is less sure does not; a person's decision does, and so does whatever comes after one that
+    was withdrawn. Unknown is no type that could replace another.
+
+    Args:
+        held: the current row of `entities`, of the type that the entity stands in.
+        page: the page that it was read from, as for `review_reason`.
+    """
+    return (
+        held["state"] == "promoted"
+        and _is_the_page(held, page)
+        and _BY_A_PERSON not in {held["method"], page["method"]}
+        and page["entity_type"] not in {held["entity_type"], _SAYS_NOTHING}
+        and page["confidence"] < held["confidence"]
+    )
+
+
+def _is_the_page(held: Row, page: Row) -> bool:
+    """Whether the page is the one that the entity was read from, and still tells of something."""
+    if page.get("redirect_target") or held["page_id"] != page["page_id"]:
+        return False
+    return held["page_id"] is not None or bool(held["title_key"] == page["title_key"])
+
+
+def settles_review(before: Row, page: Row) -> bool:
+    """Whether a page that is no reason to look at its entity ends the review that stands.
+
+    A dispute ends with its cause; everything ends when a person has decided what the page is.
+    """
+    decided = page["method"] == _BY_A_PERSON != before["method"]
+    return decided or IN_DISPUTE in (before["review_reason"] or "")
+
+
 def _moved(before: Row, page: Row) -> str | None:
     if before["title_key"] == page["title_key"]:
         return None
@@ -47,7 +89,13 @@ def _moved(before: Row, page: Row) -> str | None:
 
 
 def _retyped(before: Row, page: Row) -> str | None:
-    # Of the same revision it is the rules that changed, and not the wiki.
-    if before["entity_type"] == page["entity_type"] or before["revision_id"] == page["revision_id"]:
+    if is_disputed(before, page):
+        return (
+            f"{IN_DISPUTE}: by {page['method']} it is {page['entity_type']} at {page['confidence']:.2f}, "
+            f"less surely than the {before['entity_type']} at {before['confidence']:.2f} that was promoted"
+        )
+    # Of the same revision it is the rules that changed, and not the wiki; and who decided need not look.
+    same_revision = before["revision_id"] == page["revision_id"]
+    if before["entity_type"] == page["entity_type"] or same_revision or page["method"] == _BY_A_PERSON:
         return None
     return f"type changed from {before['entity_type']} to {page['entity_type']}"

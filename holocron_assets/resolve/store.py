@@ -1,6 +1,6 @@
 """Reading and writing the knowledge base's tables, one entity type at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
@@ -15,6 +15,7 @@ from holocron_assets.resolve.changes import EntityChanges, entity_changes
 from holocron_assets.resolve.entities import current_rows, resolve_entities
 from holocron_assets.resolve.look import Look, look_at
 from holocron_assets.resolve.promotion import DEFAULT_POLICY_FILE, load_policy
+from holocron_assets.resolve.reviews import IN_DISPUTE
 
 ENTITIES_VERSION = room_version("holocron_assets.resolve")
 ALIASES_VERSION = ENTITIES_VERSION
@@ -40,7 +41,7 @@ def stale_types(lake: Lake, entity_types: Sequence[str]) -> dict[str, str]:
     with look_at(lake) as look:
         stale = {*stale_entities(look, entity_types), *stale_aliases(look, entity_types)}
         return {
-            name: f"{_entity_inputs(look, name)} {look.redirects_mark}"
+            name: f"{_entity_inputs(look, name, look.in_dispute.get(name, ()))} {look.redirects_mark}"
             for name in entity_types
             if name in stale
         }
@@ -93,7 +94,7 @@ def store_entities(
         entity_type,
         rows,
         code_version=ENTITIES_VERSION,
-        inputs=_entity_inputs(look, entity_type),
+        inputs=_entity_inputs(look, entity_type, current_rows(rows).values()),
     )
     look.put_entities(entity_type, current_rows(rows).values())
     return footer, rows, entity_changes(standing, rows)
@@ -129,7 +130,8 @@ def _entities_are_stale(look: Look, entity_type: str) -> bool:
     if footer is None:
         return entity_type in look.candidate_marks
     made_from = (footer.code_version, dict(footer.inputs))
-    return made_from != (ENTITIES_VERSION, _entity_inputs(look, entity_type))
+    standing = look.in_dispute.get(entity_type, ())
+    return made_from != (ENTITIES_VERSION, _entity_inputs(look, entity_type, standing))
 
 
 def _aliases_are_stale(look: Look, entity_type: str) -> bool:
@@ -141,10 +143,15 @@ def _aliases_are_stale(look: Look, entity_type: str) -> bool:
     return footer is None or (footer.code_version, dict(footer.inputs)) != wanted
 
 
-def _entity_inputs(look: Look, entity_type: str) -> dict[str, str]:
-    """Fingerprints of what a type's entities are made from."""
+def _entity_inputs(look: Look, entity_type: str, current: Iterable[Row]) -> dict[str, str]:
+    """Fingerprints of what a type's entities are made from, of which these are current."""
     policy = content_hash(DEFAULT_POLICY_FILE.read_text(encoding="utf-8"))
-    return {"candidates": look.candidate_marks.get(entity_type, "none"), "policy": policy}
+    disputed = [row for row in current if IN_DISPUTE in (row["review_reason"] or "")]
+    return {
+        "candidates": look.candidate_marks.get(entity_type, "none"),
+        "policy": policy,
+        "disputes": look.disputes_mark(disputed),
+    }
 
 
 def _alias_inputs(look: Look, entities: Footer) -> dict[str, str]:

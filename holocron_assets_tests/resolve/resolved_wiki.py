@@ -12,6 +12,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, Table
 from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_SIGNALS, PAGE_TYPES, PAGES
 from holocron_assets.lake.views import connect, query
+from holocron_assets.resolve.candidates import SURE_ENOUGH
 from holocron_assets.resolve.changes import EntityChanges
 from holocron_assets.resolve.look import Look, look_at
 from holocron_assets.resolve.store import (
@@ -36,6 +37,12 @@ class Seen:
     redirect: str | None = None
     status: str = "ok"
     revision_id: int = 100
+    confidence: float = 0.95
+    method: str = "rules"
+
+    @property
+    def is_candidate(self) -> bool:
+        return self.entity_type is not None and self.confidence >= SURE_ENOUGH
 
 
 def redirect(title: str, target: str, page_id: int | None = None, revision_id: int = 100) -> Seen:
@@ -61,7 +68,7 @@ class Wiki:
         self._write(PAGES, batch, (self._page(place, page) for place, page in seen))
         self._write(PAGE_SIGNALS, batch, (self._signals(page) for _, page in found))
         self._write(
-            ENTITY_CANDIDATES, batch, (self._candidate(page) for _, page in found if page.entity_type)
+            ENTITY_CANDIDATES, batch, (self._candidate(page) for _, page in found if page.is_candidate)
         )
         self._write(PAGE_TYPES, batch, (self._type(page) for _, page in found))
 
@@ -179,8 +186,8 @@ class Wiki:
     def _judged(self, page: Seen) -> dict[str, Any]:
         return {
             **self._names(page),
-            "confidence": 0.95,
-            "method": "rules",
+            "confidence": page.confidence,
+            "method": page.method,
             "rule_ids": ["infobox.species"],
             "needs_review": False,
         }
