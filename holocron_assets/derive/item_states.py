@@ -5,7 +5,7 @@ what kills its process four times is given up.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from holocron_assets.lake.schema import Row
 SUMMED = ("tokens_in", "tokens_out", "load_ms", "prompt_ms", "generation_ms", "total_ms")
 """Columns of `llm_runs` that are sums over calls."""
 
-_NOTHING: Mapping[str, float] = {"calls": 0, **dict.fromkeys(SUMMED, 0)}
+_COSTS = ("calls", *SUMMED)
 
 Status = Literal["untried", "failed", "ok", "dead"]
 
@@ -50,7 +50,7 @@ class ItemState:
     error: str | None = None
     finished_at: datetime | None = None
     run_id: str = ""
-    costs: Mapping[str, float] = _NOTHING
+    costs: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(_COSTS, 0))
 
     def after(self, record: Row) -> "ItemState":
         """The state after one more record of the journal."""
@@ -91,7 +91,7 @@ class ItemState:
         return ItemState(self.item_id, costs=self.costs)
 
     def _ended(self, record: Row) -> "ItemState":
-        costs = {name: self.costs[name] + record["costs"].get(name, 0) for name in _NOTHING}
+        costs = {name: self.costs[name] + record["costs"].get(name, 0) for name in _COSTS}
         if not record["counts"]:
             return replace(self, attempts=self.attempts - 1, began_at=None, costs=costs)
         return replace(
