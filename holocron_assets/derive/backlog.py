@@ -4,7 +4,7 @@ A look reads footers, and those once. Only partitions that were begun are opened
 how many items the others hold is known when they are worked on.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -12,18 +12,20 @@ from pathlib import Path
 
 from holocron_assets.derive.dispatch import Waiting
 from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.partition_work import PartitionWork
+from holocron_assets.derive.partition_work import PartitionWork, journal_path
 from holocron_assets.derive.recipe import ANY_MODEL, NOT_THERE, Recipe, recipe_of
+from holocron_assets.derive.requeued import requeued_partitions
 from holocron_assets.derive.superseded import superseded_pages
 from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.listing import Listing
 from holocron_assets.lake.packs import FileMark
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Table
-from holocron_assets.lake.tables.derive import LLM_RUNS
+from holocron_assets.lake.tables import REQUEUES
 
 MOST_OPENED = 20
 """Partitions that a look opens, those begun last first. What it leaves is opened by the next looks."""
+
+REQUEUED = ("requeued",)
+"""Why a partition is to be done again whose dead letters a person brought back."""
 
 _NANOSECONDS = 10**9
 
@@ -78,7 +80,7 @@ class StalePartition:
         partition: its name.
         model: the model to ask.
         digest: the model's; `ANY_MODEL` where none can be asked.
-        differences: why it is stale; see `Recipe.differences`.
+        differences: why it is stale; see `Recipe.differences`, and `REQUEUED`.
         possible_since: since when it can be worked on: what it is made from is there, and was not so before.
         state: of everything that was looked at, for remembering.
         counts: what is left of it; None if it was never begun, or not opened yet.
@@ -150,12 +152,12 @@ def stale_partitions(
         most_opened: partitions that are opened to count what is left of them; all that were begun, if None.
         without_models: also of interrogations whose models cannot be asked; what is left there is not known.
     """
-    listing, nobody = cache(lake.listing), ("", ANY_MODEL)
+    look, nobody = _Look(lake), ("", ANY_MODEL)
     stale = [
         part
         for interrogation in interrogations
         if (chosen := model_to_ask(interrogation, digests) or (nobody if without_models else None))
-        for part in _stale(lake, listing, interrogation, *chosen)
+        for part in _stale(look, interrogation, *chosen)
     ]
     return _counted(lake, stale, most_opened)
 
@@ -165,14 +167,22 @@ def model_to_ask(interrogation: Interrogation, digests: Mapping[str, str]) -> tu
     return next(((name, digests[name]) for name in interrogation.models if name in digests), None)
 
 
-def _stale(
-    lake: Lake, listing: Callable[[Table], Listing], interrogation: Interrogation, model: str, digest: str
-) -> Iterator[StalePartition]:
+class _Look:
+    """The lake as one look finds it: each folder is listed once."""
+
+    def __init__(self, lake: Lake) -> None:
+        self.lake = lake
+        self.listing = cache(lake.listing)
+        self.requeued = requeued_partitions(lake)
+        self.requeues = lake.mark([REQUEUES]) if self.requeued else ""
+
+
+def _stale(look: _Look, interrogation: Interrogation, model: str, digest: str) -> Iterator[StalePartition]:
     recipe = recipe_of(interrogation, digest)
     version = content_hash(repr((sorted(recipe.versions.items()), recipe.derivation.code_version)))
-    inputs = [listing(table) for table in recipe.derivation.inputs]
-    of_sources = [listing(table) for table in recipe.derivation.source_inputs]
-    own = listing(recipe.derivation.table)
+    inputs = [look.listing(table) for table in recipe.derivation.inputs]
+    of_sources = [look.listing(table) for table in recipe.derivation.source_inputs]
+    own = look.listing(recipe.derivation.table)
     for partition in inputs[0].names:
         marks = [listed.mark(partition) for listed in inputs]
         marks += [listed.mark(partition.rpartition("-")[0]) for listed in of_sources]
@@ -180,11 +190,15 @@ def _stale(
         if len(there) < len(marks):
             continue
         made = own.mark(partition)
-        state = (*marks, made, version)
-        if differences := _differences(lake, recipe, interrogation.name, partition, state):
+        state = (*marks, version, made)
+        differences = _differences(look.lake, recipe, interrogation.name, partition, state)
+        if not differences and (interrogation.name, partition) in look.requeued:
+            differences = REQUEUED
+        if differences:
             newest = max(mark.mtime_ns for mark in (*there, *([made] if made else ())))
             since = datetime.fromtimestamp(newest / _NANOSECONDS, UTC)
-            yield StalePartition(interrogation, partition, model, digest, differences, since, state)
+            known_by = (*state, look.requeues)
+            yield StalePartition(interrogation, partition, model, digest, differences, since, known_by)
 
 
 def _differences(lake: Lake, recipe: Recipe, name: str, partition: str, state: _State) -> tuple[str, ...]:
@@ -192,7 +206,7 @@ def _differences(lake: Lake, recipe: Recipe, name: str, partition: str, state: _
     known = _DIFFERENCES.get(place)
     if known and known[0] == state:
         return known[1]
-    made = state[-2]
+    made = state[-1]
     differences = recipe.differences(lake, partition) if made else NOT_THERE
     _DIFFERENCES[place] = (state, differences)
     return differences
@@ -223,8 +237,7 @@ def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | Non
 
 def _journal_mark(lake: Lake, part: StalePartition) -> FileMark | None:
     try:
-        scope = f"{part.interrogation.name}-{part.partition}"
-        return FileMark.of(lake.journal(LLM_RUNS, scope).stat())
+        return FileMark.of(journal_path(lake, part.interrogation, part.partition).stat())
     except FileNotFoundError:
         return None
 
