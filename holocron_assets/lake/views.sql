@@ -124,4 +124,6 @@ create view llm_attempts as from lake.llm_attempts;
 
 create view gpu_runs as from lake.gpu_runs;
 
+create view repeat_answers as from lake.repeat_answers;
+
 create view decisions as from lake.decisions;

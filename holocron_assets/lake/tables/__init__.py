@@ -15,7 +15,14 @@ from holocron_assets.lake.tables.crawl import (
     SEED_TITLES,
     SITES,
 )
-from holocron_assets.lake.tables.derive import DECISIONS, ENTITY_PAIRS, GPU_RUNS, LLM_ATTEMPTS, LLM_RUNS
+from holocron_assets.lake.tables.derive import (
+    DECISIONS,
+    ENTITY_PAIRS,
+    GPU_RUNS,
+    LLM_ATTEMPTS,
+    LLM_RUNS,
+    REPEAT_ANSWERS,
+)
 from holocron_assets.lake.tables.resolve import ENTITIES, ENTITY_ALIASES, ENTITY_CANDIDATES
 from holocron_assets.lake.tables.signals import PAGE_LINKS, PAGE_SIGNALS
 
@@ -42,6 +49,7 @@ ALL_TABLES: tuple[Table, ...] = (
     LLM_RUNS,
     LLM_ATTEMPTS,
     GPU_RUNS,
+    REPEAT_ANSWERS,
     DECISIONS,
 )
 
@@ -65,6 +73,7 @@ __all__ = [
     "PAGE_LINKS",
     "PAGE_SIGNALS",
     "PAGE_TYPES",
+    "REPEAT_ANSWERS",
     "REQUEUES",
     "REVISION_CHECKS",
     "RULE_CLASSIFICATIONS",

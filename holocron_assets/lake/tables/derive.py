@@ -147,6 +147,32 @@ GPU_RUNS = Table(
     ),
 )
 
+REPEAT_ANSWERS = Table(
+    name="repeat_answers",
+    layer="derive",
+    description="What a model answered when the same was asked several times: an experiment, no work",
+    key=("partition", "item_id", "time"),
+    partition_column="tag",
+    columns=(
+        Column("tag", type_string, "Name of the experiment; the partition of this table"),
+        INTERROGATION,
+        Column("version", type_int, "Version of the interrogation"),
+        Column("prompt_version", type_string, "Hash of prompts, examples and evidence rules"),
+        PARTITION,
+        ITEM_ID,
+        SUBJECT,
+        Column("time", type_int, "Which time it was asked, from 1"),
+        MODEL,
+        MODEL_DIGEST,
+        RESULT_KEY,
+        Column(
+            "output", type_string, "The answer as JSON, validated; empty if there was none", nullable=True
+        ),
+        Column("error", type_string, "Why there was none, naming the item", nullable=True),
+        Column("answered_at", type_time, "When this outcome came"),
+    ),
+)
+
 DECISIONS = Table(
     name="decisions",
     layer="decisions",
