@@ -5,6 +5,8 @@ from typing import Any
 
 import dagster as dg
 
+from holocron_assets.derive.interrogation_files import load_interrogations
+from holocron_assets.derive.pools import read_dispatch_settings
 from holocron_assets.orchestration.batch_assets import BATCH_ASSETS
 from holocron_assets.orchestration.change_assets import revision_checks
 from holocron_assets.orchestration.change_looks import page_changes
@@ -12,15 +14,19 @@ from holocron_assets.orchestration.change_schedules import recheck_schedules
 from holocron_assets.orchestration.change_sensor import changed_pages
 from holocron_assets.orchestration.checks import QUALITY_CHECKS
 from holocron_assets.orchestration.crawl_assets import batch_pages, pages, seed_titles, sites
+from holocron_assets.orchestration.derive_assets import derive_assets
+from holocron_assets.orchestration.dispatch_sensor import model_dispatch
 from holocron_assets.orchestration.entity_assets import entities, entity_aliases, resolve_entities
+from holocron_assets.orchestration.gpu_job import DERIVE_JOBS
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.link_assets import known_links
+from holocron_assets.orchestration.pair_assets import entity_pairs
 from holocron_assets.orchestration.refresh import add_pages, refresh
-from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.resources import LakeResource, ModelsResource, SourcesResource
 from holocron_assets.orchestration.sensors import SCHEDULES, SENSORS
 from holocron_assets.orchestration.upkeep import upkeep, upkeep_job
 from holocron_assets.orchestration.view_assets import views
-from holocron_assets.settings import data_folder, politeness_folder, sources_folder
+from holocron_assets.settings import data_folder, dispatch_file, politeness_folder, sources_folder
 
 
 def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg.Definitions:
@@ -32,16 +38,18 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
     resources = {
         "lake": LakeResource(folder=str(data_folder())),
         "sources": SourcesResource(folder=str(sources_folder()), politeness_folder=str(politeness_folder())),
+        "models": ModelsResource(),
         **(resource_overrides or {}),
     }
     return dg.Definitions(
         assets=[
             *(batch_pages, sites, seed_titles, page_changes, revision_checks, pages),
-            *(*BATCH_ASSETS, entities, entity_aliases, known_links, views),
+            *(*BATCH_ASSETS, entities, entity_aliases, entity_pairs, known_links, views),
+            *derive_assets(load_interrogations(), read_dispatch_settings(dispatch_file())),
         ],
         asset_checks=QUALITY_CHECKS,
-        jobs=[*ASSET_JOBS.values(), resolve_entities, upkeep_job, refresh, add_pages],
-        sensors=[*SENSORS, changed_pages],
+        jobs=[*ASSET_JOBS.values(), *DERIVE_JOBS, resolve_entities, upkeep_job, refresh, add_pages],
+        sensors=[*SENSORS, changed_pages, model_dispatch],
         schedules=[*SCHEDULES, upkeep, *recheck_schedules(resources["sources"])],
         resources=resources,
         # A step costs 0.02 to 0.06 s in the run's own process, and 1.6 s and orphans in one of its own.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from holocron_assets.derive.calls import Outcome
 from holocron_assets.lake.parquet import write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS
@@ -59,6 +60,14 @@ class Tally:
     partitions_completed: int = 0
     under_way: list[Span] = field(default_factory=list)
     loading: list[Span] = field(default_factory=list)
+
+    def count(self, interrogation: str, outcome: Outcome) -> None:
+        """Count what came of an attempt at an item of an interrogation."""
+        for call in outcome.calls:
+            self.count_call(call)
+        if outcome.counts:
+            self.items[interrogation] += 1
+            self.failed_items += outcome.status != "ok"
 
     def count_call(self, call: Mapping[str, Any]) -> None:
         """Count a call by its row of `llm_attempts`."""

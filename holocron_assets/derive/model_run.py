@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-import ollama
-
 from holocron_assets.derive.background import told_by
-from holocron_assets.derive.engine import Engine
+from holocron_assets.derive.engine import Engine, open_client
 from holocron_assets.derive.gpu_log import GpuRun, Tally, write_gpu_run
 from holocron_assets.derive.items import Item
 from holocron_assets.derive.request_turns import RequestTurns
@@ -47,8 +45,8 @@ class ModelRun:
 
 
 @dataclass
-class Ended:
-    """What a stretch of work came to.
+class Stretch:
+    """What a stretch of work comes to.
 
     Attributes:
         tally: its counts.
@@ -57,14 +55,14 @@ class Ended:
         items: items of the partitions that it worked on.
         remaining: of these, without an answer, and not given up.
         dead: of these, given up.
-        due_at: when the first of the remaining may be tried again; None if one may be at once.
+        due_at: when the first that failed may be tried again; None if none failed.
         problems: why partitions could not be worked on, by interrogation and partition.
-        problem: what the server lacks, if that is why.
+        problem: what the server lacks, if it ended for that.
     """
 
-    tally: Tally
-    outcome: str
-    reason: str
+    tally: Tally = field(default_factory=Tally)
+    outcome: str = "stopped"
+    reason: str = "it was interrupted"
     items: int = 0
     remaining: int = 0
     dead: int = 0
@@ -79,14 +77,12 @@ class Ended:
         self.items += left + work.answered + work.dead
         self.remaining += left
         self.dead += work.dead
-        dues = [due for due in (self.due_at, *work.dues) if due]
-        self.due_at = min(dues, default=None)
+        self.due_at = min((due for due in (self.due_at, *work.dues) if due), default=None)
 
-    def conclude(self, stopped: str | None, problem: Exception | None) -> None:
+    def conclude(self, stopped: str | None) -> None:
         """Say how it ended, and why."""
-        self.problem = problem
-        if problem:
-            self.outcome, self.reason = "partial", str(problem)
+        if self.problem:
+            self.outcome, self.reason = "partial", str(self.problem)
         elif stopped:
             self.outcome, self.reason = "stopped", stopped
         elif self.remaining or self.problems:
@@ -101,65 +97,64 @@ class Ended:
 
 
 def work_on(
-    run: ModelRun, agenda: Agenda, *, is_wanted: Callable[[Item], bool] = lambda _: True
-) -> Generator[Written, None, Ended]:
+    run: ModelRun, agenda: Agenda, stretch: Stretch, *, is_wanted: Callable[[Item], bool] = lambda _: True
+) -> Generator[Written, None, None]:
     """Do what the agenda says, with the model loaded once.
 
-    Whatever interrupts it, outcomes are kept, locks are given back, and a row of `gpu_runs` is written.
+    Whatever interrupts it, outcomes are kept, locks are given back, and a row of `gpu_runs` is written. Close
+    the generator if it is not read to its end.
 
     Args:
         run: who asks which model.
         agenda: what about.
+        stretch: filled with what it comes to.
         is_wanted: whether to ask about an item at all.
 
     Yields:
         Each partition whose outcomes were written, when they are.
-
-    Returns:
-        What it came to.
     """
-    ended = Ended(Tally(), outcome="stopped", reason="it was interrupted")
     open_one = partial(open_partition, run.lake, model=run.model, digest=run.digest)
     supply = Supply(agenda, open_one, is_wanted)
     try:
         with closing(supply):
-            problem = yield from told_by(partial(_work, run, supply, ended))
-        ended.problems = supply.problems
-        ended.conclude(agenda.stopped, problem)
+            yield from told_by(partial(_work, run, supply, stretch))
+        stretch.problems = supply.problems
+        stretch.conclude(agenda.stopped)
     finally:
-        log = GpuRun(run.run_id, run.model, run.digest, run.started_by, ended.outcome, ended.reason)
-        write_gpu_run(run.lake, log, ended.tally)
-    return ended
+        log = GpuRun(run.run_id, run.model, run.digest, run.started_by, stretch.outcome, stretch.reason)
+        write_gpu_run(run.lake, log, stretch.tally)
 
 
-async def _work(
-    run: ModelRun, supply: Supply, ended: Ended, tell: Callable[[Written], None]
-) -> Exception | None:
-    """Work until the supply ends; give what kept it from that, if anything did."""
+async def _work(run: ModelRun, supply: Supply, stretch: Stretch, tell: Callable[[Written], None]) -> None:
+    """Work until the supply ends, or the server does."""
 
     def written(one: Written) -> None:
-        ended.count(one)
+        stretch.count(one)
         tell(one)
 
     async def load() -> None:
         started = utc_now()
         seconds = await engine.warm_up(run.model, run.num_ctx)
-        ended.tally.count_load(started, seconds)
+        stretch.tally.count_load(started, seconds)
 
-    # A proxy that the environment names has no part in it.
-    async with ollama.AsyncClient(host=run.server, trust_env=False) as client:
+    async with open_client(run.server) as client:
         slots = await Engine(client).slots()
-        gpu = GpuLock(run.lake, f"{run.started_by} asking {run.model}", pool=_place(run))
+        gpu = GpuLock(run.lake, f"{run.started_by} asking {run.model}", pool=place_of(run.pool, run.model))
         turns = RequestTurns(gpu, slots, prepare=load)
         engine = Engine(client, run_id=run.run_id, around_call=turns.turn)
-        working = Working(engine, slots, run.model, run.digest, run.run_id, written, ended.tally)
+        working = Working(engine, slots, run.model, run.digest, run.run_id, written, stretch.tally)
         try:
             await working.work(supply.steps())
         finally:
             turns.close()
-    return working.problem
+        stretch.problem = working.problem
 
 
-def _place(run: ModelRun) -> str:
-    """What only one run has at a time: the GPU, or a model of another pool."""
-    return run.pool if run.pool == GPU_POOL else f"{run.pool}-{content_hash(run.model)[:12]}"
+def place_of(pool: str, model: str) -> str:
+    """What only one process has at a time, to ask a model: the GPU, or a model of another pool.
+
+    Args:
+        pool: the model's.
+        model: its name.
+    """
+    return pool if pool == GPU_POOL else f"{pool}-{content_hash(model)[:12]}"

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from holocron_assets.derive.calls import Outcome
 from holocron_assets.derive.engine import Engine
 from holocron_assets.derive.gpu_log import Tally
 from holocron_assets.derive.items import Item
@@ -114,7 +113,7 @@ class Working:
                 self._journals.submit(opened.work.abandon, item)
                 raise
             await self._in_journal(opened.work.record, item, outcome)
-            self._count(opened, outcome)
+            self.tally.count(opened.work.interrogation.name, outcome)
             if outcome.problem:
                 raise outcome.problem
             opened.under_way -= 1
@@ -131,13 +130,6 @@ class Working:
         self.tally.partitions_completed += footer is not None
         self._unwritten.discard(opened)
         self.tell(Written(opened, footer))
-
-    def _count(self, opened: OpenPartition, outcome: Outcome) -> None:
-        for call in outcome.calls:
-            self.tally.count_call(call)
-        if outcome.counts:
-            self.tally.items[opened.work.interrogation.name] += 1
-            self.tally.failed_items += outcome.status != "ok"
 
     async def _in_journal(self, write: Callable[..., _Result], *arguments: Any) -> _Result:
         writing = asyncio.get_running_loop().run_in_executor(self._journals, write, *arguments)

@@ -4,6 +4,7 @@ The dispatcher fills them by the jobs of `gpu_job`. A person may materialize the
 all of its partitions, and fails with counts if it cannot. What is asked of which pages is data.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Any
@@ -85,14 +86,18 @@ def derive_assets(
         settings: says which pool a model is of.
     """
     models = _models_by_priority(interrogations)
-    return [
-        derive_asset(
-            one,
-            pool=settings.pool_of(one.models[0]),
-            step_priority=(len(models) - models.index(one.models[0])) * _PRIORITIES_A_MODEL + one.priority,
-        )
-        for one in interrogations
-    ]
+    with warnings.catch_warnings():
+        # Of backfill policies, which this version of Dagster has, and which is pinned.
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        return [
+            derive_asset(
+                one,
+                pool=settings.pool_of(one.models[0]),
+                step_priority=(len(models) - models.index(one.models[0])) * _PRIORITIES_A_MODEL
+                + one.priority,
+            )
+            for one in interrogations
+        ]
 
 
 def _models_by_priority(interrogations: Sequence[Interrogation]) -> list[str]:

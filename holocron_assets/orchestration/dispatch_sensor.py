@@ -22,7 +22,7 @@ from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables.derive import GPU_RUNS
 from holocron_assets.models.errors import ModelServerError
-from holocron_assets.orchestration.gpu_job import DERIVE_JOBS
+from holocron_assets.orchestration.gpu_job import DERIVE_JOBS, WhatToAsk, run_config
 from holocron_assets.orchestration.names import (
     GPU_JOB,
     GPU_MODEL_TAG,
@@ -111,7 +111,7 @@ def _asked(
         # A run key is refused for ever once used, even after a failure; so it names the run that came before.
         run_key=f"{work.key}/{wanted.progress}/{last_run or 'first'}",
         job_name=job,
-        run_config={"ops": {job: {"config": {"model": model}}}},
+        run_config=run_config(wanted.pool, WhatToAsk(model=model)),
         tags={**run_tags(wanted.pool, model), WORK_TAG: work.key, PROGRESS_TAG: wanted.progress},
     )
     return _Answer(request, " ".join(wanted.decision.reasons))

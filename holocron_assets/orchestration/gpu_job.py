@@ -7,6 +7,7 @@ the rest is due.
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from typing import Any
 
 import dagster as dg
 
@@ -51,9 +52,23 @@ class WhatToAsk(dg.Config):
         return self.pages is None or item.row.get("title_key") in self.pages
 
 
+def run_config(pool: str, what: WhatToAsk) -> dict[str, Any]:
+    """The run config of a pool's job.
+
+    Args:
+        pool: whose job.
+        what: what the run is to ask.
+    """
+    return {"ops": {_op_name(pool): {"config": what.model_dump(exclude_none=True)}}}
+
+
+def _op_name(pool: str) -> str:
+    return f"ask_{pool}"  # a job and an op must not be called the same
+
+
 def _derive_job(name: str, pool: str) -> dg.JobDefinition:
     @dg.op(
-        name=name,
+        name=_op_name(pool),
         description="Ask one model what it has to be asked, until another's turn comes, or for half an hour.",
         out=dg.Out(dg.Nothing),  # of anything else Dagster keeps a file a run
         pool=pool,
@@ -71,7 +86,7 @@ def _derive_job(name: str, pool: str) -> dg.JobDefinition:
 
     @dg.job(
         name=name,
-        description=f"Ask a model of pool {pool} what is to be asked; see op `{name}`.",
+        description=f"Ask a model of pool {pool} what is to be asked; see op `{_op_name(pool)}`.",
         executor_def=dg.in_process_executor,
     )
     def job() -> None:
