@@ -30,6 +30,7 @@ from holocron_assets.crawl.source_files import (
 )
 from holocron_assets.crawl.sources import Source
 from holocron_assets.decide_commands import decide
+from holocron_assets.dispatch_commands import dispatch, stale
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models_commands import models
 from holocron_assets.settings import politeness_folder, sources_folder
@@ -49,6 +50,8 @@ def main() -> None:
 
 main.add_command(models)
 main.add_command(decide)
+main.add_command(dispatch)
+main.add_command(stale)
 
 
 @main.command()
@@ -153,7 +156,8 @@ def page(title: str, source_name: str | None, *, as_json: bool) -> None:
 @clear_errors
 def status(*, as_json: bool) -> None:
     """Tell how things stand: what is pending, in flight, done, waiting, dead and skipped, and why."""
-    report = reports.status_report(opened_lake(), all_sources(), politeness_folder())
+    lake = opened_lake()
+    report = reports.status_report(lake, all_sources(), politeness_folder()) | reports.models_report(lake)
     if as_json:
         click.echo(to_json(report))
         return

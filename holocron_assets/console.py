@@ -111,7 +111,7 @@ def print_page(console: Console, report: Mapping[str, Any]) -> None:
 
 
 def print_status(console: Console, report: Mapping[str, Any]) -> None:
-    """Print how things stand (see `reports.status_report`)."""
+    """Print how things stand (see `reports.status_report` and `reports.models_report`)."""
     stages = report["stages"]
     print_rows(console, "Sources", report["sources"])
     print_records(console, "A wiki that is not asked as usual", report["wikis"])
@@ -121,6 +121,10 @@ def print_status(console: Console, report: Mapping[str, Any]) -> None:
     states = ("promoted", "candidate", "staged", "suppressed")
     print_rows(console, "Entities", _by_status(stages, "entities", states))
     print_rows(console, "Entities to look at", _by_status(stages, "entity_reviews", ("needs review",)))
+    print_rows(console, "Interrogations", without_empty_columns(report["interrogations"]))
+    if report["interrogations"] and report["models"]:
+        console.print(f"Not everything can be asked now: {escape(report['models'])}.", end="\n\n")
+    print_rows(console, "Last runs of models", without_empty_columns(report["gpu_runs"]))
     print_rows(console, "Changes", without_empty_columns(report["changes"]))
     print_records(console, "Dead letter", report["dead_letters"])
 

@@ -1,6 +1,6 @@
 """What a person asks of the lake: everything about one page, how things stand, what a run came to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +8,17 @@ from holocron_assets.classify.merge import MODEL_TABLE
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.standing import hosts_not_as_usual
+from holocron_assets.derive.interrogation import Interrogation
+from holocron_assets.derive.interrogation_files import load_interrogations
+from holocron_assets.derive.problems import ModelServerUnavailable
+from holocron_assets.derive.served import is_switched_off, served_models
+from holocron_assets.derive.tallies import interrogation_rows
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import GPU_RUNS
 from holocron_assets.lake.views import connect, query
+from holocron_assets.models.errors import ModelServerError
 
 _PAGE_QUERIES = {
     "revisions": """
@@ -75,6 +82,12 @@ _CHANGES = """
     left join waiting using (source)
     left join last_checks as checks using (source)
     order by looks.source
+"""
+
+
+_LAST_GPU_RUNS = """
+    select model, started_at, ended_at, items, calls, calls_saved, loads, busy_share, outcome, reason
+    from gpu_runs order by started_at desc limit 5
 """
 
 
@@ -162,6 +175,36 @@ def status_report(lake: Lake, sources: Sequence[Source], politeness_folder: Path
         "changes": changes,
         "dead_letters": dead,
     }
+
+
+def models_report(lake: Lake) -> dict[str, Any]:
+    """How far models are with what they are to be asked.
+
+    Args:
+        lake: where pages and answers are.
+
+    Returns:
+        Rows of `interrogations` (see `derive.tallies`); `models`: why some of it cannot be asked now, None if
+        all of it can; and the last `gpu_runs`.
+    """
+    interrogations = load_interrogations()
+    digests, problem = _served_digests(interrogations)
+    rows = interrogation_rows(lake, interrogations, digests, utc_now())
+    with connect(lake, tables=[GPU_RUNS]) as connection:
+        runs = query(connection, _LAST_GPU_RUNS)
+    return {"interrogations": rows, "models": problem, "gpu_runs": runs}
+
+
+def _served_digests(interrogations: Sequence[Interrogation]) -> tuple[Mapping[str, str], str | None]:
+    """Digests of the models that can be asked, and what is wrong if some cannot."""
+    if is_switched_off():
+        return {}, "no model is asked: HOLOCRON_LLM is off"
+    try:
+        served = served_models(interrogations)
+    except (ModelServerError, ModelServerUnavailable) as error:
+        return {}, str(error)
+    lacking = ", ".join(sorted(served.lacking))
+    return served.digests, f"the model server has not got {lacking}" if lacking else None
 
 
 def run_summary(lake: Lake, sources: Sequence[Source]) -> dict[str, list[dict[str, Any]]]:
