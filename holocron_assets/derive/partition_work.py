@@ -201,7 +201,7 @@ class PartitionWork:
         published = {row["result_key"]: state_of(row, costs=True) for row in rows}
         requeues = requeue_times(self._lake)
         found: dict[str, ItemState] = {}
-        for item in self.items:
+        for item in reversed(self.items):  # of those that ask the same, the first counts
             key = self._keys[item.item_id]
             state = states.get(key) or published.get(key) or ItemState(item.item_id)
             decided_at = requeues.get(letter_key(item.item_id, item.source, item.subject))
