@@ -84,6 +84,8 @@ qualify row_number() over (partition by entity_id order by state = 'suppressed',
 
 create view entity_aliases as from lake.entity_aliases;
 
+create view entity_pairs as from lake.entity_pairs;
+
 create view http_attempts as from lake.http_attempts;
 
 create view sites as from lake.sites;

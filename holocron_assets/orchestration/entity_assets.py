@@ -7,14 +7,12 @@ A person materializes one type; sensors and `holocron run` resolve all stale typ
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any, NamedTuple
 
 import dagster as dg
 from filelock import FileLock
 
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import Footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_CANDIDATES, PAGE_SIGNALS
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
@@ -25,27 +23,23 @@ from holocron_assets.orchestration.metadata import (
     written_metadata,
 )
 from holocron_assets.orchestration.names import ENTITIES_JOB
+from holocron_assets.orchestration.pair_assets import entity_pairs, pairs_stored
 from holocron_assets.orchestration.partitions import ENTITY_TYPES
 from holocron_assets.orchestration.resources import LakeResource
+from holocron_assets.orchestration.stored import Stored, materialization, result
 from holocron_assets.resolve.look import Look, look_at
 from holocron_assets.resolve.store import (
     ALIASES_VERSION,
     ENTITIES_VERSION,
     stale_aliases,
     stale_entities,
+    stale_pairs,
     store_aliases,
     store_entities,
 )
 
 _EVERY_BATCH = dg.AllPartitionMapping()
 _TYPES = frozenset(load_taxonomy().entity_worthy_types)
-
-
-class _Stored(NamedTuple):
-    """One type's new file, and what its materialization says."""
-
-    footer: Footer
-    metadata: dict[str, Any]
 
 
 @dg.asset(
@@ -62,7 +56,7 @@ class _Stored(NamedTuple):
 def entities(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Resolve the type's candidates of every batch against its standing entities."""
     with clear_failures(), _resolving(lake.open()) as look:
-        return _result(_entities_stored(look, context.partition_key, context.run.run_id))
+        return result(_entities_stored(look, context.partition_key, context.run.run_id))
 
 
 @dg.asset(
@@ -79,18 +73,18 @@ def entities(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Materi
 def entity_aliases(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Collect the names that the type's entities go by."""
     with clear_failures(), _resolving(lake.open()) as look:
-        return _result(_aliases_stored(look, context.partition_key))
+        return result(_aliases_stored(look, context.partition_key))
 
 
 @dg.op(
-    description="Resolve every type whose candidates, redirects or policy changed, and collect the names.",
+    description="Resolve every type whose candidates, redirects or policy changed; then compare names.",
     out=dg.Out(dg.Nothing),  # of anything else Dagster keeps a file a run
     retry_policy=RETRIES,
 )
 def resolve_types(
     context: dg.OpExecutionContext, lake: LakeResource
 ) -> Iterator[dg.AssetMaterialization | dg.Output[None]]:
-    """Make stale types' entities, then the names: these depend on all types' entities.
+    """Make stale types' entities, then the names, which depend on all types' entities, then pairs of a name.
 
     Each type is materialized by itself, and one that fails does not keep the others from theirs.
     """
@@ -99,11 +93,15 @@ def resolve_types(
         # Yielded, since what is logged to the context is lost when the op fails.
         for name in stale_entities(look, types):
             with _kept_in(failed, name):
-                yield _materialization(entities, name, _entities_stored(look, name, run_id))
+                yield materialization(entities, name, _entities_stored(look, name, run_id))
         for name in stale_aliases(look, types):
             if name not in failed:
                 with _kept_in(failed, name):
-                    yield _materialization(entity_aliases, name, _aliases_stored(look, name))
+                    yield materialization(entity_aliases, name, _aliases_stored(look, name))
+        for name in stale_pairs(look.lake, types):
+            if name not in failed:
+                with _kept_in(failed, name):
+                    yield materialization(entity_pairs, name, pairs_stored(look.lake, name))
     _raise(failed)
     yield dg.Output(None)
 
@@ -125,14 +123,14 @@ def _resolving(lake: Lake) -> Iterator[Look]:
         yield look
 
 
-def _entities_stored(look: Look, entity_type: str, run_id: str) -> _Stored:
+def _entities_stored(look: Look, entity_type: str, run_id: str) -> Stored:
     started = perf_counter()
     footer, rows, changes = store_entities(
         look, entity_type, entity_types=_TYPES, now=utc_now(), run_id=run_id
     )
     current = [row for row in rows if row["valid_to"] is None]
     seconds = perf_counter() - started
-    return _Stored(
+    return Stored(
         footer,
         {
             **written_metadata(footer, current, counted="state", seconds=seconds, titles="name"),
@@ -148,17 +146,11 @@ def _entities_stored(look: Look, entity_type: str, run_id: str) -> _Stored:
     )
 
 
-def _aliases_stored(look: Look, entity_type: str) -> _Stored:
+def _aliases_stored(look: Look, entity_type: str) -> Stored:
     started = perf_counter()
     footer, rows = store_aliases(look, entity_type)
     seconds = perf_counter() - started
-    return _Stored(footer, written_metadata(footer, rows, counted="kind", seconds=seconds, titles="alias"))
-
-
-def _result(stored: _Stored) -> dg.MaterializeResult[None]:
-    return dg.MaterializeResult(
-        metadata=stored.metadata, data_version=dg.DataVersion(stored.footer.content_id)
-    )
+    return Stored(footer, written_metadata(footer, rows, counted="kind", seconds=seconds, titles="alias"))
 
 
 @contextmanager
@@ -169,17 +161,6 @@ def _kept_in(failed: dict[str, Exception], entity_type: str) -> Iterator[None]:
             yield
     except Exception as error:  # noqa: BLE001 - whatever it is, it is raised when the others are done
         failed[entity_type] = error
-
-
-def _materialization(
-    asset: dg.AssetsDefinition, entity_type: str, stored: _Stored
-) -> dg.AssetMaterialization:
-    return dg.AssetMaterialization(
-        asset.key,
-        partition=entity_type,
-        metadata=stored.metadata,
-        tags={"dagster/data_version": stored.footer.content_id},
-    )
 
 
 def _raise(failed: dict[str, Exception]) -> None:

@@ -4,21 +4,26 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
+from holocron_assets.lake.freshness import Derivation
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.parquet import Footer, read_footer, read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
-from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES
+from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_PAIRS
 from holocron_assets.lake.versions import room_version
 from holocron_assets.resolve.aliases import alias_rows
 from holocron_assets.resolve.changes import EntityChanges, entity_changes
 from holocron_assets.resolve.entities import current_rows, resolve_entities
 from holocron_assets.resolve.look import Look, look_at
+from holocron_assets.resolve.pairs import pair_rows
 from holocron_assets.resolve.promotion import DEFAULT_POLICY_FILE, load_policy
 from holocron_assets.resolve.reviews import IN_DISPUTE
 
 ENTITIES_VERSION = room_version("holocron_assets.resolve")
 ALIASES_VERSION = ENTITIES_VERSION
+PAIRS = Derivation(ENTITY_PAIRS, (ENTITIES, ENTITY_ALIASES), (), ENTITIES_VERSION)
+"""How pairs follow from a type's entities and their names."""
+
 
 _NAMED_BY = (
     *("entity_id", "entity_type", "source", "name", "title", "title_key", "revision_id", "state"),
@@ -27,7 +32,7 @@ _NAMED_BY = (
 
 
 def stale_types(lake: Lake, entity_types: Sequence[str]) -> dict[str, str]:
-    """Entity types whose entities or aliases are not what the lake would give today.
+    """Entity types whose entities, aliases or pairs are not what the lake would give today.
 
     A type that has neither candidates nor entities is not stale.
 
@@ -39,7 +44,11 @@ def stale_types(lake: Lake, entity_types: Sequence[str]) -> dict[str, str]:
         For each stale type a mark of what it would be made from.
     """
     with look_at(lake) as look:
-        stale = {*stale_entities(look, entity_types), *stale_aliases(look, entity_types)}
+        stale = {
+            *stale_entities(look, entity_types),
+            *stale_aliases(look, entity_types),
+            *stale_pairs(lake, entity_types),
+        }
         return {
             name: f"{_entity_inputs(look, name, look.in_dispute.get(name, ()))} {look.redirects_mark}"
             for name in entity_types
@@ -55,6 +64,11 @@ def stale_entities(look: Look, entity_types: Sequence[str]) -> list[str]:
 def stale_aliases(look: Look, entity_types: Sequence[str]) -> list[str]:
     """Types whose aliases are not what their standing entities, and the redirects, would give today."""
     return [name for name in entity_types if _aliases_are_stale(look, name)]
+
+
+def stale_pairs(lake: Lake, entity_types: Sequence[str]) -> list[str]:
+    """Types whose pairs are not what their standing entities and names would give today."""
+    return [name for name in entity_types if PAIRS.is_stale(lake, name)]
 
 
 def store_entities(
@@ -121,6 +135,25 @@ def store_aliases(look: Look, entity_type: str) -> tuple[Footer, list[Row]]:
         rows,
         code_version=ALIASES_VERSION,
         inputs=_alias_inputs(look, entities) if entities else {},
+    )
+    return footer, rows
+
+
+def store_pairs(lake: Lake, entity_type: str) -> tuple[Footer, list[Row]]:
+    """Write table `entity_pairs` for one type.
+
+    Args:
+        lake: where entities and aliases are and pairs go.
+        entity_type: the type; it names the partition.
+
+    Raises:
+        MissingPartitionError: the type's entities or aliases are not there yet.
+    """
+    fingerprints = PAIRS.fingerprints(lake, entity_type)
+    standing = read_partition(lake, ENTITIES, entity_type, (*_NAMED_BY, "continuity", "batch"))
+    rows = pair_rows(current_rows(standing).values(), read_partition(lake, ENTITY_ALIASES, entity_type))
+    footer = write_partition(
+        lake, ENTITY_PAIRS, entity_type, rows, code_version=PAIRS.code_version, inputs=fingerprints
     )
     return footer, rows
 

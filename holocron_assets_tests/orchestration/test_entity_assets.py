@@ -9,8 +9,9 @@ import pytest
 from sample_dagster import definitions_of, failure_message, metadata_of, run_job
 from sample_holocron import ENTITY_TYPES, Holocron
 
+from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.schema import SchemaError, Table
-from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES
+from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_PAIRS
 from holocron_assets.orchestration import entity_assets
 from holocron_assets.orchestration.work import entities_to_resolve
 from holocron_assets.resolve.store import store_entities
@@ -92,6 +93,29 @@ def test_names_are_collected_after_all_entities_so_that_one_run_suffices(
         stale.lake.file(ENTITY_ALIASES, name).unlink(missing_ok=True)
     assert run_job(stale, instance, "resolve_entities").success
     assert entities_to_resolve(stale.lake) == []
+
+
+def test_names_are_compared_in_the_same_run_and_once(stale: Holocron, instance: dg.DagsterInstance) -> None:
+    for name in ("Droid", "Species"):
+        stale.lake.file(ENTITY_PAIRS, name).unlink()
+    result = run_job(stale, instance, "resolve_entities")
+    assert materialized(result, ENTITY_PAIRS).keys() == {"Droid", "Species"}
+    assert entities_to_resolve(stale.lake) == []
+    stale.lake.file(ENTITY_PAIRS, "Droid").unlink()
+    assert entities_to_resolve(stale.lake) != []
+    again = run_job(stale, instance, "resolve_entities")
+    assert materialized(again, ENTITIES) == {}
+    assert materialized(again, ENTITY_PAIRS).keys() == {"Droid"}
+
+
+def test_a_person_compares_the_names_of_one_type(stale: Holocron, instance: dg.DagsterInstance) -> None:
+    job = definitions_of(stale).resolve_implicit_global_asset_job_def()
+    result = job.execute_in_process(
+        instance=instance, partition_key="PersonCharacter", asset_selection=[dg.AssetKey(ENTITY_PAIRS.name)]
+    )
+    assert metadata_of(result, ENTITY_PAIRS)["dagster/row_count"] == len(
+        read_partition(stale.lake, ENTITY_PAIRS, "PersonCharacter")
+    )
 
 
 def test_a_type_that_fails_for_good_is_named_and_does_not_keep_others_from_theirs(

@@ -33,7 +33,8 @@ def test_a_less_sure_type_changes_nothing_but_raises_a_flag(tmp_path: Path) -> N
     assert wiki.entities() == {"Species Varn": "promoted"}
     assert wiki.ids() == before
     assert wiki.reviews()["Varn"] == (
-        "type in dispute: by model it is Droid at 0.85, less surely than the Species at 0.95 that was promoted"
+        "type in dispute: by model it is Droid at 0.85, "
+        "less surely than the Species at 0.95 that was promoted"
     )
 
 

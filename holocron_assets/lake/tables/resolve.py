@@ -67,8 +67,8 @@ ENTITIES = Table(
         Column(
             "review_reason",
             type_string,
-            "Why a person should look at it: its page was deleted, moved, restored or retyped, or redirects; or "
-            "it keeps its type though its page is typed otherwise, but less surely",
+            "Why a person should look at it: its page was deleted, moved, restored or retyped, or redirects; "
+            "or it keeps its type though its page is typed otherwise, but less surely",
             nullable=True,
             added=True,
         ),
