@@ -37,9 +37,10 @@ _END = (
         type_bool,
         "Whether every quote in the row is in the page's text; a row that is not is never promoted by itself",
     ),
+    MODEL,  # a part of what is said: an answer is worth what its model is
     *(
         Column(column.name, column.type, column.description, provenance=True)
-        for column in (MODEL, MODEL_DIGEST, RESULT_KEY, RUN_ID)
+        for column in (MODEL_DIGEST, RESULT_KEY, RUN_ID)
     ),
 )
 
