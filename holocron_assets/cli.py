@@ -33,6 +33,7 @@ from holocron_assets.decide_commands import decide
 from holocron_assets.dispatch_commands import dispatch, stale
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models_commands import models
+from holocron_assets.repeat_commands import repeat
 from holocron_assets.settings import politeness_folder, sources_folder
 
 _PLACEHOLDER = "put-your-own-address-here"
@@ -52,6 +53,7 @@ main.add_command(models)
 main.add_command(decide)
 main.add_command(dispatch)
 main.add_command(stale)
+main.add_command(repeat)
 
 
 @main.command()
