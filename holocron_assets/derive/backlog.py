@@ -27,6 +27,9 @@ MOST_OPENED = 20
 REQUEUED = ("requeued",)
 """Why a partition is to be done again whose dead letters a person brought back."""
 
+OTHER_COLUMNS = ("schema",)
+"""Why a partition is to be done again that has a table, but one of other columns than answers have now."""
+
 _NANOSECONDS = 10**9
 
 _State = tuple[FileMark | str | None, ...]
@@ -183,6 +186,7 @@ def _stale(look: _Look, interrogation: Interrogation, model: str, digest: str) -
     inputs = [look.listing(table) for table in recipe.derivation.inputs]
     of_sources = [look.listing(table) for table in recipe.derivation.source_inputs]
     own = look.listing(recipe.derivation.table)
+    earlier = look.lake.earlier_partitions(recipe.derivation.table)
     for partition in inputs[0].names:
         marks = [listed.mark(partition) for listed in inputs]
         marks += [listed.mark(partition.rpartition("-")[0]) for listed in of_sources]
@@ -192,6 +196,8 @@ def _stale(look: _Look, interrogation: Interrogation, model: str, digest: str) -
         made = own.mark(partition)
         state = (*marks, version, made)
         differences = _differences(look.lake, recipe, interrogation.name, partition, state)
+        if differences == NOT_THERE and partition in earlier:
+            differences = OTHER_COLUMNS
         if not differences and (interrogation.name, partition) in look.requeued:
             differences = REQUEUED
         if differences:

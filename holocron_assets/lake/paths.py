@@ -52,6 +52,12 @@ class Lake:
         """The folder that holds a table's partitions."""
         return self.root / "lake" / table.layer / (table.folder or table.name)
 
+    def earlier_partitions(self, table: Table) -> set[str]:
+        """Names of partitions that a table has in folders of its own from when it had other columns."""
+        folder = self.folder(table)
+        others = set(folder.parent.glob(f"{table.name}-*")) - {folder}
+        return {name for other in others for name in list_partitions(other).names}
+
     def partition_folder(self, table: Table, partition: str) -> Path:
         """The folder of one partition.
 

@@ -1,0 +1,213 @@
+"""Batches that were begun: what is left of them, what a change has asked again, and what is told of it."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import time_machine
+from asked import DIGEST, GOOD, interrogation
+from fake_ollama import SMALL, Behaviour, FakeOllama, malformed
+from wiki_lake import BATCH, a_wiki, write_wiki
+
+from holocron_assets.derive import backlog as backlog_module
+from holocron_assets.derive.backlog import REQUEUED, StalePartition, backlog, stale_partitions
+from holocron_assets.derive.engine import Engine, open_client
+from holocron_assets.derive.interrogation import Interrogation
+from holocron_assets.derive.partition_work import PartitionWork
+from holocron_assets.derive.superseded import superseded_pages
+from holocron_assets.derive.tallies import interrogation_rows, stale_rows
+from holocron_assets.lake.keys import title_key
+from holocron_assets.lake.parquet import write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import REQUEUES
+
+TEXTS = {title: f"'''{title}''' is a {title.lower()} of note." for title in ("Ash", "Birch", "Cedar", "Elm")}
+SECOND = "other-000001"
+NEWER = "wiki-000002"
+KINDS = interrogation(rows={})
+DIGESTS = {SMALL: DIGEST}
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return a_wiki(tmp_path, TEXTS)
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (0.0, 0.0, 0.0))
+
+
+def ask(
+    lake: Lake,
+    most: int = 100,
+    asked: Interrogation = KINDS,
+    batch: str = BATCH,
+    on: Mapping[str, Behaviour] | None = None,
+) -> int:
+    """Ask about some items of a batch and write its table if that completes it; give the number of calls."""
+    work = PartitionWork(lake, asked, batch, model=SMALL, digest=DIGEST, superseded=superseded_pages(lake))
+
+    async def answer(fake: FakeOllama) -> None:
+        async with open_client(fake.url) as client:
+            engine = Engine(client, run_id="run-1")
+            for item in work.ready(datetime.now(UTC))[:most]:
+                attempt = work.start(item)
+                work.record(item, await engine.answer(item, model=SMALL, digest=DIGEST, attempt=attempt))
+
+    with FakeOllama(answer=lambda _: GOOD, on=dict(on or {})) as fake:
+        asyncio.run(answer(fake))
+        work.publish("run-1")
+        return len(fake.chats)
+
+
+def one(lake: Lake, asked: Interrogation = KINDS, **more: Any) -> StalePartition:
+    (part,) = stale_partitions(lake, [asked], digests=DIGESTS, **more)
+    return part
+
+
+def test_what_is_left_of_a_batch_that_was_begun_is_counted_from_its_journal(lake: Lake) -> None:
+    ask(lake, most=3, on={"What is Birch?": malformed()})
+    counts = one(lake).counts
+    assert counts is not None
+    assert (counts.answered, counts.untried, len(counts.dues), counts.dead) == (2, 1, 1, 0)
+    now = datetime.now(UTC)
+    (waiting,) = backlog(lake, [KINDS], digests=DIGESTS, now=now)
+    assert (waiting.items, waiting.uncounted) == (1, 0)
+    assert waiting.due is not None
+    assert timedelta(seconds=20) < waiting.due - now < timedelta(seconds=31)
+    (later,) = backlog(lake, [KINDS], digests=DIGESTS, now=now + timedelta(minutes=1))
+    assert later.items == 2
+
+
+def test_a_batch_is_opened_again_only_when_its_journal_grew(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = []
+
+    def counted(*arguments: Any, **named: Any) -> PartitionWork:
+        opened.append(arguments[2])
+        return PartitionWork(*arguments, **named)
+
+    monkeypatch.setattr(backlog_module, "PartitionWork", counted)
+    one(lake)
+    assert opened == []
+    ask(lake, most=1)
+    one(lake)
+    one(lake)
+    assert opened == [BATCH]
+    ask(lake, most=1)
+    counts = one(lake).counts
+    assert (opened, counts and counts.untried) == ([BATCH, BATCH], 2)
+
+
+def test_a_look_opens_so_many_batches_and_the_next_looks_the_others(lake: Lake) -> None:
+    write_wiki(lake, {"Fir": "'''Fir''' is a fir.", "Yew": "'''Yew''' is a yew."}, SECOND)
+    for batch in (BATCH, SECOND):
+        ask(lake, most=1, batch=batch)
+
+    def looked_at() -> set[str]:
+        parts = stale_partitions(lake, [KINDS], digests=DIGESTS, most_opened=1)
+        return {part.partition for part in parts if part.counts}
+
+    assert looked_at() == {SECOND}
+    assert looked_at() == {BATCH, SECOND}
+
+
+def test_a_page_that_another_batch_holds_newer_is_not_asked_about(lake: Lake) -> None:
+    write_wiki(lake, {"Ash": "'''Ash''' is a newer ash."}, NEWER)
+    assert superseded_pages(lake) == {(BATCH, 0)}
+    assert ask(lake) == 3
+    assert [part.partition for part in stale_partitions(lake, [KINDS], digests=DIGESTS)] == [NEWER]
+
+
+def test_a_changed_schema_is_named_though_the_table_has_other_columns_then(lake: Lake) -> None:
+    ask(lake)
+    schema = {
+        "type": "object",
+        "required": ["sort"],
+        "properties": {"sort": {"type": "string", "enum": ["person"], "description": "What it is"}},
+    }
+    changed = interrogation(rows={}, answer_schema=schema)
+    assert changed.table.folder != KINDS.table.folder
+    (row,) = stale_rows(lake, [changed], DIGESTS)
+    assert (row["why"], row["to_ask"], row["kept"]) == (["schema"], 4, 0)
+
+
+def test_stale_tells_beforehand_what_is_asked_again_and_what_is_kept(lake: Lake) -> None:
+    write_wiki(lake, {"Fir": "'''Fir''' is a fir."}, SECOND)
+    ask(lake)
+    assert stale_rows(lake, [KINDS], DIGESTS) == [
+        {
+            "interrogation": "kinds",
+            "model": SMALL,
+            "why": ["new"],
+            "partition": None,
+            "partitions": 1,
+            "to_ask": None,
+            "kept": None,
+            "dead": None,
+        }
+    ]
+    write_wiki(lake, {**TEXTS, "Elm": "'''Elm''' was a town."})
+    (row, _) = stale_rows(lake, [KINDS], DIGESTS)
+    assert (row["partition"], row["to_ask"], row["kept"]) == (BATCH, 1, 3)
+    assert "pages" in row["why"]
+    assert ask(lake) == 1
+    assert [row["partition"] for row in stale_rows(lake, [KINDS], DIGESTS)] == [None]
+
+
+def test_a_changed_prompt_has_everything_asked_again(lake: Lake) -> None:
+    ask(lake)
+    changed = interrogation(rows={}, prompt="Tell what the page is about.")
+    (row,) = stale_rows(lake, [changed], DIGESTS)
+    assert (row["why"], row["to_ask"], row["kept"]) == (["prompt"], 4, 0)
+
+
+def test_a_dead_letter_that_a_person_brought_back_is_work_again(lake: Lake) -> None:
+    with time_machine.travel(datetime(2026, 5, 4, tzinfo=UTC), tick=False) as clock:
+        for _ in range(4):
+            ask(lake, on={"What is Birch?": malformed()})
+            clock.shift(timedelta(minutes=11))
+        assert stale_partitions(lake, [KINDS], digests=DIGESTS) == []
+        row = {"source": "wiki", "title": "Birch", "title_key": title_key("wiki", "Birch")}
+        told = {"author": "a person", "reason": "another look", "decided_at": datetime.now(UTC)}
+        write_partition(lake, REQUEUES, "requeue-1", [{**row, **told}])
+        part = one(lake)
+        assert part.differences == REQUEUED
+        assert part.counts is not None
+        assert (part.counts.untried, part.counts.answered, part.counts.dead) == (1, 3, 0)
+        clock.shift(timedelta(minutes=1))
+        assert ask(lake) == 1
+    assert stale_partitions(lake, [KINDS], digests=DIGESTS) == []
+
+
+def test_the_tally_adds_up(lake: Lake) -> None:
+    write_wiki(lake, {"Fir": "'''Fir''' is a fir.", "Yew": "'''Yew''' is a yew."}, SECOND)
+    ask(lake, most=3, on={"What is Birch?": malformed()})
+    (row,) = interrogation_rows(lake, [KINDS], DIGESTS, datetime.now(UTC))
+    assert row == {
+        "interrogation": "kinds",
+        "model": SMALL,
+        "partitions_done": 0,
+        "partitions_to_do": 2,
+        "wanted": 6,
+        "answered": 2,
+        "due": 3,
+        "waiting": 1,
+        "dead": 0,
+        "next_due": row["next_due"],
+    }
+    assert row["next_due"] is not None
+    ask(lake, batch=SECOND)
+    (row,) = interrogation_rows(lake, [KINDS], DIGESTS, datetime.now(UTC))
+    assert (row["partitions_done"], row["answered"], row["due"]) == (1, 4, 1)
+
+
+def test_without_its_model_an_interrogation_is_told_of_as_far_as_it_is_done(lake: Lake) -> None:
+    ask(lake)
+    (row,) = interrogation_rows(lake, [KINDS], {}, datetime.now(UTC))
+    assert (row["partitions_done"], row["partitions_to_do"], row["answered"]) == (1, 0, 4)
