@@ -178,7 +178,7 @@ def status(*, as_json: bool) -> None:
 def requeue(
     source_name: str | None, titles: tuple[str, ...], reason: str, author: str, *, everything: bool
 ) -> None:
-    """Bring dead-lettered pages back, with a full count of attempts."""
+    """Bring dead letters back, of pages and interrogations, with a full count of attempts."""
     if bool(titles) == everything:
         raise click.UsageError("name pages with --title, or take all with --all")
     rows = requeue_pages(

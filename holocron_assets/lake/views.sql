@@ -91,7 +91,9 @@ create view http_attempts as from lake.http_attempts;
 create view sites as from lake.sites;
 
 create view last_requeues as
-select source, title_key, max(decided_at) as decided_at from lake.requeues group by all;
+select source, title_key, any_value(title) as title, max(decided_at) as decided_at
+from lake.requeues
+group by source, title_key;
 
 -- The last attempt at each title that was asked for.
 create view last_attempts as
@@ -112,13 +114,29 @@ from (
     group by all
 );
 
-create view dead_letters as
+-- Pages that could not be fetched, and items that no model could answer: of a page, of its chunks, of a pair. A
+-- pair has no title key; its title is both names.
+create view given_up as
 select
-    'pages' as stage, last.source, last.title, last.title_key, last.batch, last.attempts, last.error,
-    last.fetched_at as died_at
-from last_attempts as last
-left join last_requeues as requeue using (source, title_key)
-where last.status = 'dead' and coalesce(requeue.decided_at < last.fetched_at, true);
+    'pages' as stage, source, title, title_key, batch, attempts, error, fetched_at as died_at
+from last_attempts
+where status = 'dead'
+union all
+select
+    interrogation as stage,
+    source,
+    case when contains(item_id, '#') then regexp_replace(subject, '#[0-9]+$', '') else subject end as title,
+    try_cast(split_part(item_id, '#', 1) as bigint) as title_key,
+    partition as batch, attempts, error, finished_at as died_at
+from lake.llm_runs
+where status = 'dead';
+
+create view dead_letters as
+select dead.*
+from given_up as dead
+left join last_requeues as requeue
+    on dead.source = requeue.source and coalesce(dead.title_key = requeue.title_key, dead.title = requeue.title)
+where coalesce(requeue.decided_at < dead.died_at, true);
 
 create view llm_runs as from lake.llm_runs;
 

@@ -1,0 +1,122 @@
+"""Items that no model could answer are dead letters, and come back by a person's decision."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asked import DIGEST, GOOD, interrogation
+from fake_ollama import SMALL
+from wiki_lake import BATCH, a_wiki, write_pair
+
+from holocron_assets.crawl.requeue import requeue
+from holocron_assets.derive.calls import Outcome
+from holocron_assets.derive.interrogation import Interrogation
+from holocron_assets.derive.partition_work import PartitionWork
+from holocron_assets.derive.requeued import requeued_partitions
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import LLM_RUNS
+from holocron_assets.lake.views import connect, query
+
+KINDS = interrogation(rows={})
+IN_CHUNKS = interrogation(
+    key="chunks", rows={}, chunk_characters=200, evidence=[{"source": "chunk", "label": "Part"}]
+)
+SAME = interrogation(
+    key="same",
+    rows={},
+    over="pairs",
+    question="Are they one?",
+    evidence=[{"source": "page", "label": "First", "part": "text", "of": "first"}],
+)
+TEXTS = {
+    "Ash": "An '''ash''' is a tree.",
+    "Elm": "An '''elm''' is a tree.\n\n"
+    + "".join(f"It is tall, {years} years old, and grows by the river. " for years in range(12)),
+}
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return a_wiki(tmp_path, TEXTS)
+
+
+def work_on(lake: Lake, asked: Interrogation = KINDS, partition: str = BATCH) -> PartitionWork:
+    return PartitionWork(lake, asked, partition, model=SMALL, digest=DIGEST)
+
+
+def give_up(work: PartitionWork, *subjects: str) -> None:
+    """Answer all items but some, which are given up."""
+    for item in work.ready(datetime.now(UTC)):
+        work.start(item)
+        is_hopeless = item.subject in subjects
+        work.record(item, Outcome("dead", error="it will not do") if is_hopeless else Outcome("ok", GOOD))
+    work.publish("run-1")
+
+
+def letters(lake: Lake) -> list[dict[str, Any]]:
+    with connect(lake) as connection:
+        return query(connection, "select stage, title, batch, error from dead_letters order by all")
+
+
+def bring_back(lake: Lake, *titles: str) -> list[str]:
+    return [row["title"] for row in requeue(lake, source=None, titles=titles, author="Ann", reason="mended")]
+
+
+def test_an_item_that_was_given_up_is_a_dead_letter_of_its_interrogation(lake: Lake) -> None:
+    give_up(work_on(lake), "Elm")
+    assert letters(lake) == [{"stage": "kinds", "title": "Elm", "batch": BATCH, "error": "it will not do"}]
+
+
+def test_a_requeued_item_has_its_attempts_again_and_opens_its_partition(lake: Lake) -> None:
+    give_up(work_on(lake), "Elm")
+    assert requeued_partitions(lake) == frozenset()
+    assert bring_back(lake, "Elm") == ["Elm"]
+    assert letters(lake) == []
+    assert requeued_partitions(lake) == {("kinds", BATCH)}
+    work = work_on(lake)
+    (elm,) = work.ready(datetime.now(UTC))
+    assert (elm.subject, work.is_complete, work.start(elm)) == ("Elm", False, 1)
+    work.record(elm, Outcome("ok", GOOD))
+    assert work.publish("run-2") is not None
+    assert requeued_partitions(lake) == frozenset()
+
+
+def test_an_item_that_is_given_up_again_is_a_dead_letter_again(lake: Lake) -> None:
+    give_up(work_on(lake), "Elm")
+    bring_back(lake, "Elm")
+    give_up(work_on(lake), "Elm")
+    assert [letter["title"] for letter in letters(lake)] == ["Elm"]
+    assert work_on(lake).is_complete
+    assert bring_back(lake, "Elm") == ["Elm"]
+    assert not work_on(lake).is_complete
+
+
+def test_a_requeued_item_comes_back_although_the_journal_was_lost(lake: Lake) -> None:
+    give_up(work_on(lake), "Elm")
+    lake.journal(LLM_RUNS, f"kinds-{BATCH}").unlink()
+    assert work_on(lake).dead == 1
+    bring_back(lake, "Elm")
+    assert [item.subject for item in work_on(lake).ready(datetime.now(UTC))] == ["Elm"]
+
+
+def test_all_chunks_of_a_page_come_back_by_its_title(lake: Lake) -> None:
+    work = work_on(lake, IN_CHUNKS)
+    chunks = [item.subject for item in work.items if item.subject.startswith("Elm#")]
+    assert len(chunks) > 1
+    give_up(work, *chunks)
+    assert {letter["title"] for letter in letters(lake)} == {"Elm"}
+    assert len(letters(lake)) == len(chunks)
+    assert bring_back(lake, "Elm") == ["Elm"]
+    assert letters(lake) == []
+    assert [item.subject for item in work_on(lake, IN_CHUNKS).ready(datetime.now(UTC))] == chunks
+
+
+def test_a_pair_comes_back_by_its_two_names(lake: Lake) -> None:
+    write_pair(lake, "Ash", "Elm", "Species", (BATCH, BATCH))
+    give_up(work_on(lake, SAME, "Species"), "Ash and Elm")
+    assert [letter["title"] for letter in letters(lake)] == ["Ash and Elm"]
+    assert bring_back(lake, "Ash and Elm") == ["Ash and Elm"]
+    assert letters(lake) == []
+    assert requeued_partitions(lake) == {("same", "Species")}
+    assert work_on(lake, SAME, "Species").untried == 1
