@@ -28,8 +28,8 @@ _BESIDE = {
 }
 """Keys that a folder may hold as files of their own."""
 
-_LEAST_ROOM = 600
-"""Bytes of evidence without which asking makes no sense: some sentences."""
+_LEAST_ROOM = 200
+"""Tokens of evidence without which asking makes no sense: some sentences."""
 
 _NEEDED_COLUMNS = {
     "page_classification": (
@@ -173,7 +173,7 @@ def _check_templates(path: Path, interrogation: Interrogation) -> None:
     room = room_for_evidence(interrogation, system, question)
     if room < _LEAST_ROOM:
         raise InterrogationError(
-            f"{path}: options.num_ctx: prompt, question and answer leave room for {room} bytes of evidence; "
+            f"{path}: options.num_ctx: prompt, question and answer leave room for {room} tokens of evidence; "
             f"at least {_LEAST_ROOM} are needed: raise num_ctx, or shorten the prompt or num_predict"
         )
 

@@ -216,8 +216,10 @@ class _Maker:
         problem, bundle = None, Bundle((), ())
         try:
             # The question's length is needed before the evidence is gathered, its redaction after it.
-            room = self._room(rendered(self.interrogation.question, variables))
-            bundle = gather(room, redactor)
+            room = room_for_evidence(
+                self.interrogation, self.system, rendered(self.interrogation.question, variables)
+            )
+            bundle = _fitting(gather, room, redactor)
             if redactor:
                 variables, subject = redacted(variables, redactor.redact), redactor.redact(subject)
             question = rendered(self.interrogation.question, variables)
@@ -235,10 +237,6 @@ class _Maker:
             gather=gather,
             **known,
         )
-
-    def _room(self, question: str) -> int:
-        """Bytes of evidence that fit the context beside everything else."""
-        return room_for_evidence(self.interrogation, self.system, question)
 
     def _gather(
         self, pages: Pages, ask_sql: AskSql | None, limit_bytes: int, redactor: Redactor | None = None
@@ -268,8 +266,18 @@ def _remembering(ask_sql: AskSql | None) -> AskSql | None:
     return ask
 
 
+def _fitting(gather: Callable[..., Bundle], room: int, redactor: Redactor | None) -> Bundle:
+    """The evidence, cut until it fits so many tokens."""
+    bundle = gather(int(room * BYTES_PER_TOKEN), redactor)
+    while bundle.items and (tokens := estimate_tokens(bundle.text)) > room:
+        # What it is made of shows only when it is there: numbers take more tokens than words.
+        size = len(bundle.text.encode())
+        bundle = gather(min(size - 1, size * room // tokens), redactor)
+    return bundle
+
+
 def room_for_evidence(interrogation: Interrogation, system: str, question: str) -> int:
-    """Bytes of evidence that fit a model's context beside prompt, question and answer; may be negative.
+    """Tokens of evidence that fit a context beside prompt, question and answer; may be negative.
 
     Args:
         interrogation: what is asked, with the context's size.
@@ -281,4 +289,4 @@ def room_for_evidence(interrogation: Interrogation, system: str, question: str) 
     # Redaction may lengthen a question, and a follow-up is filled in like it.
     fixed = [system, question, interrogation.follow_up or ""]
     used = sum(estimate_tokens(text) + TOKENS_OF_A_TURN for text in fixed) + turns * options.num_predict
-    return (options.num_ctx - used) * BYTES_PER_TOKEN
+    return options.num_ctx - used

@@ -11,6 +11,7 @@ from holocron_assets.derive.interrogation_files import load_interrogations, read
 from holocron_assets.derive.items import room_for_evidence
 from holocron_assets.derive.prompting import system_part
 from holocron_assets.derive.quotes import is_quoted
+from holocron_assets.derive.tokens import estimate_tokens
 from holocron_assets.settings import PROJECT_FOLDER, interrogations_folder
 
 SHIPPED = PROJECT_FOLDER / "data" / "interrogations"
@@ -257,9 +258,9 @@ def test_those_of_one_model_share_a_context_so_that_it_is_never_reloaded() -> No
 @pytest.mark.parametrize("interrogation", SHIPPED_ONES, ids=lambda one: one.key)
 def test_a_shipped_one_asks_coolly_and_leaves_room_for_its_evidence(interrogation: Interrogation) -> None:
     assert interrogation.options.temperature == 0
-    wanted = sum(spec.limit_bytes for spec in interrogation.evidence)
+    wanted = sum(estimate_tokens("word " * (spec.limit_bytes // 5)) for spec in interrogation.evidence)
     room = room_for_evidence(interrogation, system_part(interrogation), "x" * 300)
-    assert room >= wanted + 100 * len(interrogation.evidence)
+    assert room >= wanted + 50 * len(interrogation.evidence)
 
 
 @pytest.mark.parametrize("interrogation", SHIPPED_ONES, ids=lambda one: one.key)

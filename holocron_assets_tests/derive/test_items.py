@@ -218,12 +218,13 @@ def test_a_long_page_is_an_item_for_each_chunk(tmp_path: Path) -> None:
 
 
 def test_evidence_is_cut_until_the_request_fits_the_context(tmp_path: Path) -> None:
-    lake = a_wiki(tmp_path, {"Varn": "Varn is a planet. " * 2000})
-    for size in (1024, 2048):
-        [item] = items(lake, options={"num_ctx": size, "num_predict": 200})
-        assert item.estimated_tokens <= size - 200
-        assert item.estimated_tokens > size - 300
-        assert any(cut.kind == "bundle_bytes" for cut in item.bundle.cuts)
+    for text in ("Varn is a planet. ", "1 | 22 | 333\n"):
+        lake = a_wiki(tmp_path, {"Varn": text * 2000})
+        for size in (1024, 2048):
+            [item] = items(lake, options={"num_ctx": size, "num_predict": 200})
+            assert item.estimated_tokens <= size - 200
+            assert item.estimated_tokens > size - 300
+            assert any(cut.kind == "bundle_bytes" for cut in item.bundle.cuts)
 
 
 def test_a_follow_up_keeps_room_for_two_answers(tmp_path: Path) -> None:
