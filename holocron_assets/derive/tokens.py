@@ -3,7 +3,7 @@
 import re
 
 BYTES_PER_TOKEN = 3.3
-"""UTF-8 bytes of words that make a token, at least, over a page's worth of text: see docs/interrogations.md."""
+"""UTF-8 bytes of words that make a token, at least, over a page's worth of text: docs/interrogations.md."""
 
 TOKENS_OF_A_TURN = 16
 """What a chat template writes around one message, at most."""
