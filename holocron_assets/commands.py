@@ -13,6 +13,8 @@ from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.xml_dump import DumpError
 from holocron_assets.derive.interrogation import InterrogationError
 from holocron_assets.derive.opening import open_lake
+from holocron_assets.derive.pools import DispatchError
+from holocron_assets.derive.problems import ModelServerUnavailable
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
 from holocron_assets.lake.paths import Lake
@@ -29,7 +31,9 @@ _EXPECTED_ERRORS = (
     MissingPartitionError,
     InvalidTitle,
     InterrogationError,
+    DispatchError,
     DecisionError,
+    ModelServerUnavailable,
     ModelFileError,
     ModelServerError,
     UnknownModelError,

@@ -101,7 +101,10 @@ def _tell(report: Mapping[str, Any], *, as_json: bool) -> None:
 
 def _tell_lacking(models: Iterable[str]) -> None:
     for model in models:
-        click.echo(f"{model} cannot be asked: the server has not got it (`ollama pull {model}`).")
+        click.echo(
+            f"{model} cannot be asked: the server has not got it. `ollama pull {model}` gets it for an Ollama, "
+            f"`holocron models fetch {model}` for the embedded server."
+        )
 
 
 def _in_words(row: Mapping[str, Any]) -> dict[str, Any]:

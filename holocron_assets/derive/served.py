@@ -29,7 +29,7 @@ class ServedModels:
     Attributes:
         digests: of the models that can be asked, by the names they are asked for by.
         loaded: those of them that are loaded.
-        lacking: models that interrogations name and that cannot be asked.
+        lacking: what would have to be fetched: first models of interrogations that have none to ask.
     """
 
     digests: Mapping[str, str]
@@ -56,23 +56,30 @@ def served_models(
     Raises:
         ModelServerUnavailable: the server gives no answer.
     """
-    names = {name for interrogation in interrogations for name in interrogation.models}
+    wanted = [interrogation.models for interrogation in interrogations]
+    names = {name for models in wanted for name in models}
     address = running_server(environment)
     if address is None:
-        return _of_catalog(names, shipped_catalog())
-    try:
-        listed, running = asyncio.run(_look(address))
-    except Exception as error:  # the client lets the errors of its transport through
-        reason = failure_of_call(error, model="the server", timeout_seconds=LOOK_SECONDS).reason
-        raise ModelServerUnavailable(reason, utc_now() + delay_after(1)) from error
+        listed, running = _of_catalog(names, shipped_catalog()), set[str]()
+    else:
+        listed, running = _of_server(address)
     found = {name: listed[name] for name in names if name in listed}
-    return ServedModels(found, frozenset(found.keys() & running), frozenset(names - found.keys()))
+    lacking = frozenset(models[0] for models in wanted if not found.keys() & set(models))
+    return ServedModels(found, frozenset(found.keys() & running), lacking)
 
 
 def gpu_holder(lake: Lake) -> str | None:
     """Which process has calls of models under way on this machine, in words; None if none has."""
     lock = NotedLock(lake.locks, f"gpu-{GPU_POOL}")
     return str(lock.holder() or "another process") if lock.is_held() else None
+
+
+def _of_server(address: str) -> tuple[dict[str, str], set[str]]:
+    try:
+        return asyncio.run(_look(address))
+    except Exception as error:  # the client lets the errors of its transport through
+        reason = failure_of_call(error, model="the server", timeout_seconds=LOOK_SECONDS).reason
+        raise ModelServerUnavailable(reason, utc_now() + delay_after(1)) from error
 
 
 async def _look(address: str) -> tuple[dict[str, str], set[str]]:
@@ -84,11 +91,11 @@ async def _look(address: str) -> tuple[dict[str, str], set[str]]:
     return short | had, running | {name.removesuffix(_LATEST) for name in running}
 
 
-def _of_catalog(names: set[str], catalog: Catalog) -> ServedModels:
+def _of_catalog(names: Iterable[str], catalog: Catalog) -> dict[str, str]:
     found = {}
     for name in names:
         try:
             found[name] = catalog.find(name).sha256
         except UnknownModelError:
             continue
-    return ServedModels(found, frozenset(), frozenset(names - found.keys()))
+    return found
