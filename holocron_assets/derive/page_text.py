@@ -1,7 +1,7 @@
 """The whole of a page as the text that a reader sees: prose, headings, list items and table rows by line."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -20,6 +20,7 @@ HEADING_LINE = re.compile(r"^={1,6} (.+) ={1,6}$", re.MULTILINE)
 _INTERWIKI_LINK = re.compile(r"\[\[[ \t]*+([^\[\]{}|:\n]++):[^\[\]\n]*+\]\]")
 _LEFTOVER = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{\||\|\}")
 _DEEPEST_TABLES = 3
+_BELOW_HEADINGS = 7
 
 
 def page_text(wikitext: str, site: Site, page_name: str) -> str:
@@ -27,8 +28,8 @@ def page_text(wikitext: str, site: Site, page_name: str) -> str:
 
     Headings are `== so ==`, list items start with `- `, and a table's row is a line with its cells parted by
     ` | `. References, files, categories, galleries and comments are left out, and so are templates but for
-    those that the vocabulary knows as text; the infobox is a part of its own. The time that it takes grows in
-    step with the text's length.
+    those that the vocabulary knows as text, and sections without any. The infobox is a part of its own. The
+    time that it takes grows in step with the text's length.
 
     Args:
         wikitext: the page's text; what is longer than MediaWiki allows is not read.
@@ -37,7 +38,19 @@ def page_text(wikitext: str, site: Site, page_name: str) -> str:
     """
     reader = _Reader(site, Cleaner(site, VOCABULARY.lead, page_name))
     groups = reader.groups(Markup.of(masked(wikitext[:LONGEST_WIKITEXT])))
-    return "\n\n".join("\n".join(lines) for lines in groups)
+    return "\n\n".join(_without_empty_sections(["\n".join(lines) for lines in groups]))
+
+
+def _without_empty_sections(groups: Sequence[str]) -> list[str]:
+    """The groups without headings that no text follows before one of the same level or above."""
+    kept: list[str] = []
+    following = 0
+    for group in reversed(groups):
+        level = group.find(" ") if HEADING_LINE.fullmatch(group) else _BELOW_HEADINGS
+        if level == _BELOW_HEADINGS or level < following:
+            kept.append(group)
+            following = level
+    return kept[::-1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,11 @@ def test_headings_are_kept_with_their_level() -> None:
     )
 
 
+def test_a_section_without_text_leaves_no_heading() -> None:
+    wikitext = "==A==\n===B===\nText.\n===C===\n{{Unknown}}\n==D==\n==E==\n===F===\nMore.\n==G==\n"
+    assert clean(wikitext) == "== A ==\n\n=== B ===\n\nText.\n\n== E ==\n\n=== F ===\n\nMore."
+
+
 def test_each_list_item_is_a_line() -> None:
     wikitext = "Its moons:\n* [[Aay]], large\n** Bee {{!}}\n# Cee\n:''Dee''\n"
     assert clean(wikitext) == "Its moons:\n\n- Aay, large\n- Bee |\n- Cee\n- Dee"
