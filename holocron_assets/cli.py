@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from holocron_assets import reports
+from holocron_assets.artifacts_commands import artifacts
 from holocron_assets.commands import (
     all_sources,
     clear_errors,
@@ -49,6 +50,7 @@ def main() -> None:
     """
 
 
+main.add_command(artifacts)
 main.add_command(models)
 main.add_command(decide)
 main.add_command(dispatch)

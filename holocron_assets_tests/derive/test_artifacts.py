@@ -1,0 +1,148 @@
+"""What a model was told and what it answered, as files."""
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from asked import DIGEST, GOOD, interrogation
+from click.testing import CliRunner
+from fake_ollama import SMALL, Behaviour, FakeOllama, malformed
+from wiki_lake import BATCH, a_wiki, write_wiki
+
+from holocron_assets.cli import main
+from holocron_assets.derive.artifacts import NoArtifactsError, write_artifacts
+from holocron_assets.derive.engine import Engine, open_client
+from holocron_assets.derive.interrogation import Interrogation
+from holocron_assets.derive.partition_work import PartitionWork
+from holocron_assets.lake.paths import Lake
+
+KINDS = interrogation(rows={})
+TEXTS = {"Ash": "An '''ash''' is a tree.", "Sub/Page: ..": "A '''subpage''' is a page."}
+ALWAYS = {"request.json", "response.json", "evidence.json", "prompt.txt"}
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (0.0, 0.0, 0.0))
+
+
+def work(lake: Lake, *script: Behaviour, batch: str = BATCH, asked: Interrogation = KINDS) -> PartitionWork:
+    """Ask about a partition; nothing is written but its journals."""
+    done = PartitionWork(lake, asked, batch, model=SMALL, digest=DIGEST)
+
+    async def ask_all(fake: FakeOllama) -> None:
+        async with open_client(fake.url) as client:
+            engine = Engine(client, run_id="run-1")
+            for item in done.ready(datetime.now(UTC)):
+                attempt = done.start(item)
+                done.record(item, await engine.answer(item, model=SMALL, digest=DIGEST, attempt=attempt))
+
+    with FakeOllama(answer=lambda _: GOOD) as fake:
+        fake.script.extend(script)
+        asyncio.run(ask_all(fake))
+    return done
+
+
+def written(lake: Lake, subject: str, folder: Path, name: str = "kinds") -> dict[str, Path]:
+    return {str(path.relative_to(folder)): path for path in write_artifacts(lake, name, subject, folder)}
+
+
+def test_an_answer_is_written_with_all_that_led_to_it(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, TEXTS)
+    work(lake).publish("run-2")
+    files = written(lake, "Ash", tmp_path / "out")
+    assert files.keys() == {f"Ash/{name}" for name in ALWAYS | {"output.json"}}
+    assert json.loads(files["Ash/output.json"].read_text()) == GOOD
+    request = json.loads(files["Ash/request.json"].read_text())
+    assert request["model"] == SMALL
+    assert request["format"] == KINDS.answer_schema
+    assert request["options"]["num_ctx"] == 4096
+    assert [message["role"] for message in request["messages"]] == ["system", "user"]
+    prompt = files["Ash/prompt.txt"].read_text()
+    assert prompt == "\n\n".join(message["content"] for message in request["messages"])
+    assert "ash is a tree" in prompt
+    assert "ash is a tree" in files["Ash/evidence.json"].read_text()
+    response = json.loads(files["Ash/response.json"].read_text())
+    assert (json.loads(response["content"]), response["outcome"], response["tokens_out"]) == (GOOD, "ok", 20)
+
+
+def test_a_failure_is_written_with_the_reply_and_every_call(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, TEXTS)
+    work(lake, *[malformed()] * 3).publish("run-2")
+    files = written(lake, "Ash", tmp_path / "out")
+    assert files.keys() == {
+        f"Ash/{name}" for name in ALWAYS | {"error_manifest.json", "invalid_json_response.txt"}
+    }
+    assert files["Ash/invalid_json_response.txt"].read_text() == "I am sorry, but I cannot read that."
+    manifest = json.loads(files["Ash/error_manifest.json"].read_text())
+    assert manifest["status"] == "failed"
+    assert manifest["error"].startswith("Ash: the reply is no JSON object")
+    assert [(call["try"], call["outcome"]) for call in manifest["calls"]] == [
+        (number, "malformed") for number in (1, 2, 3)
+    ]
+    assert "cannot be used" in files["Ash/prompt.txt"].read_text()
+
+
+def test_what_was_killed_before_it_was_published_is_found_in_the_journal(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, TEXTS)
+    work(lake)
+    assert "Ash/output.json" in written(lake, "Ash", tmp_path / "out")
+
+
+def test_an_answer_that_serves_another_batch_is_found_where_it_was_asked(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, TEXTS)
+    work(lake).publish("run-2")
+    write_wiki(lake, TEXTS, "wiki-000002")
+    assert work(lake, batch="wiki-000002").publish("run-3") is not None
+    lake.file(KINDS.table, BATCH).unlink()
+    assert "Ash/output.json" in written(lake, "Ash", tmp_path / "out")
+
+
+def test_pages_of_two_sources_with_one_title_are_kept_apart(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, TEXTS)
+    write_wiki(lake, {"Ash": "An '''ash''' is what a fire leaves."}, "other-000001")
+    work(lake).publish("run-2")
+    work(lake, batch="other-000001").publish("run-2")
+    folders = {Path(name).parent.name for name in written(lake, "Ash", tmp_path / "out")}
+    assert len(folders) == 2
+    assert all(folder.startswith("Ash ") for folder in folders)
+
+
+def test_each_chunk_of_a_page_has_its_own_folder(tmp_path: Path) -> None:
+    in_chunks = interrogation(rows={}, chunk_characters=200, evidence=[{"source": "chunk", "label": "Part"}])
+    lake = a_wiki(tmp_path, {"Elm": "".join(f"It is {years} years old, and tall. " for years in range(20))})
+    work(lake, asked=in_chunks)
+    folders = {Path(name).parent.name for name in written(lake, "Elm", tmp_path / "out")}
+    assert {"Elm#0", "Elm#1"} <= folders
+
+
+def test_no_title_leads_out_of_the_folder(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, {"..": "'''Dots''' are dots.", **TEXTS})
+    work(lake)
+    for title in ("..", "Sub/Page: .."):
+        for path in write_artifacts(lake, "kinds", title, tmp_path / "out"):
+            assert path.parent.parent == tmp_path / "out"
+            assert path.resolve().parent.parent == (tmp_path / "out").resolve()
+
+
+def test_what_was_never_asked_is_said_so(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, TEXTS)
+    work(lake)
+    for name, subject in (("kinds", "As"), ("other", "Ash")):
+        with pytest.raises(NoArtifactsError, match=f"{name!r} asking about {subject!r}"):
+            write_artifacts(lake, name, subject, tmp_path / "out")
+
+
+def test_the_command_names_the_files_it_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = a_wiki(tmp_path, TEXTS)
+    work(lake)
+    monkeypatch.setenv("HOLOCRON_DATA", str(tmp_path))
+    out = tmp_path / "out"
+    told = CliRunner().invoke(main, ["artifacts", "kinds", "Ash", "--to", str(out)])
+    assert told.exit_code == 0
+    assert str(out / "kinds" / "Ash" / "output.json") in told.output.split()
+    missing = CliRunner().invoke(main, ["artifacts", "kinds", "Nobody", "--to", str(out)])
+    assert missing.exit_code == 1
+    assert "nothing is kept" in missing.output
