@@ -42,7 +42,9 @@ def make_app(endpoints: Endpoints) -> Starlette:
     return Starlette(
         routes=_routes(endpoints),
         middleware=[Middleware(OwnMachineOnly)],
-        exception_handlers=dict.fromkeys((*_STATUSES, UnknownModelError, LlamaError, HTTPException), _when_failed),
+        exception_handlers=dict.fromkeys(
+            (*_STATUSES, UnknownModelError, LlamaError, HTTPException), _when_failed
+        ),
         lifespan=unloading,
     )
 

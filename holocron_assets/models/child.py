@@ -19,8 +19,11 @@ def main() -> None:
     """Load a model, serve it, and end with the process that asked for it."""
     order = json.loads(sys.stdin.readline())
     _die_with(order["parent"])
-    # Kept in a name: the server stops when nothing refers to it any more.
-    server = _serve(order)
+    try:
+        # Kept in a name: the server stops when nothing refers to it any more.
+        server = _serve(order)
+    except RuntimeError as error:
+        sys.exit(f"llama.cpp could not load {order['path']}: {error}")
     sys.stdout.write(json.dumps({"address": server.listening_address}) + "\n")
     sys.stdout.flush()
     sys.stdin.read()  # until the other end closes

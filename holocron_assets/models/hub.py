@@ -1,5 +1,6 @@
 """Model files from the model hub: the usual case."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ def fetch_from_hub(model: Model, folder: Path, report: Report) -> Path:
                 model.hub.repository,
                 model.hub.file,
                 local_dir=folder,
+                endpoint=os.environ.get("HF_ENDPOINT"),
                 tqdm_class=_reporting(model, report),
             )
         )
@@ -37,7 +39,7 @@ def _check(model: Model, file: HubFile) -> None:
     """Ask once, and shortly: the download itself would try for half a minute where there is no network."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url  # noqa: PLC0415 - as above
 
-    url = hf_hub_url(file.repository, file.file)
+    url = hf_hub_url(file.repository, file.file, endpoint=os.environ.get("HF_ENDPOINT"))
     try:
         etag = get_hf_file_metadata(url, timeout=_SECONDS_TO_ANSWER).etag
     except Exception as error:

@@ -21,7 +21,7 @@ class ServerSettings:
         prompt_cache_mib: MiB of memory for read prompts that no slot holds any more.
     """
 
-    slots: int = 2
+    slots: int = 1
     loaded_models: int = 1
     queue: int = 512
     keep_alive: float = 300.0
