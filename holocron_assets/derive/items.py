@@ -212,6 +212,7 @@ class _Maker:
 
     def _item(self, pages: Pages, variables: Mapping[str, Any], *, subject: str, **known: Any) -> Item:
         redactor = Redactor() if self.interrogation.redact else None
+        shown = redactor.redact if redactor else str
         gather = partial(self._gather, pages, _remembering(self.ask_sql))
         problem, bundle = None, Bundle((), ())
         try:
@@ -220,15 +221,14 @@ class _Maker:
                 self.interrogation, self.system, rendered(self.interrogation.question, variables)
             )
             bundle = _fitting(gather, room, redactor)
-            if redactor:
-                variables, subject = redacted(variables, redactor.redact), redactor.redact(subject)
+            variables = redacted(variables, shown)
             question = rendered(self.interrogation.question, variables)
         except (EvidenceError, TemplateError) as error:
-            problem, question = f"{subject}: {error}", ""
+            problem, question = shown(f"{subject}: {error}"), ""
         return Item(
             interrogation=self.interrogation,
             partition=self.partition,
-            subject=subject,
+            subject=shown(subject),
             bundle=bundle,
             system=self.system,
             variables=variables,

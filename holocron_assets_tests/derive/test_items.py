@@ -328,6 +328,14 @@ def test_secrets_are_in_no_part_of_a_redacted_request(tmp_path: Path) -> None:
     assert item.question == f"What is {item.subject}?"
 
 
+def test_no_secret_is_in_what_is_said_of_an_item_that_cannot_be_asked(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, {"Mail of ada@example.org": "'''It''' is an address."})
+    sql = {"source": "sql", "sql": "select cast($title as int) as number"}
+    [item] = items(lake, redact=True, evidence=[sql])
+    assert item.problem
+    assert "ada@example.org" not in item.problem + item.subject
+
+
 def test_a_table_follows_from_pages_signals_and_the_types_that_it_wants() -> None:
     names = [table.name for table in derivation_of(interrogation()).inputs]
     assert names == ["pages", "page_signals", "page_types"]
