@@ -57,7 +57,7 @@ def stale(*, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(rows))
         return
-    print_rows(Console(), "To be asked", [_in_words(row) for row in rows])
+    print_rows(Console(), "To be asked", [_stale_partition(row) for row in rows])
     if not rows:
         click.echo("Nothing: every answer is what it would be today.")
     _tell_lacking(sorted(served.lacking))
@@ -95,17 +95,30 @@ def _tell(report: Mapping[str, Any], *, as_json: bool) -> None:
     for one in report["plans"]:
         console.print(f"Pool {one['pool']}: {' '.join(one['reasons'])}")
         print_rows(console, "Turns", one["turns"])
-        print_rows(console, "Scores", one["scores"])
+        print_rows(console, "Scores", [_score(score) for score in one["scores"]])
     _tell_lacking(report["lacking"])
 
 
 def _tell_lacking(models: Iterable[str]) -> None:
     for model in models:
         click.echo(
-            f"{model} cannot be asked: the server has not got it. `ollama pull {model}` gets it for an Ollama, "
-            f"`holocron models fetch {model}` for the embedded server."
+            f"{model} cannot be asked: the server has not got it. `ollama pull {model}` gets it for an "
+            f"Ollama, `holocron models fetch {model}` for the embedded server."
         )
 
 
-def _in_words(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {**row, "partition": row["partition"] or f"{row['partitions']} never looked at"}
+def _score(score: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "interrogation": score["interrogation"],
+        "priority": score["effective_priority"],
+        "by waiting": score["ageing"],
+        "items": score["items"],
+        "not begun": score["uncounted"],
+        "to complete": score["completions"],
+    }
+
+
+def _stale_partition(row: Mapping[str, Any]) -> dict[str, Any]:
+    partition = row["partition"] or f"{row['partitions']} never looked at"
+    counts = {"to ask": row["to_ask"], "kept": row["kept"], "dead": row["dead"]}
+    return {"interrogation": row["interrogation"], "partition": partition, "why": row["why"], **counts}

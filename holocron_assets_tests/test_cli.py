@@ -165,7 +165,8 @@ def test_status_names_dead_letters_with_their_error(with_dead_letter: Holocron) 
 
 def test_status_in_json_holds_the_rows_of_the_views(finished_sample: Holocron) -> None:
     report = answered(holocron(finished_sample, "status", "--json"))
-    assert set(report) == {"sources", "stages", "wikis", "changes", "dead_letters"}
+    of_models = {"interrogations", "models", "gpu_runs"}
+    assert set(report) == {"sources", "stages", "wikis", "changes", "dead_letters", *of_models}
     assert sum(row["titles"] for row in report["stages"] if row["stage"] == "page_types") == 180
 
 

@@ -128,7 +128,7 @@ def test_status_tells_how_far_each_interrogation_is(commands: Commands) -> None:
     report = commands.json("status")
     rows = {row["interrogation"]: row for row in report["interrogations"]}
     row = rows["page_classification"]
-    assert (row["model"], row["partitions_done"], row["partitions_to_do"]) == (MODEL, 0, 1)
+    assert (row["model"], row["done"], row["to_do"]) == (MODEL, 0, 1)
     assert row["wanted"] == row["due"] > 0
     assert (row["answered"], row["waiting"], row["dead"]) == (0, 0, 0)
     assert report["models"] is None
@@ -148,4 +148,4 @@ def test_status_is_told_without_a_model_too(
     report = commands.json("status", **environment)
     assert problem in report["models"]
     rows = {row["interrogation"]: row for row in report["interrogations"]}
-    assert rows["page_classification"]["partitions_to_do"] == 1
+    assert rows["page_classification"]["to_do"] == 1

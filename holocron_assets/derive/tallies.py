@@ -37,8 +37,8 @@ def interrogation_rows(
         now: the moment.
 
     Returns:
-        A row each: partitions done and to do; the items wanted (of a batch that was not begun: its pages, not
-        their chunks), answered, due now, waiting until `next_due`, and dead.
+        A row each: partitions `done` and `to_do`; the items wanted (of a batch that was not begun: its pages,
+        not their chunks), answered, due now, waiting until `next_due`, and dead.
     """
     found = stale_partitions(lake, interrogations, digests=digests, most_opened=None, without_models=True)
     stale = _by_interrogation(found)
@@ -108,8 +108,8 @@ def _row(
     return {
         "interrogation": interrogation.name,
         "model": next((part.model for part in stale if part.model), interrogation.models[0]),
-        "partitions_done": len(made),
-        "partitions_to_do": len(undone),
+        "done": len(made),
+        "to_do": len(undone),
         "wanted": items.total() + wanted,
         "answered": items["answered"],
         "due": items["due"] + wanted,

@@ -174,8 +174,8 @@ def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | N
 
 
 def _configured(job: str) -> _Configured:
-    if job == GPU_JOB or job.startswith(f"{GPU_JOB}_"):  # the same for each pool of models
-        return _Configured(job, frozenset(), frozenset({"model"}))
+    if job == GPU_JOB or job.startswith(f"{GPU_JOB}_"):  # one for each pool of models
+        return _Configured(defs.resolve_job_def(job).nodes[0].name, frozenset(), frozenset({"model"}))
     return _CONFIGURED.get(job, _Configured("", frozenset(), frozenset()))
 
 

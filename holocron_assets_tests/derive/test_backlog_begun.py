@@ -192,8 +192,8 @@ def test_the_tally_adds_up(lake: Lake) -> None:
     assert row == {
         "interrogation": "kinds",
         "model": SMALL,
-        "partitions_done": 0,
-        "partitions_to_do": 2,
+        "done": 0,
+        "to_do": 2,
         "wanted": 6,
         "answered": 2,
         "due": 3,
@@ -204,10 +204,10 @@ def test_the_tally_adds_up(lake: Lake) -> None:
     assert row["next_due"] is not None
     ask(lake, batch=SECOND)
     (row,) = interrogation_rows(lake, [KINDS], DIGESTS, datetime.now(UTC))
-    assert (row["partitions_done"], row["answered"], row["due"]) == (1, 4, 1)
+    assert (row["done"], row["answered"], row["due"]) == (1, 4, 1)
 
 
 def test_without_its_model_an_interrogation_is_told_of_as_far_as_it_is_done(lake: Lake) -> None:
     ask(lake)
     (row,) = interrogation_rows(lake, [KINDS], {}, datetime.now(UTC))
-    assert (row["partitions_done"], row["partitions_to_do"], row["answered"]) == (1, 0, 4)
+    assert (row["done"], row["to_do"], row["answered"]) == (1, 0, 4)

@@ -54,6 +54,7 @@ class Holocron:
             "HOLOCRON_SOURCES": str(self.sources_folder),
             "HOLOCRON_STATE": str(self.folder / "state"),
             "DAGSTER_HOME": str(self.folder / "dagster"),
+            "HOLOCRON_LLM": "off",
         }
 
     def copy_to(self, folder: Path) -> "Holocron":

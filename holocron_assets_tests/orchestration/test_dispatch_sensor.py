@@ -94,7 +94,7 @@ def later(monkeypatch: pytest.MonkeyPatch, wait: timedelta) -> None:
 def test_one_run_is_asked_for_of_the_model_with_the_most_important_work(dispatched: Dispatched) -> None:
     ((request,), _) = dispatched.tick()
     assert request.job_name == "derive"
-    assert request.run_config == {"ops": {"derive": {"config": {"model": SMALL}}}}
+    assert request.run_config == {"ops": {"ask_gpu": {"config": {"model": SMALL}}}}
     tags = request.tags
     assert (tags["holocron/gpu_model"], tags["holocron/model_pool"]) == (SMALL, "gpu")
     assert (request.run_key or "").startswith(tags["holocron/work"])
