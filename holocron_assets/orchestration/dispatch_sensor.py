@@ -45,7 +45,7 @@ _SHADOW = "shadow"
 
 @dg.sensor(
     jobs=DERIVE_JOBS,
-    minimum_interval_seconds=15,
+    minimum_interval_seconds=5,  # from one run's end to the next one's start, the GPU waits for us
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Picks the model whose waiting work has the highest priority, and asks for one run of it.",
 )
