@@ -138,11 +138,10 @@ async def _work(run: ModelRun, supply: Supply, stretch: Stretch, tell: Callable[
         stretch.tally.count_load(started, seconds)
 
     async with open_client(run.server) as client:
-        slots = await Engine(client).slots()
         gpu = GpuLock(run.lake, f"{run.started_by} asking {run.model}", pool=place_of(run.pool, run.model))
-        turns = RequestTurns(gpu, slots, prepare=load)
+        turns = RequestTurns(gpu, await Engine(client).slots(), prepare=load)
         engine = Engine(client, run_id=run.run_id, around_call=turns.turn)
-        working = Working(engine, slots, run.model, run.digest, run.run_id, written, stretch.tally)
+        working = Working(engine, turns, run.model, run.digest, run.run_id, written, stretch.tally)
         try:
             await working.work(supply.steps())
         finally:

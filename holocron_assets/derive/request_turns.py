@@ -8,7 +8,12 @@ from holocron_assets.derive.slots import GpuLock
 
 
 class RequestTurns:
-    """Turns of the requests that one process sends to one model."""
+    """Turns of the requests that one process sends to one model.
+
+    Attributes:
+        slots: requests that may be under way at once.
+        passed: questions of other processes that went first.
+    """
 
     def __init__(self, gpu: GpuLock, slots: int, *, prepare: Callable[[], Awaitable[None]]) -> None:
         """Give turns of one event loop.
@@ -18,9 +23,11 @@ class RequestTurns:
             slots: requests that may be under way at once.
             prepare: awaited whenever the GPU has become this process's: another may have used it meanwhile.
         """
+        self.slots = slots
+        self.passed = 0
         self._gpu = gpu
         self._prepare = prepare
-        self._slots = asyncio.Semaphore(slots)
+        self._free = asyncio.Semaphore(slots)
         self._under_way = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -34,7 +41,7 @@ class RequestTurns:
         Raises:
             SlotTakenError: another process has the GPU, and does not give it up.
         """
-        async with self._slots:
+        async with self._free:
             await self._have_gpu()
             self._under_way += 1
             self._idle.clear()
@@ -59,6 +66,7 @@ class RequestTurns:
                     await self._idle.wait()
                     self._has_gpu = False
                     await self._gpu.let_pass()
+                    self.passed += 1
                 else:
                     continue
                 await self._prepare()

@@ -139,12 +139,14 @@ class OpenPartition:
         lock: held until it is closed.
         under_way: items that were taken and have no outcome yet.
         is_all_out: whether no more of its items are to come.
+        passed: questions that other processes had asked when the journal was last read.
     """
 
     work: PartitionWork
     lock: FileLock
     under_way: int = 0
     is_all_out: bool = False
+    passed: int = 0
 
 
 OpenOne = Callable[[Interrogation, str], OpenPartition | None]

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from holocron_assets.derive.engine import Engine
 from holocron_assets.derive.gpu_log import Tally
 from holocron_assets.derive.items import Item
+from holocron_assets.derive.request_turns import RequestTurns
 from holocron_assets.derive.turns import OpenPartition, Step
 from holocron_assets.lake.errors import PermanentError, TransientError
 from holocron_assets.lake.footers import Footer
@@ -48,7 +49,7 @@ class Working:
 
     Attributes:
         engine: asks the model.
-        slots: requests that it may have under way at once.
+        turns: of its requests.
         model: the model's name.
         digest: the model's digest.
         run_id: of the run that works.
@@ -58,7 +59,7 @@ class Working:
     """
 
     engine: Engine
-    slots: int
+    turns: RequestTurns
     model: str
     digest: str
     run_id: str
@@ -75,9 +76,10 @@ class Working:
         # One thread writes the journals, so that outcomes of one partition do not mix.
         self._journals = ThreadPoolExecutor(1, "journals")
         try:
-            await self._ask_about_all(steps, askers=self.slots + _ASKERS_MORE)
+            await self._ask_about_all(steps, askers=self.turns.slots + _ASKERS_MORE)
         except BaseExceptionGroup as errors:
             self.problem = _halted_by(errors)
+            await self._in_journal(lambda: None)  # what was given up is recorded by now
             for opened in list(self._unwritten):
                 await self._write(opened)
         finally:
@@ -103,21 +105,30 @@ class Working:
     async def _ask(self, queue: _Queue, tasks: TaskGroup) -> None:
         while step := await queue.get():
             opened, item = step
-            attempt = await self._in_journal(opened.work.start, item)
-            try:
-                outcome = await self.engine.answer(
-                    item, model=self.model, digest=self.digest, attempt=attempt
-                )
-            except BaseException:
-                # Not awaited: who is cancelled has no time to wait.
-                self._journals.submit(opened.work.abandon, item)
-                raise
-            await self._in_journal(opened.work.record, item, outcome)
-            self.tally.count(opened.work.interrogation.name, outcome)
-            if outcome.problem:
-                raise outcome.problem
+            if await self._is_open(opened, item):
+                await self._ask_about(opened, item)
             opened.under_way -= 1
             self._write_if_done(opened, tasks)
+
+    async def _is_open(self, opened: OpenPartition, item: Item) -> bool:
+        """Whether the item still has to be asked about: it may have been in a question that went first."""
+        if opened.passed < self.turns.passed:
+            opened.passed = self.turns.passed
+            await self._in_journal(opened.work.catch_up)
+        return opened.work.is_open(item)
+
+    async def _ask_about(self, opened: OpenPartition, item: Item) -> None:
+        try:
+            attempt = await self._in_journal(opened.work.start, item)
+            outcome = await self.engine.answer(item, model=self.model, digest=self.digest, attempt=attempt)
+        except BaseException:
+            # Not awaited: who is cancelled has no time to wait.
+            self._journals.submit(opened.work.abandon, item)
+            raise
+        await self._in_journal(opened.work.record, item, outcome)
+        self.tally.count(opened.work.interrogation.name, outcome)
+        if outcome.problem:
+            raise outcome.problem
 
     def _write_if_done(self, opened: OpenPartition, tasks: TaskGroup) -> None:
         if opened.is_all_out and not opened.under_way:
