@@ -46,7 +46,8 @@ select
     pages.title, pages.title_key, pages.page_id, pages.revision_id, pages.redirect_target,
     coalesce(types.primary_type, asked.entity_type) as entity_type,
     coalesce(types.confidence, 0) as confidence,
-    coalesce(types.method, 'rules') as method
+    coalesce(types.method, 'rules') as method,
+    types.model
 from asked
 left join found on found.held_as = asked.entity_type and found.entity_id = asked.entity_id
 left join lake.pages as pages using (batch, position)

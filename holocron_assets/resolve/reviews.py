@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from holocron_assets.lake.schema import Row
+from holocron_assets.resolve.candidates import SURE_ENOUGH
 
 IN_DISPUTE = "type in dispute"
 """Part of the reason while an entity keeps its type though its page is typed otherwise."""
@@ -29,8 +30,8 @@ def review_reason(before: Row, page: Row | None, *, was_absent: bool) -> str | N
     Args:
         before: the row of `entities` that was true of it until now.
         page: its page as it is now, with `title`, `page_id`, `revision_id`, `entity_type` (of the page,
-            whether or not it is sure), its `confidence` and `method` and, if it is a redirect,
-            `redirect_target`; None if the wiki has none.
+            whether or not it is sure), its `confidence` and `method`, the `model` that told of it if one did
+            and, if it is a redirect, `redirect_target`; None if the wiki has none.
         was_absent: as in `PageNow`.
 
     Returns:
@@ -46,22 +47,30 @@ def review_reason(before: Row, page: Row | None, *, was_absent: bool) -> str | N
 
 
 def is_disputed(held: Row, page: Row) -> bool:
-    """Whether a page's type is not sure enough to replace that of a promoted entity.
+    """Whether an entity keeps its type although its page is typed otherwise, or not surely, now.
 
-    A machine that is less sure does not; a person's decision does, and so does whatever comes after one that
-    was withdrawn. Unknown is no type that could replace another.
+    A promoted one does against a machine that is less sure; not against a person's decision, nor after one
+    was withdrawn. Unknown is no type that could replace another. One that was typed by a model does while the
+    page, which was edited, waits for a model's answer again.
 
     Args:
         held: the current row of `entities`, of the type that the entity stands in.
         page: the page that it was read from, as for `review_reason`.
     """
+    if not _is_the_page(held, page) or _BY_A_PERSON in {held["method"], page["method"]}:
+        return False
+    if _waits_for_a_model(held, page):
+        return bool(held["state"] != "suppressed")
     return (
         held["state"] == "promoted"
-        and _is_the_page(held, page)
-        and _BY_A_PERSON not in {held["method"], page["method"]}
         and page["entity_type"] not in {held["entity_type"], _SAYS_NOTHING}
         and page["confidence"] < held["confidence"]
     )
+
+
+def _waits_for_a_model(held: Row, page: Row) -> bool:
+    rules_alone = page["method"] == "rules" and page.get("model") is None
+    return bool(held["method"] == "model" and rules_alone and page["confidence"] < SURE_ENOUGH)
 
 
 def _is_the_page(held: Row, page: Row) -> bool:
@@ -90,10 +99,11 @@ def _moved(before: Row, page: Row) -> str | None:
 
 def _retyped(before: Row, page: Row) -> str | None:
     if is_disputed(before, page):
-        return (
-            f"{IN_DISPUTE}: by {page['method']} it is {page['entity_type']} at {page['confidence']:.2f}, "
-            f"less surely than the {before['entity_type']} at {before['confidence']:.2f} that was promoted"
-        )
+        now = f"{IN_DISPUTE}: by {page['method']} it is {page['entity_type']} at {page['confidence']:.2f}"
+        if _waits_for_a_model(before, page):
+            return f"{now}, and no model has told of the edited page yet"
+        stands = f"{before['entity_type']} at {before['confidence']:.2f}"
+        return f"{now}, less surely than the {stands} that was promoted"
     # Of the same revision it is the rules that changed, and not the wiki; and who decided need not look.
     same_revision = before["revision_id"] == page["revision_id"]
     if before["entity_type"] == page["entity_type"] or same_revision or page["method"] == _BY_A_PERSON:

@@ -18,9 +18,11 @@ from holocron_assets.resolve.look import Look, look_at
 from holocron_assets.resolve.store import (
     stale_aliases,
     stale_entities,
+    stale_pairs,
     stale_types,
     store_aliases,
     store_entities,
+    store_pairs,
 )
 
 TYPES = ("Droid", "PersonCharacter", "Species")
@@ -39,6 +41,7 @@ class Seen:
     revision_id: int = 100
     confidence: float = 0.95
     method: str = "rules"
+    model: str | None = None
 
     @property
     def is_candidate(self) -> bool:
@@ -76,6 +79,7 @@ class Wiki:
         with look_at(self.lake) as look:
             footer, changes = self._store_entities(look, entity_type)
             store_aliases(look, entity_type)
+        store_pairs(self.lake, entity_type)
         return footer, changes
 
     def resolve_all(self) -> None:
@@ -85,6 +89,8 @@ class Wiki:
                 self._store_entities(look, entity_type)
             for entity_type in stale_aliases(look, TYPES):
                 store_aliases(look, entity_type)
+        for entity_type in stale_pairs(self.lake, TYPES):
+            store_pairs(self.lake, entity_type)
 
     def _store_entities(self, look: Look, entity_type: str) -> tuple[Footer, EntityChanges]:
         footer, _, changes = store_entities(
@@ -181,7 +187,8 @@ class Wiki:
 
     def _type(self, page: Seen) -> Row:
         told = {"types": [], "reason": "a test says so", "taxonomy_version": "1"}
-        return {**self._judged(page), **told, "primary_type": page.entity_type or "Unknown"}
+        asked = {"model": page.model, "primary_type": page.entity_type or "Unknown"}
+        return {**self._judged(page), **told, **asked}
 
     def _judged(self, page: Seen) -> dict[str, Any]:
         return {

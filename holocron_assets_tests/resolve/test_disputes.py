@@ -127,6 +127,35 @@ def test_a_page_that_moved_and_is_in_dispute_is_told_with_both(tmp_path: Path) -
     assert wiki.reviews()["Varn"].startswith("page moved from 'Varn' to 'Varn unit'; type in dispute: ")
 
 
+BY_MODEL = Seen("Varn", 4, confidence=0.92, method="model", model="small:1b")
+UNSURE = Seen("Varn", 4, revision_id=101, confidence=0.6)
+
+
+@pytest.mark.parametrize("surely", [0.92, 0.85], ids=["promoted", "candidate"])
+@pytest.mark.parametrize("unsure", [UNSURE, replace(UNSURE, entity_type=None, confidence=0.0)])
+def test_an_entity_typed_by_a_model_stays_until_the_model_has_told_of_the_edited_page(
+    tmp_path: Path, surely: float, unsure: Seen
+) -> None:
+    wiki = resolved(tmp_path, replace(BY_MODEL, confidence=surely))
+    before = wiki.entities()
+    crawl(wiki, unsure)
+    assert wiki.entities() == before
+    assert wiki.reviews()["Varn"].endswith("and no model has told of the edited page yet")
+    crawl(wiki, replace(BY_MODEL, revision_id=101, confidence=surely))
+    assert (wiki.entities(), wiki.reviews()) == (before, {})
+
+
+def test_an_entity_is_suppressed_when_the_model_does_not_know_the_edited_page(tmp_path: Path) -> None:
+    wiki = crawl(resolved(tmp_path, BY_MODEL), UNSURE)
+    crawl(wiki, replace(UNSURE, model="small:1b"))
+    assert wiki.entities() == {"Species Varn": "suppressed"}
+
+
+def test_an_entity_that_rules_typed_waits_for_no_model(tmp_path: Path) -> None:
+    wiki = crawl(resolved(tmp_path, VARN), UNSURE)
+    assert wiki.entities() == {"Species Varn": "suppressed"}
+
+
 def test_an_entity_that_is_not_promoted_yet_follows_its_page(tmp_path: Path) -> None:
     wiki = crawl(resolved(tmp_path, replace(VARN, confidence=0.88)), DOUBT)
     assert wiki.entities() == {"Droid Varn": "candidate", "Species Varn": "suppressed"}
