@@ -283,7 +283,8 @@ def _block(item: EvidenceItem, fence: str) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    is_plain = not isinstance(value, bool | list | dict)
+    text = str(value) if is_plain else json.dumps(value, ensure_ascii=False, default=str)
     return " ".join(text.split()).replace(" | ", " / ")
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from datetime import date
 from typing import Any
 
 import pytest
@@ -74,12 +75,14 @@ def test_a_note_rows_and_a_querys_rows_are_items() -> None:
         {"source": "inline", "text": "Answer briefly.", "label": "hint"},
         {"source": "sql_result", "columns": ["a", "b"], "values": [[1, None], [True, "x | y\nz"]]},
         {"source": "sql", "sql": "select 1"},
-        ask_sql=answering(QueryRows(("from_title",), (("Aay",), ("Bee",)))),
+        ask_sql=answering(
+            QueryRows(("title", "at", "tags"), (("Aay", date(2026, 1, 2), ["x"]), ("Bee", 0.5, None)))
+        ),
     )
     assert [(item.label, item.text) for item in bundle.items] == [
         ("hint", "Answer briefly."),
         ("table", "a | b\n1 | \ntrue | x / y z"),
-        ("query", "from_title\nAay\nBee"),
+        ("query", 'title | at | tags\nAay | 2026-01-02 | ["x"]\nBee | 0.5 | '),
     ]
 
 
