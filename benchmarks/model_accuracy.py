@@ -141,7 +141,7 @@ def stratified(pages: Sequence[Page], count: int) -> list[Page]:
         for name in sorted(by_type):
             if by_type[name] and len(chosen) < count:
                 chosen.append(by_type[name].pop())
-    return chosen
+    return sorted(chosen, key=lambda page: page.settled)  # what matters most is asked first
 
 
 def write_batch(lake: Lake, pages: Sequence[Page]) -> str:
@@ -198,7 +198,12 @@ async def ask_all(engine: Engine, work: PartitionWork, model: str, digest: str) 
     async def ask(item: Any) -> None:
         nonlocal done
         async with slots:
-            outcome = await engine.answer(item, model=model, digest=digest, attempt=work.start(item))
+            attempt = work.start(item)
+            try:
+                outcome = await engine.answer(item, model=model, digest=digest, attempt=attempt)
+            except asyncio.CancelledError:
+                work.abandon(item)
+                raise
             work.record(item, outcome)
         done += 1
         if outcome.problem:
