@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from holocron_assets.derive.calls import Message, Reply, Request
 from holocron_assets.derive.items import Item
+from holocron_assets.derive.overflow import most_tokens
 from holocron_assets.derive.problems import CallOutcome, Failure
 from holocron_assets.derive.prompting import user_part
 from holocron_assets.derive.tokens import TOKENS_OF_A_TURN, estimate_tokens
@@ -18,7 +19,8 @@ MOST_TRIES = 3
 PAUSES = (0.25, 1.0, 2.5)
 """Seconds before the second and the third try; the last is for a server that makes room in its memory."""
 
-_LESS_EVIDENCE = 0.7
+_MOST_EVIDENCE_KEPT = 0.7
+_LEAST_EVIDENCE_KEPT = 0.1
 _CORRECTED: frozenset[CallOutcome] = frozenset({"malformed", "invalid", "truncated"})
 
 
@@ -113,12 +115,21 @@ class Try:
 
     def with_less_evidence(self) -> "Try | None":
         """The same try from its question on, with less evidence; None if there is none that could go."""
-        smaller = self.item.shrunk(_LESS_EVIDENCE)
+        smaller = self.item.shrunk(self._evidence_kept())
         return (
             None
             if smaller is None
             else replace(self, item=smaller, correction=None, first=None, follow_up=None)
         )
+
+    def _evidence_kept(self) -> float:
+        """The share of the evidence that should fit: the estimate by bytes was too low for it."""
+        evidence, system = self.item.bundle.text, self.item.system
+        tokens = max(estimate_tokens(evidence), most_tokens(evidence), 1)
+        fixed = max(estimate_tokens(system), most_tokens(system)) + self.tokens_estimated
+        fixed -= estimate_tokens(evidence) + estimate_tokens(system)
+        room = self.item.interrogation.options.num_ctx - self.num_predict - fixed
+        return min(max(room / tokens, _LEAST_EVIDENCE_KEPT), _MOST_EVIDENCE_KEPT)
 
     def _messages(self) -> tuple[Message, ...]:
         messages = [_said("system", self.item.system), _said("user", self.item.user)]

@@ -11,7 +11,9 @@ from asked import DIGEST, GOOD, ask, interrogation, item, outcomes
 from fake_ollama import (
     SMALL,
     Behaviour,
+    Chat,
     FakeOllama,
+    Handler,
     answers,
     comes_true,
     fenced,
@@ -165,6 +167,21 @@ def test_a_prompt_that_did_not_fit_is_asked_again_with_less_evidence(sign: Behav
     assert len(second.prompt) < 0.75 * len(first.prompt)
     assert second.options["num_ctx"] == first.options["num_ctx"]
     assert {call["result_key"] for call in outcome.calls} == {item(text=LONG * 3).result_key(DIGEST)}
+
+
+def test_evidence_is_cut_to_what_should_fit_and_no_further() -> None:
+    """Digits are a token each to this server: the estimate by bytes is far too low."""
+    digits = "1234567890 " * 1000
+
+    def count(handler: Handler, chat: Chat) -> None:
+        tokens = sum(character.isdigit() for character in chat.prompt)
+        read = tokens if tokens + 100 <= 4096 else 2050
+        answers(GOOD, tokens_in=read)(handler, chat)
+
+    outcome, fake = asked(*[count] * 3, about=item(text=digits))
+    assert (outcome.status, outcomes(outcome)) == ("ok", ["overflow", "ok"])
+    assert 3000 < outcome.calls[1]["tokens_in"] < 4000
+    assert len(fake.chats) == 2
 
 
 def test_a_prompt_that_never_fits_is_dead_at_once() -> None:
