@@ -14,7 +14,7 @@ from filelock import FileLock
 from holocron_assets.lake.paths import Lake
 from holocron_assets.models.errors import ModelServerError
 from holocron_assets.models.loopback import version_at
-from holocron_assets.settings import PROJECT_FOLDER, data_folder
+from holocron_assets.settings import data_folder
 
 _PORT_FILE = "model-server.json"
 _SECONDS_TO_START = 60
@@ -111,7 +111,6 @@ def _start(port_file: Path, environment: Mapping[str, str]) -> "subprocess.Popen
             stdout=log,
             stderr=log,
             env={**os.environ, **environment},
-            cwd=PROJECT_FOLDER,
             # A Ctrl-C is for us: requests under way end in order before the server does.
             start_new_session=True,
         )

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 
@@ -69,21 +70,21 @@ class ModelFiles:
         Raises:
             ModelFileError: the file is not the one it should be. It is left where it is.
         """
-        for path in self._candidates(model):
-            self._record(model).unlink(missing_ok=True)
-            if self._is_verified(model, path):
-                return path
-            raise ModelFileError(
-                f"{path} is not {model.name}: its sha256 is {sha256_of(path)} and should be {model.sha256}. "
-                f"Remove it (`holocron models remove {model.name}`), and it is fetched again"
-            )
+        for path in self._candidates(model)[:1]:
+            found = sha256_of(path)
+            self._remember(path, found)
+            if found != model.sha256:
+                raise ModelFileError(
+                    f"{path} is not {model.name}: its sha256 is {found} and should be {model.sha256}. "
+                    f"Remove it (`holocron models remove {model.name}`), and it is fetched again"
+                )
+            return path
         return None
 
     def remove(self, model: Model) -> bool:
         """Remove a model's file from the cache, with what an interrupted fetch left; given files stay."""
         existed = self.path(model).exists()
         self.path(model).unlink(missing_ok=True)
-        self._record(model).unlink(missing_ok=True)
         shutil.rmtree(self._staging(model), ignore_errors=True)
         return existed
 
@@ -95,29 +96,38 @@ class ModelFiles:
         here = [file for file in given if file.is_file() and file.stat().st_size == model.size]
         return [cached, *here] if cached.is_file() else here
 
-    def _record(self, model: Model) -> Path:
-        return self.folder / f".{model.file_name}.verified.json"
+    @property
+    def _checked(self) -> Path:
+        """What was read whole: for each path the sha256, and the size and time that it had then."""
+        return self.folder / ".checked.json"
 
     def _staging(self, model: Model) -> Path:
         return self.folder / f".{model.file_name}.fetching"
 
     def _is_verified(self, model: Model, path: Path) -> bool:
-        state = path.stat()
-        seen = {
-            "sha256": model.sha256,
-            "path": str(path),
-            "size": state.st_size,
-            "modified_ns": state.st_mtime_ns,
-        }
-        with suppress(FileNotFoundError, ValueError):
-            if json.loads(self._record(model).read_text(encoding="utf-8")) == seen:
-                return True
-        if state.st_size != model.size or sha256_of(path) != model.sha256:
+        if path.stat().st_size != model.size:
             return False
+        found = self._remembered(path)
+        if found is None:
+            found = sha256_of(path)
+            self._remember(path, found)
+        return found == model.sha256
+
+    def _remembered(self, path: Path) -> str | None:
+        known = self._read_checked().get(str(path), {})
+        return known.get("sha256") if known == {**known, **_state(path)} else None
+
+    def _remember(self, path: Path, sha256: str) -> None:
+        # Of two processes that write at once one loses its line, and reads that file whole once more.
         make_folder(self.folder)
-        with replacing(self._record(model)) as aside:
-            aside.write_text(json.dumps(seen), encoding="utf-8")
-        return True
+        checked = {name: known for name, known in self._read_checked().items() if Path(name).exists()}
+        with replacing(self._checked) as aside:
+            aside.write_text(json.dumps({**checked, str(path): {"sha256": sha256, **_state(path)}}))
+
+    def _read_checked(self) -> dict[str, dict[str, Any]]:
+        with suppress(FileNotFoundError, ValueError):
+            return dict(json.loads(self._checked.read_text(encoding="utf-8")))
+        return {}
 
     def _fetch(self, model: Model, report: Report, sources: Iterable[Source]) -> Path:
         self._check_room(model)
@@ -144,7 +154,8 @@ class ModelFiles:
             os.fsync(file.fileno())
         fetched.replace(self.path(model))
         sync_folder(self.folder)
-        return self._is_verified(model, self.path(model))
+        self._remember(self.path(model), model.sha256)
+        return True
 
     def _check_room(self, model: Model) -> None:
         needed, free = round(model.size * _ROOM_NEEDED), shutil.disk_usage(self.folder).free
@@ -162,6 +173,11 @@ def sha256_of(path: Path) -> str:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+def _state(path: Path) -> dict[str, int]:
+    state = path.stat()
+    return {"size": state.st_size, "modified_ns": state.st_mtime_ns}
 
 
 def _nowhere(model: Model, folder: Path, problems: Sequence[str]) -> str:

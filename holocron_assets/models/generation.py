@@ -7,7 +7,9 @@ from time import monotonic_ns
 from typing import Any
 
 from holocron_assets.models.catalog import Model
+from holocron_assets.models.formats import breaks_format, grammar_schema
 from holocron_assets.models.loaded import Lease, LoadedModels
+from holocron_assets.models.loopback import LlamaError
 from holocron_assets.models.prompts import Tokens
 from holocron_assets.models.requests import Generating, Options
 
@@ -37,9 +39,10 @@ async def generate(
     """Generate an answer. Closing the iterator stops the model, and the slot is free for another.
 
     Raises:
-        LlamaError: the model refused or went away; also what `LoadedModels.borrow` and the prompt raise.
+        LlamaError: the model refused, went away, or did not keep to the format; also what
+            `LoadedModels.borrow` and the prompt raise.
     """
-    started, tokens = monotonic_ns(), list[int]()
+    started, tokens, text = monotonic_ns(), list[int](), ""
     borrowed = models.borrow(model, num_ctx=asked.how.num_ctx, keep_alive=asked.keep_alive)
     async with borrowed as lease:
         llama, num_ctx = lease.loaded.llama, lease.loaded.num_ctx
@@ -47,6 +50,10 @@ async def generate(
         async with aclosing(llama.complete(_order(prompt, asked, num_ctx))) as written:
             async for part in written:
                 tokens += part["tokens"]
+                text += part["content"]
+                is_whole = part["stop"] and part["stop_type"] != "limit"
+                if asked.format is not None and breaks_format(asked.format, text, is_whole=is_whole):
+                    raise LlamaError(400, f"invalid format: {lease.loaded.runner.grammar_problem}")
                 if part["stop"]:
                     last = part
                 elif part["content"] or part["tokens"]:
@@ -68,7 +75,7 @@ def _order(prompt: list[int], asked: Generating, num_ctx: int) -> dict[str, Any]
         **asked.how.model_dump(exclude={"num_ctx", "num_predict", "num_keep"}),
     }
     if asked.format is not None:
-        order["json_schema"] = asked.format
+        order["json_schema"] = grammar_schema(asked.format)
     if asked.logprobs:
         order["n_probs"] = max(1, asked.top_logprobs or 0)
     return order

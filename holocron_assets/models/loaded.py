@@ -10,7 +10,7 @@ from time import monotonic
 
 from holocron_assets.models.catalog import Model
 from holocron_assets.models.files import ModelFiles
-from holocron_assets.models.loopback import Llama
+from holocron_assets.models.loopback import Llama, LlamaGoneError
 from holocron_assets.models.runner import Runner, RunnerOrder, start_runner
 from holocron_assets.models.server_settings import ServerSettings
 
@@ -123,6 +123,8 @@ class LoadedModels:
                 lease.loaded.leaving = False
             try:
                 yield lease
+            except LlamaGoneError as error:
+                raise LlamaGoneError(await lease.loaded.runner.last_words()) from error
             finally:
                 keep = self._settings.keep_alive if keep_alive is None else keep_alive
                 self._give_back(lease.loaded, keep)

@@ -11,16 +11,24 @@ _NO_TIMEOUT = httpx.Timeout(None, connect=10)
 
 
 class LlamaError(Exception):
-    """llama.cpp refused a request, or its process went away.
+    """llama.cpp refused a request.
 
     Attributes:
-        status: as in HTTP; 500 where the process is gone.
+        status: as in HTTP.
     """
 
     def __init__(self, status: int, message: str) -> None:
         """Keep both."""
         super().__init__(message)
         self.status = status
+
+
+class LlamaGoneError(LlamaError):
+    """llama.cpp's process went away in the middle of a request."""
+
+    def __init__(self, why: str) -> None:
+        """Say why, as far as it is known."""
+        super().__init__(500, f"llama runner process has terminated: {why}")
 
 
 class Llama:
@@ -63,7 +71,8 @@ class Llama:
         Closing the iterator cancels the generation.
 
         Raises:
-            LlamaError: refused, or the process went away meanwhile.
+            LlamaError: refused.
+            LlamaGoneError: the process went away meanwhile.
         """
         try:
             async with self._http.stream("POST", "/completion", json={**asked, "stream": True}) as answer:
@@ -75,13 +84,13 @@ class Llama:
                     elif line.startswith("error: "):
                         raise _refusal(500, line.removeprefix("error: ").encode())
         except httpx.TransportError as error:
-            raise LlamaError(500, f"the model's process went away ({type(error).__name__})") from error
+            raise LlamaGoneError(type(error).__name__) from error
 
     async def _post(self, path: str, asked: dict[str, Any]) -> dict[str, Any]:
         try:
             answer = await self._http.post(path, json=asked)
         except httpx.TransportError as error:
-            raise LlamaError(500, f"the model's process went away ({type(error).__name__})") from error
+            raise LlamaGoneError(type(error).__name__) from error
         if answer.is_error:
             raise _refusal(answer.status_code, answer.content)
         return dict(answer.json())

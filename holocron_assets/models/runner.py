@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import secrets
+import signal
 import sys
 from collections import deque
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 
 from holocron_assets.models.loopback import Llama
 
+_SECONDS_TO_END = 5
 _LAST_LINES = 12
 """Lines of llama.cpp's log that are kept, to say why it ended."""
 
@@ -61,10 +63,17 @@ class Runner:
         return self._process.pid
 
     @property
-    def last_words(self) -> str:
-        """Why it ended, as far as it said."""
-        said = " ".join(self._log) or "it said nothing"
-        return f"exit code {self._process.returncode}: {said}"
+    def grammar_problem(self) -> str:
+        """Why llama.cpp could make no grammar of a schema, as far as it said."""
+        problems = [line for line in self._log if "failed to compile JSON schema" in line]
+        return (problems or ["llama.cpp can make no grammar of the schema"])[-1]
+
+    async def last_words(self) -> str:
+        """Why it ended, as far as it said; to be asked when it has."""
+        await asyncio.wait({self.ended, self._logging}, timeout=_SECONDS_TO_END)
+        if self._process.returncode == -signal.SIGKILL:
+            return "it was killed, as happens when the machine's memory is full"
+        return " ".join(self._log) or f"exit code {self._process.returncode}"
 
     async def when_ready(self, key: str) -> None:
         """Wait until it answers.
@@ -75,8 +84,7 @@ class Runner:
         assert self._process.stdout  # noqa: S101 - it was started with a pipe
         line = await self._process.stdout.readline()
         if not line:
-            await self.stop()
-            raise RunnerError(self.last_words)
+            raise RunnerError(await self.last_words())
         self.llama = Llama(json.loads(line)["address"], key)
 
     async def stop(self) -> None:

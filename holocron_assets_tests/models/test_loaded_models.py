@@ -13,7 +13,7 @@ import pytest
 from holocron_assets.models.catalog import Model, shipped_catalog
 from holocron_assets.models.files import ModelFiles
 from holocron_assets.models.loaded import BusyError, Lease, LoadedModels, ModelMissingError
-from holocron_assets.models.loopback import LlamaError
+from holocron_assets.models.loopback import LlamaGoneError
 from holocron_assets.models.runner import RunnerError, RunnerOrder, start_runner
 from holocron_assets.models.server_settings import ServerSettings, server_settings
 
@@ -121,11 +121,14 @@ def test_more_requests_than_may_wait_are_refused(model_file: Path, tmp_path: Pat
 
 
 def test_a_model_whose_process_was_killed_is_loaded_again(model_file: Path, tmp_path: Path) -> None:
-    async def work(borrowing: Borrowing) -> None:
+    async def ask_what_was_killed(borrowing: Borrowing) -> None:
         async with borrowing.borrow(ONE) as lease:
             os.kill(lease.loaded.runner.pid, signal.SIGKILL)
-            with pytest.raises(LlamaError, match="went away"):
-                await lease.loaded.llama.tokens_of("hi")
+            await lease.loaded.llama.tokens_of("hi")
+
+    async def work(borrowing: Borrowing) -> None:
+        with pytest.raises(LlamaGoneError, match="terminated: it was killed"):
+            await ask_what_was_killed(borrowing)
         await soon(lambda: not borrowing.names)
         async with borrowing.borrow(ONE) as lease:
             assert await lease.loaded.llama.tokens_of("hi")

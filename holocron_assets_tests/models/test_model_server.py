@@ -101,6 +101,27 @@ def test_an_answer_keeps_to_a_schema(client: ollama.Client) -> None:
         jsonschema.validate(json.loads(answer.message.content or ""), SCHEMA)
 
 
+def test_an_answer_in_a_schema_is_written_without_needless_space(client: ollama.Client) -> None:
+    answer = client.chat(MODEL, HI, format=SCHEMA, options={**SHORT, "num_predict": 80})
+    assert json.dumps(json.loads(answer.message.content or ""), ensure_ascii=False) == answer.message.content
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_schema_that_llama_cannot_follow_is_400_and_not_ignored(server: str, stream: bool) -> None:  # noqa: FBT001 - a parameter
+    looking_ahead = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(?=x)y"}}}
+    asked = {"model": MODEL, "messages": HI, "format": looking_ahead, "options": SHORT, "stream": stream}
+    answer = post(server, "/api/chat", asked)
+    assert answer.status_code == 400
+    assert "invalid format" in answer.json()["error"]
+    assert "look-around" in answer.json()["error"] or "JSON schema" in answer.json()["error"]
+
+
+def test_what_llama_cannot_check_of_a_schema_leaves_the_rest_of_it(client: ollama.Client) -> None:
+    schema = {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 2, "uniqueItems": True}
+    answer = client.chat(MODEL, HI, format=schema, options={**SHORT, "num_predict": 40})
+    assert set(json.loads(answer.message.content or "")) <= {"a", "b"}
+
+
 def test_json_means_an_object(client: ollama.Client) -> None:
     question = [{"role": "user", "content": 'Answer with {"colour": "red"}'}]
     pieces = client.chat(MODEL, question, format="json", options={**SHORT, "num_predict": 3}, stream=True)
