@@ -9,7 +9,7 @@ from typing import Any
 
 from holocron_assets.derive.chunks import Chunk, page_chunks
 from holocron_assets.derive.conditions import TYPE_TABLES
-from holocron_assets.derive.evidence import Bundle, EvidenceError, build_bundle
+from holocron_assets.derive.evidence import Bundle, EvidenceError, Redact, build_bundle
 from holocron_assets.derive.evidence_query import AskSql, QueryRows, open_queries
 from holocron_assets.derive.interrogation import Interrogation
 from holocron_assets.derive.item_pages import pages_of, pages_of_pairs
@@ -183,13 +183,18 @@ class _Maker:
     ask_sql: AskSql | None
 
     def of_page(self, row: Row, page: PageParts) -> Iterator[Item]:
+        redact = self._redact()
         characters = self.interrogation.chunk_characters
-        chunks: tuple[Chunk | None, ...] = page_chunks(page.text, characters) if characters else (None,)
+        # Redacted before it is cut: the end of a chunk could fall into a secret.
+        chunks: tuple[Chunk | None, ...] = (
+            page_chunks(redact(page.text), characters) if characters else (None,)
+        )
         for chunk in chunks:
             part = f"#{chunk.number}" if chunk else ""
             yield self._item(
                 {"page": replace(page, chunk=chunk)},
                 page_variables(row, chunk, len(chunks)),
+                redact,
                 item_id=f"{row['title_key']}{part}",
                 source=row["source"],
                 subject=f"{row['title']}{part}",
@@ -204,31 +209,36 @@ class _Maker:
         return self._item(
             pages,
             pair_variables(pair),
+            self._redact(),
             item_id=pair["pair_id"],
             source=pair["first_source"],
             subject=f"{pair['first_title']} and {pair['second_title']}",
             row={name: pair[name] for name in names},
         )
 
-    def _item(self, pages: Pages, variables: Mapping[str, Any], *, subject: str, **known: Any) -> Item:
-        redactor = Redactor() if self.interrogation.redact else None
-        shown = redactor.redact if redactor else str
-        gather = partial(self._gather, pages, _remembering(self.ask_sql))
+    def _redact(self) -> Redact:
+        """What takes secrets out of texts, if it is to: the same secret is always called the same."""
+        return Redactor().redact if self.interrogation.redact else str
+
+    def _item(
+        self, pages: Pages, variables: Mapping[str, Any], redact: Redact, *, subject: str, **known: Any
+    ) -> Item:
+        gather = partial(self._gather, pages, _remembering(self.ask_sql), redact)
         problem, bundle = None, Bundle((), ())
         try:
             # The question's length is needed before the evidence is gathered, its redaction after it.
             room = room_for_evidence(
                 self.interrogation, self.system, rendered(self.interrogation.question, variables)
             )
-            bundle = _fitting(gather, room, redactor)
-            variables = redacted(variables, shown)
+            bundle = _fitting(gather, room)
+            variables = redacted(variables, redact)
             question = rendered(self.interrogation.question, variables)
         except (EvidenceError, TemplateError) as error:
-            problem, question = shown(f"{subject}: {error}"), ""
+            problem, question = redact(f"{subject}: {error}"), ""
         return Item(
             interrogation=self.interrogation,
             partition=self.partition,
-            subject=shown(subject),
+            subject=redact(subject),
             bundle=bundle,
             system=self.system,
             variables=variables,
@@ -238,18 +248,9 @@ class _Maker:
             **known,
         )
 
-    def _gather(
-        self, pages: Pages, ask_sql: AskSql | None, limit_bytes: int, redactor: Redactor | None = None
-    ) -> Bundle:
-        if self.interrogation.redact:
-            redactor = redactor or Redactor()
-        return build_bundle(
-            self.interrogation.evidence,
-            pages,
-            ask_sql,
-            redact=redactor.redact if redactor else None,
-            limit_bytes=limit_bytes,
-        )
+    def _gather(self, pages: Pages, ask_sql: AskSql | None, redact: Redact, limit_bytes: int) -> Bundle:
+        specs = self.interrogation.evidence
+        return build_bundle(specs, pages, ask_sql, redact=redact, limit_bytes=limit_bytes)
 
 
 def _remembering(ask_sql: AskSql | None) -> AskSql | None:
@@ -266,13 +267,13 @@ def _remembering(ask_sql: AskSql | None) -> AskSql | None:
     return ask
 
 
-def _fitting(gather: Callable[..., Bundle], room: int, redactor: Redactor | None) -> Bundle:
+def _fitting(gather: Callable[[int], Bundle], room: int) -> Bundle:
     """The evidence, cut until it fits so many tokens."""
-    bundle = gather(int(room * BYTES_PER_TOKEN), redactor)
+    bundle = gather(int(room * BYTES_PER_TOKEN))
     while bundle.items and (tokens := estimate_tokens(bundle.text)) > room:
         # What it is made of shows only when it is there: numbers take more tokens than words.
         size = len(bundle.text.encode())
-        bundle = gather(min(size - 1, size * room // tokens), redactor)
+        bundle = gather(min(size - 1, size * room // tokens))
     return bundle
 
 

@@ -336,6 +336,18 @@ def test_no_secret_is_in_what_is_said_of_an_item_that_cannot_be_asked(tmp_path: 
     assert "ada@example.org" not in item.problem + item.subject
 
 
+def test_a_secret_that_a_chunks_end_falls_into_is_not_cut_in_half(tmp_path: Path) -> None:
+    card = "4111 1111 1111 1111"
+    lake = a_wiki(tmp_path, {"Varn": "x" * 190 + f" {card} paid for it. " + "More of it. " * 30})
+    chunked = interrogation(redact=True, evidence=[{"source": "chunk"}], chunk_characters=200)
+    found = list(wanted_items(lake, chunked, BATCH))
+    assert len(found) > 1
+    assert "4111" not in "".join(item.user for item in found)
+    smaller = found[0].shrunk(0.8)
+    assert smaller is not None
+    assert "4111" not in smaller.user
+
+
 def test_a_table_follows_from_pages_signals_and_the_types_that_it_wants() -> None:
     names = [table.name for table in derivation_of(interrogation()).inputs]
     assert names == ["pages", "page_signals", "page_types"]
