@@ -99,4 +99,8 @@ def serve(port: int) -> None:
         settings = server_settings()
     except ValueError as error:
         fail(str(error))
-    serve_models(port, settings)
+    try:
+        serve_models(port, settings)
+    except SystemExit as ended:  # uvicorn has logged why
+        if ended.code:
+            fail(f"port {port} cannot be had. If an Ollama or another Holocron has it, use that, or --port 0")
