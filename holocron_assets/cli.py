@@ -1,6 +1,7 @@
 """`holocron`: a person's hands on all of it."""
 
 import getpass
+import os
 import sys
 import unicodedata
 from pathlib import Path
@@ -10,6 +11,7 @@ from rich.console import Console
 
 from holocron_assets import reports
 from holocron_assets.artifacts_commands import artifacts
+from holocron_assets.ask_commands import ask
 from holocron_assets.commands import (
     all_sources,
     clear_errors,
@@ -37,6 +39,8 @@ from holocron_assets.models_commands import models
 from holocron_assets.repeat_commands import repeat
 from holocron_assets.settings import politeness_folder, sources_folder
 
+_FEW_PAGES = 2  # an answer takes seconds on a CPU
+
 _PLACEHOLDER = "put-your-own-address-here"
 """Part of the contact in source files that are shipped."""
 
@@ -51,6 +55,7 @@ def main() -> None:
 
 
 main.add_command(artifacts)
+main.add_command(ask)
 main.add_command(models)
 main.add_command(decide)
 main.add_command(dispatch)
@@ -61,20 +66,33 @@ main.add_command(repeat)
 @main.command()
 @source_option
 @click.option(
-    "--llm", type=click.Choice(["off"]), default="off", show_default=True, help="Ask a model: not yet."
+    "--llm",
+    type=click.Choice(["off", "auto", "embedded"]),
+    help="Which models are asked; see HOLOCRON_LLM, which it is by default.",
+)
+@click.option(
+    "--llm-pages",
+    type=click.IntRange(min=0),
+    default=_FEW_PAGES,
+    show_default=True,
+    help="Pages that interrogations are asked about beside those that the rules leave open.",
 )
 @clear_errors
-def run(source_name: str | None, llm: str) -> None:
+def run(source_name: str | None, llm: str | None, llm_pages: int) -> None:
     """Do everything there is to do, until nothing is pending.
 
     Works on every enabled source, or on the one that is named, in this process and without a daemon. Exits
     with 1 if anything failed. A second run does only what is new.
+
+    When nothing else is pending, models are asked about all pages that the rules leave open, and more about
+    the few pages that most others link to. The rest is asked while `holocron ui` runs.
     """
-    del llm  # the only choice there is
     from holocron_assets.orchestration.local_commands import run_everything
 
+    if llm:
+        os.environ["HOLOCRON_LLM"] = llm
     chosen, broken = ([named_source(source_name)], []) if source_name else _enabled_sources()
-    done = run_everything(Console(), opened_lake(), chosen)
+    done = run_everything(Console(), opened_lake(), chosen, few=llm_pages)
     for error in broken:
         click.echo(str(error), err=True)
     if broken or not done:

@@ -121,13 +121,18 @@ def print_status(console: Console, report: Mapping[str, Any]) -> None:
     states = ("promoted", "candidate", "staged", "suppressed")
     print_rows(console, "Entities", _by_status(stages, "entities", states))
     print_rows(console, "Entities to look at", _by_status(stages, "entity_reviews", ("needs review",)))
+    print_interrogations(console, report)
+    print_rows(console, "Last runs of models", without_empty_columns(report["gpu_runs"]))
+    print_rows(console, "Changes", without_empty_columns(report["changes"]))
+    print_records(console, "Dead letter", report["dead_letters"])
+
+
+def print_interrogations(console: Console, report: Mapping[str, Any]) -> None:
+    """Print how far interrogations are (see `reports.models_report`)."""
     asked = [_interrogation(row) for row in report["interrogations"] if row["done"] or row["to_do"]]
     print_rows(console, "Interrogations", asked)
     if asked and report["models"]:
         console.print(f"Not everything can be asked now: {escape(report['models'])}.", end="\n\n")
-    print_rows(console, "Last runs of models", without_empty_columns(report["gpu_runs"]))
-    print_rows(console, "Changes", without_empty_columns(report["changes"]))
-    print_records(console, "Dead letter", report["dead_letters"])
 
 
 def _interrogation(row: Mapping[str, Any]) -> dict[str, Any]:

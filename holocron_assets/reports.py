@@ -91,6 +91,21 @@ _LAST_GPU_RUNS = """
 """
 
 
+_GPU_RUNS_TOGETHER = """
+    select model, sum(loads)::bigint as loads, sum(items)::bigint as items, sum(calls)::bigint as calls,
+           sum(calls_saved)::bigint as calls_saved, sum(tokens_in)::bigint as tokens_in,
+           sum(tokens_out)::bigint as tokens_out, sum(busy_seconds) as busy_seconds,
+           sum(busy_seconds) / greatest(epoch(max(ended_at) - min(started_at)), 0.001) as busy_share
+    from gpu_runs where run_id = any($runs) group by model order by model
+"""
+
+
+def gpu_summary(lake: Lake, run_ids: Sequence[str]) -> list[dict[str, Any]]:
+    """What some runs asked of each model, together; the time between them counts as idle."""
+    with connect(lake, tables=[GPU_RUNS]) as connection:
+        return query(connection, _GPU_RUNS_TOGETHER, {"runs": list(run_ids)})
+
+
 def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) -> dict[str, Any]:
     """Everything known about one page of a source.
 

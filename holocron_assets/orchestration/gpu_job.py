@@ -5,7 +5,8 @@ choose that model. What becomes complete is materialized. It waits for nothing: 
 the rest is due.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -40,16 +41,27 @@ class WhatToAsk(dg.Config):
         interrogations: only these, by name.
         partitions: only these batches, or entity types.
         pages: only these pages, by title key.
+        items: at most so many items of each interrogation.
     """
 
     model: str | None = None
     interrogations: list[str] | None = None
     partitions: list[str] | None = None
     pages: list[int] | None = None
+    items: int | None = None
 
-    def is_wanted(self, item: Item) -> bool:
-        """Whether to ask about an item."""
-        return self.pages is None or item.row.get("title_key") in self.pages
+    def choice(self) -> Callable[[Item], bool]:
+        """Says of each item, in order, whether to ask about it."""
+        pages, chosen = frozenset(self.pages or ()), Counter[str]()
+
+        def is_wanted(item: Item) -> bool:
+            name = item.interrogation.name
+            if self.pages is not None and item.row.get("title_key") not in pages:
+                return False
+            chosen[name] += 1
+            return self.items is None or chosen[name] <= self.items
+
+        return is_wanted
 
 
 def run_config(pool: str, what: WhatToAsk) -> dict[str, Any]:
@@ -124,7 +136,7 @@ def _done(
 ) -> Iterator[dg.AssetMaterialization]:
     """Ask the model; give what became complete, and say what became of the rest."""
     stretch = Stretch()
-    with closing(work_on(run, agenda, stretch, is_wanted=config.is_wanted)) as working:
+    with closing(work_on(run, agenda, stretch, is_wanted=config.choice())) as working:
         for written in working:
             if written.footer:
                 yield materialization(asked.lake, written.opened.work, written.footer)

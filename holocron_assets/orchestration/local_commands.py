@@ -10,27 +10,37 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from holocron_assets.console import print_paths, print_summary
+from holocron_assets.console import print_interrogations, print_paths, print_rows, print_summary
 from holocron_assets.crawl.batches import cut_given_titles
 from holocron_assets.crawl.revision_check import start_pass
 from holocron_assets.crawl.seeds import load_site
 from holocron_assets.crawl.source_files import read_sources
 from holocron_assets.crawl.sources import Source
 from holocron_assets.definitions import defs
+from holocron_assets.derive.served import is_switched_off
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.change_looks import look_to_the_end
 from holocron_assets.orchestration.instance import open_instance
+from holocron_assets.orchestration.local_models import ModelStage
 from holocron_assets.orchestration.local_run import LocalRun, RunReport
 from holocron_assets.orchestration.runs import FinishedRun
 from holocron_assets.orchestration.work import Work
-from holocron_assets.reports import run_summary
+from holocron_assets.reports import gpu_summary, models_report, run_summary
 from holocron_assets.settings import politeness_folder, sources_folder
 
 
-def run_everything(console: Console, lake: Lake, sources: Sequence[Source]) -> bool:
+def run_everything(
+    console: Console, lake: Lake, sources: Sequence[Source], *, few: int | None = None
+) -> bool:
     """Do all there is to do for some sources, and print what it came to.
+
+    Args:
+        console: to print to.
+        lake: the lake.
+        sources: whose work.
+        few: pages that interrogations are asked about that no page type waits for; None to ask no model.
 
     Returns:
         Whether everything went well.
@@ -40,8 +50,12 @@ def run_everything(console: Console, lake: Lake, sources: Sequence[Source]) -> b
             "No source is enabled. `holocron sources list` shows them, `sources enable` starts one."
         )
         return True
-    report = _run(console, lake, sources, LocalRun.finish)
+    models = None if few is None or is_switched_off() else ModelStage(lake, sources, few, console)
+    report = _run(console, lake, sources, LocalRun.finish, models)
     print_summary(console, run_summary(lake, sources), report.seconds)
+    if models:
+        print_rows(console, "Asked of models", gpu_summary(lake, [run.run_id for run in report.finished]))
+        print_interrogations(console, models_report(lake))
     return _tell_outcome(console, lake, report)
 
 
@@ -76,7 +90,11 @@ def crawl_titles(console: Console, lake: Lake, source: Source, titles: Sequence[
 
 
 def _run(
-    console: Console, lake: Lake, sources: Sequence[Source], work_on: Callable[[LocalRun], RunReport]
+    console: Console,
+    lake: Lake,
+    sources: Sequence[Source],
+    work_on: Callable[[LocalRun], RunReport],
+    models: ModelStage | None = None,
 ) -> RunReport:
     progress = Progress(
         TextColumn("{task.description:<42}"),
@@ -116,6 +134,7 @@ def _run(
             starting=starting,
             ended=ended,
             resting=resting,
+            models=models,
         )
         try:
             report = work_on(run)

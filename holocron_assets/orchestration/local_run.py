@@ -12,13 +12,17 @@ from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.seeds import seeds_are_usable
 from holocron_assets.crawl.sources import Source
+from holocron_assets.derive.problems import ModelServerUnavailable
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import connect, query
+from holocron_assets.models.errors import ModelFileError, ModelServerError, UnknownModelError
 from holocron_assets.orchestration.checks import concerns
 from holocron_assets.orchestration.failures import failure_of
-from holocron_assets.orchestration.names import BATCH_JOB, QUALITY_JOB
+from holocron_assets.orchestration.gpu_job import WhatToAsk
+from holocron_assets.orchestration.local_models import ModelStage
+from holocron_assets.orchestration.names import BATCH_JOB, OUTCOME_TAG, QUALITY_JOB
 from holocron_assets.orchestration.runs import QUIET, FinishedRun, LocalRuns
 from holocron_assets.orchestration.work import (
     Work,
@@ -43,6 +47,7 @@ class RunReport:
         finished: the runs, in order.
         unseen: wikis that did not tell of their changes: which and why.
         failed_checks: quality checks that did not pass: name and why.
+        no_model: why no model could be asked, if one should have been.
         seconds: time by asset.
     """
 
@@ -50,13 +55,16 @@ class RunReport:
     unseen: list[str] = field(default_factory=list)
     failed_checks: list[tuple[str, str]] = field(default_factory=list)
     seconds: Counter[str] = field(default_factory=Counter)
+    no_model: str | None = None
 
     @property
     def errors(self) -> list[str]:
         """Everything that failed and was not made good by a later run, a line each."""
         last = {run.work.key: run for run in self.finished}
         runs = [f"{run.work}: {run.error}" for run in last.values() if run.error]
-        return [*self.unseen, *runs, *(f"check {name}: {problem}" for name, problem in self.failed_checks)]
+        models = [f"models: {self.no_model}"] if self.no_model else []
+        checks = [f"check {name}: {problem}" for name, problem in self.failed_checks]
+        return [*self.unseen, *runs, *models, *checks]
 
 
 @dataclass
@@ -74,6 +82,7 @@ class LocalRun:
         starting: told each run's work before it starts.
         ended: told each run after it ended.
         resting: told until when there is nothing to do.
+        models: what is asked of models when nothing else is pending; None if none is to be asked.
     """
 
     lake: Lake
@@ -86,6 +95,7 @@ class LocalRun:
     starting: Callable[[Work], None]
     ended: Callable[[FinishedRun], None]
     resting: Callable[[datetime], None]
+    models: ModelStage | None = None
     report: RunReport = field(default_factory=RunReport)
 
     def finish(self) -> RunReport:
@@ -99,6 +109,11 @@ class LocalRun:
                 self.report.unseen.append(f"changes of {source.name}: {problem}")
         while self._work_on():
             pass
+        if self.models:
+            try:
+                self._ask_models(self.models)
+            except (ModelFileError, ModelServerError, ModelServerUnavailable, UnknownModelError) as error:
+                self.report.no_model = str(error)
         return self._conclude()
 
     def finish_given(self, batches: Sequence[str]) -> RunReport:
@@ -125,6 +140,22 @@ class LocalRun:
             return True
         rest = [*checks_to_run(self.lake, self.sources), *links_to_compact(self.lake, self.sources)]
         return self._run(rest) or self._wait()
+
+    def _ask_models(self, models: ModelStage) -> None:
+        with models.server():
+            self._ask(models, models.unsure())
+            while self._work_on():  # page types say what the model said
+                pass
+            self._ask(models, models.most_linked())
+
+    def _ask(self, models: ModelStage, asked: Sequence[WhatToAsk]) -> None:
+        """Ask models, in as many runs as it takes. What failed for now is left pending."""
+        for what in asked:
+            outcome = "stopped"
+            while outcome == "stopped":
+                self._run([models.work(what)])
+                run = self.instance.get_run_by_id(self.report.finished[-1].run_id)
+                outcome = run.tags.get(OUTCOME_TAG, "") if run else ""
 
     def _listings(self) -> list[Work]:
         """Seeds to list; of disabled sources too, since they were named."""

@@ -95,7 +95,7 @@ class LocalRuns:
             instance=self._instance,
             partition_key=item.partition,
             tags=work_tags(item),
-            run_config=QUIET,
+            run_config={**QUIET, **item.config},
             raise_on_error=False,
         )
         finished = _finished(self._instance, item, result.run_id, succeeded=result.success)

@@ -1,8 +1,9 @@
 """What there is to do, read from the lake: the queue that does not exist. Sensors and the CLI ask here."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.batches import source_of, unfinished_batches
@@ -45,12 +46,16 @@ class Work:
         version: of what is to be done: code and rule versions, settings. A failed run is tried again, later
             and later; work of another version is tried at once.
         host: the wiki that it asks, if it asks one.
+        config: its run config, beside that of the console.
+        about: what it is about, for people, where it has no partition.
     """
 
     job: str
     partition: str | None
     version: str
     host: str | None = None
+    config: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    about: str = ""
 
     @property
     def key(self) -> str:
@@ -59,7 +64,8 @@ class Work:
 
     def __str__(self) -> str:
         """Job and partition, as a person names the work."""
-        return f"{self.job} of {self.partition}" if self.partition else self.job
+        about = self.partition or self.about
+        return f"{self.job} of {about}" if about else self.job
 
 
 def seeds_to_list(lake: Lake, sources: Iterable[Source]) -> list[Work]:

@@ -1,0 +1,183 @@
+"""The part of `holocron run` that asks models: unsure pages all, the rest of the most-linked pages only.
+
+What it leaves is pending: the dispatcher asks it, as long as `holocron ui` runs.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+
+from rich.console import Console
+
+from holocron_assets.crawl.batches import source_of
+from holocron_assets.crawl.sources import Source
+from holocron_assets.derive.backlog import model_to_ask, stale_partitions, waiting_of
+from holocron_assets.derive.conditions import TYPE_TABLES
+from holocron_assets.derive.interrogation import Interrogation
+from holocron_assets.derive.interrogation_files import load_interrogations
+from holocron_assets.derive.partition_work import PartitionWork
+from holocron_assets.derive.served import served_models
+from holocron_assets.derive.slots import GPU_POOL
+from holocron_assets.derive.wanted import wanted_rows
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import RULE_CLASSIFICATIONS
+from holocron_assets.lake.views import connect, query
+from holocron_assets.models.catalog import shipped_catalog
+from holocron_assets.models.connection import model_server
+from holocron_assets.models.fetching import fetch_models, own_model_files
+from holocron_assets.orchestration.gpu_job import WhatToAsk, run_config
+from holocron_assets.orchestration.names import GPU_JOB
+from holocron_assets.orchestration.work import Work
+
+_MOST_LINKED = """
+    select pages.title_key, pages.batch
+    from current_pages as pages
+    join page_links as links on links.source = pages.source and links.target_key = pages.title_key
+    where pages.source = any($sources)
+    group by all
+    order by count(*) desc, pages.title_key
+    limit 500
+"""
+
+
+@dataclass(frozen=True)
+class ModelStage:
+    """What a run asks of models.
+
+    Attributes:
+        lake: where pages are and answers go.
+        sources: whose pages.
+        few: pages, and items, that further interrogations are asked about.
+        console: told of files that are fetched.
+    """
+
+    lake: Lake
+    sources: Sequence[Source]
+    few: int
+    console: Console
+    _rounds: Iterator[int] = field(default_factory=lambda: count(1))
+
+    @contextmanager
+    def server(self) -> Iterator[None]:
+        """Keep the model server, so that runs do not load its models one after the other.
+
+        Raises:
+            UnknownModelError: no such model can be fetched.
+            ModelFileError: a model's file cannot be had.
+            ModelServerError: no server can be had. All say what to do.
+        """
+        fetch_lacking(self.console)
+        with model_server():
+            yield
+
+    def unsure(self) -> list[WhatToAsk]:
+        """What page types wait for: all that interrogations want of what the rules left open.
+
+        Raises:
+            ModelServerUnavailable: the server does not answer.
+        """
+        asked = [one for one in _over_pages() if _is_about_rules(one)]
+        now = utc_now()
+        partitions = {
+            part.partition
+            for part in stale_partitions(self.lake, asked, digests=served_models(asked).digests)
+            if self._is_own(part.partition) and any(one.is_due for one in waiting_of([part], now))
+        }
+        names = [one.name for one in asked]
+        return [WhatToAsk(interrogations=names, partitions=sorted(partitions))] if partitions else []
+
+    def most_linked(self) -> list[WhatToAsk]:
+        """The other interrogations, the most important first, each about the pages that most link to.
+
+        Raises:
+            ModelServerUnavailable: the server does not answer.
+        """
+        with connect(self.lake) as connection:
+            found = query(connection, _MOST_LINKED, {"sources": [source.name for source in self.sources]})
+        ranked = [(row["title_key"], row["batch"]) for row in found]
+        others = [one for one in _over_pages() if not _is_about_rules(one)]
+        digests = served_models(others).digests
+        asked = []
+        for one in sorted(others, key=lambda one: -one.priority):
+            pages = self._first_wanted(one, ranked)
+            if self._is_open(one, pages, digests):
+                asked.append(
+                    WhatToAsk(
+                        interrogations=[one.name],
+                        partitions=sorted(set(pages.values())),
+                        pages=list(pages),
+                        items=self.few,
+                    )
+                )
+        return asked
+
+    def _is_open(
+        self, interrogation: Interrogation, pages: Mapping[int, str], digests: Mapping[str, str]
+    ) -> bool:
+        """Whether too few items of some pages, given with their batches, have an outcome."""
+        chosen = model_to_ask(interrogation, digests)
+        if not (pages and chosen):
+            return False
+        condition = f"title_key in ({', '.join(map(str, pages))})"
+        about_them = interrogation.wants.model_copy(update={"sql": condition})
+        narrowed = interrogation.model_copy(update={"wants": about_them})
+        model, digest = chosen
+        works = [
+            PartitionWork(self.lake, narrowed, batch, model=model, digest=digest)
+            for batch in set(pages.values())
+        ]
+        settled = sum(work.answered + work.dead for work in works)
+        return settled < self.few and any(work.ready(utc_now()) for work in works)
+
+    def work(self, what: WhatToAsk) -> Work:
+        """The run that asks it. Each is other work: a run that stops half way is followed by another."""
+        config = run_config(GPU_POOL, what)
+        version = f"{content_hash(repr(config))} {next(self._rounds)}"
+        return Work(GPU_JOB, None, version, config=config, about=", ".join(what.interrogations or ()))
+
+    def _first_wanted(
+        self, interrogation: Interrogation, ranked: Sequence[tuple[int, str]]
+    ) -> dict[int, str]:
+        """The first of some pages that an interrogation wants, with their batches."""
+        wanted: dict[str, set[int]] = {}
+        found: dict[int, str] = {}
+        for key, batch in ranked:
+            if len(found) == self.few:
+                break
+            if batch not in wanted:
+                has_types = self.lake.has(TYPE_TABLES[interrogation.wants.of], batch)
+                rows = wanted_rows(self.lake, interrogation, batch) if has_types else []
+                wanted[batch] = {row["title_key"] for row in rows}
+            if key in wanted[batch]:
+                found[key] = batch
+        return found
+
+    def _is_own(self, batch: str) -> bool:
+        return source_of(batch) in {source.name for source in self.sources}
+
+
+def _over_pages() -> list[Interrogation]:
+    return [one for one in load_interrogations() if one.over == "pages"]
+
+
+def _is_about_rules(interrogation: Interrogation) -> bool:
+    return interrogation.wants.of == RULE_CLASSIFICATIONS.name
+
+
+def fetch_lacking(console: Console, environment: Mapping[str, str] = os.environ) -> None:
+    """Fetch the files of models that interrogations name, once a machine, if the embedded server is used.
+
+    Raises:
+        UnknownModelError: no such model can be fetched.
+        ModelFileError: a file cannot be had; says what to do.
+    """
+    if environment.get("OLLAMA_HOST") and environment.get("HOLOCRON_LLM") != "embedded":
+        return
+    catalog, files = shipped_catalog(), own_model_files()
+    for one in _over_pages():
+        if not any(files.find(catalog.find(name)) for name in one.models):
+            fetch_models(one.models[:1], console, files)
