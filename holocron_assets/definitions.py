@@ -15,7 +15,7 @@ from holocron_assets.orchestration.change_sensor import changed_pages
 from holocron_assets.orchestration.checks import QUALITY_CHECKS
 from holocron_assets.orchestration.crawl_assets import batch_pages, pages, seed_titles, sites
 from holocron_assets.orchestration.derive_assets import derive_assets
-from holocron_assets.orchestration.dispatch_sensor import model_dispatch
+from holocron_assets.orchestration.dispatch_sensor import DISPATCH_SENSORS
 from holocron_assets.orchestration.entity_assets import entities, entity_aliases, resolve_entities
 from holocron_assets.orchestration.gpu_job import DERIVE_JOBS
 from holocron_assets.orchestration.jobs import ASSET_JOBS
@@ -49,7 +49,7 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
         ],
         asset_checks=QUALITY_CHECKS,
         jobs=[*ASSET_JOBS.values(), *DERIVE_JOBS, resolve_entities, upkeep_job, refresh, add_pages],
-        sensors=[*SENSORS, changed_pages, model_dispatch],
+        sensors=[*SENSORS, changed_pages, *DISPATCH_SENSORS],
         schedules=[*SCHEDULES, upkeep, *recheck_schedules(resources["sources"])],
         resources=resources,
         # A step costs 0.02 to 0.06 s in the run's own process, and 1.6 s and orphans in one of its own.

@@ -1,6 +1,6 @@
 """What the dispatcher wants done next, pool by pool. Pure, like the decisions that it is made of."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,53 +41,47 @@ class Plan:
 
 
 def plan(
+    waiting: Iterable[Waiting], settings: DispatchSettings, loaded: AbstractSet[str], now: datetime
+) -> list[Plan]:
+    """Decide for every place of every pool, as if all were free; see `plan_pool`."""
+    work = list(waiting)
+    return [one for pool in settings.limits for one in plan_pool(pool, work, settings, loaded, now)]
+
+
+def plan_pool(  # noqa: PLR0913 - five say what there is, two what is taken
+    pool: str,
     waiting: Iterable[Waiting],
     settings: DispatchSettings,
     loaded: AbstractSet[str],
     now: datetime,
     *,
-    at_work: Mapping[str, AbstractSet[str]] | None = None,
+    at_work: AbstractSet[str] = _NOBODY,
+    resting: AbstractSet[str] = _NOBODY,
 ) -> list[Plan]:
-    """Decide for every free place of every pool.
+    """Decide for every free place of a pool.
 
     Args:
-        waiting: the work of all interrogations.
+        pool: the pool's name.
+        waiting: the work of all interrogations, of whatever pool.
         settings: pools, and how waiting counts.
         loaded: models that are loaded now.
         now: the moment.
-        at_work: models that runs under way ask, by pool. Each has a place, and is not given another.
+        at_work: models that runs under way ask. Each has a place, and is not given another.
+        resting: models that are not to be asked now.
 
     Returns:
-        For a pool with free places a plan for each that finds work; one that says why, if none does.
+        A plan for each free place that finds work; if none does, one that says why. None if no place is free.
     """
-    by_pool: dict[str, list[Waiting]] = {pool: [] for pool in settings.limits}
-    for work in waiting:
-        by_pool[settings.pool_of(work.model)].append(work)
-    busy = at_work or {}
-    return [
-        Plan(pool, decision)
-        for pool, own in by_pool.items()
-        for decision in _decisions(own, settings, loaded, now, pool, busy.get(pool, _NOBODY))
-    ]
-
-
-def _decisions(  # noqa: PLR0913, PLR0917 - what `plan` takes, for one pool
-    waiting: Sequence[Waiting],
-    settings: DispatchSettings,
-    loaded: AbstractSet[str],
-    now: datetime,
-    pool: str,
-    at_work: AbstractSet[str],
-) -> list[Decision]:
-    found: list[Decision] = []
-    taken = set(at_work)
+    own = [work for work in waiting if settings.pool_of(work.model) == pool]
+    taken = at_work | resting
+    found: list[Plan] = []
     for _ in range(settings.limits[pool] - len(at_work)):
-        free = [work for work in waiting if work.model not in taken]
+        free = [work for work in own if work.model not in taken]
         decision = decide(free, loaded, now, ageing=settings.rules, items_a_turn=settings.items_a_turn)
         if decision.model is None:
-            return found or [decision]
-        found.append(decision)
-        taken.add(decision.model)
+            return found or [Plan(pool, decision)]
+        found.append(Plan(pool, decision))
+        taken |= {decision.model}
     return found
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from holocron_assets.derive.dispatch import Ageing, Waiting
-from holocron_assets.derive.plans import plan
+from holocron_assets.derive.plans import plan, plan_pool
 from holocron_assets.derive.pools import DispatchError, DispatchSettings, read_dispatch_settings
 from holocron_assets.settings import PROJECT_FOLDER, dispatch_file
 
@@ -74,16 +74,21 @@ def test_every_pool_decides_by_itself(tmp_path: Path) -> None:
 def test_a_pool_has_no_more_runs_than_places_and_no_two_of_one_model(tmp_path: Path) -> None:
     read = settings(tmp_path, REMOTE)
     waiting = [work(f"w{number}", f"m{number}-cloud", number) for number in range(5)]
-    at_work = {"remote": {"m4-cloud"}}
-    plans = [one for one in plan(waiting, read, set(), NOW, at_work=at_work) if one.pool == "remote"]
+    plans = plan_pool("remote", waiting, read, set(), NOW, at_work={"m4-cloud"})
     assert [one.decision.model for one in plans] == ["m3-cloud"]
-    at_work = {"remote": {"m4-cloud", "m3-cloud"}}
-    assert [one.pool for one in plan(waiting, read, set(), NOW, at_work=at_work)] == ["gpu"]
+    assert plan_pool("remote", waiting, read, set(), NOW, at_work={"m4-cloud", "m3-cloud"}) == []
 
 
 def test_a_model_at_work_on_the_gpu_leaves_no_place_there(tmp_path: Path) -> None:
     read = settings(tmp_path, "")
-    assert plan([work("a", "m1"), work("b", "m2", 900)], read, {"m1"}, NOW, at_work={"gpu": {"m1"}}) == []
+    waiting = [work("a", "m1"), work("b", "m2", 900)]
+    assert plan_pool("gpu", waiting, read, {"m1"}, NOW, at_work={"m1"}) == []
+
+
+def test_a_resting_model_takes_no_place_and_is_given_none(tmp_path: Path) -> None:
+    waiting = [work("a", "m1"), work("b", "m2", 900)]
+    (one,) = plan_pool("gpu", waiting, settings(tmp_path, ""), set(), NOW, resting={"m2"})
+    assert one.decision.model == "m1"
 
 
 def test_a_pool_without_work_says_so_once(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from holocron_assets.derive.slots import GPU_POOL, NotedLock
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.tables import GPU_RUNS
-from holocron_assets.orchestration import dispatch_sensor
+from holocron_assets.orchestration import dispatch_runs
 from holocron_assets.orchestration.dispatch_sensor import model_dispatch
 
 QUESTION: dict[str, Any] = {
@@ -88,7 +88,7 @@ def dispatched(
 
 def later(monkeypatch: pytest.MonkeyPatch, wait: timedelta) -> None:
     """Let the clock of the next ticks be that much ahead."""
-    monkeypatch.setattr(dispatch_sensor, "utc_now", lambda: utc_now() + wait)
+    monkeypatch.setattr(dispatch_runs, "utc_now", lambda: utc_now() + wait)
 
 
 def test_one_run_is_asked_for_of_the_model_with_the_most_important_work(dispatched: Dispatched) -> None:
@@ -159,6 +159,7 @@ def test_nothing_is_asked_for_while_a_process_has_the_gpu(dispatched: Dispatched
 def test_after_failures_the_model_is_tried_again_later_and_later(
     dispatched: Dispatched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    del dispatched.ollama.models[LARGE]
     ((first,), _) = dispatched.tick()
     dispatched.watched.store_run(first, DagsterRunStatus.FAILURE)
     asked, why = dispatched.tick()
@@ -173,9 +174,16 @@ def test_after_failures_the_model_is_tried_again_later_and_later(
     assert dispatched.tick()[0]
 
 
+def test_while_a_model_rests_after_a_failure_another_has_its_place(dispatched: Dispatched) -> None:
+    dispatched.watched.store_run(dispatched.tick()[0][0], DagsterRunStatus.FAILURE)
+    ((request,), _) = dispatched.tick()
+    assert request.tags["holocron/gpu_model"] == LARGE
+
+
 def test_a_changed_prompt_is_tried_at_once_after_a_failure(
     dispatched: Dispatched, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    del dispatched.ollama.models[LARGE]
     dispatched.watched.store_run(dispatched.tick()[0][0], DagsterRunStatus.FAILURE)
     assert dispatched.tick()[0] == []
     (tmp_path / "interrogations").rename(tmp_path / "changed")  # as after a reload of the code location
@@ -188,6 +196,7 @@ def test_a_changed_prompt_is_tried_at_once_after_a_failure(
 def test_a_run_that_changed_nothing_is_not_followed_by_another_at_once(
     dispatched: Dispatched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    del dispatched.ollama.models[LARGE]
     dispatched.watched.store_run(dispatched.tick()[0][0], DagsterRunStatus.SUCCESS)
     assert dispatched.tick()[0] == []
     later(monkeypatch, timedelta(seconds=31))
