@@ -34,7 +34,7 @@ _SCALARS = {
 }
 _ANYWHERE = frozenset({"type", "description"})
 _ALLOWED = {
-    "string": frozenset({"enum", "minLength", "maxLength"}),
+    "string": frozenset({"enum", "minLength", "maxLength", "maxWords"}),
     "integer": frozenset({"minimum", "maximum"}),
     "number": frozenset({"minimum", "maximum"}),
     "boolean": frozenset[str](),
@@ -223,6 +223,8 @@ def _check_string(schema: Schema, place: str) -> None:
     if choices is None:
         if not _is_count(schema.get("maxLength")):
             raise AnswerSchemaError(f"{place}: a string needs enum, or maxLength in characters")
+        if not _is_count(schema.get("maxWords", 1)):
+            raise AnswerSchemaError(f"{place}: maxWords must be a number of words")
         return
     allowed: tuple[type, ...] = (str, type(None)) if _may_be_null(schema) else (str,)
     if not isinstance(choices, list) or not choices or not all(isinstance(one, allowed) for one in choices):

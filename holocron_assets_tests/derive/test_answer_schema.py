@@ -80,6 +80,7 @@ def test_only_what_may_be_absent_or_null_may_be_empty() -> None:
     ("part", "problem"),
     [
         ({"type": "string", "description": "A word"}, "answer.word: a string needs enum, or maxLength"),
+        ({**WORD, "maxWords": 0}, "answer.word: maxWords must be a number of words"),
         ({**WORD, "pattern": "a+"}, "answer.word: pattern: not allowed; of a string, description, enum"),
         ({"type": "array", "items": WORD, "description": "Some"}, "answer.word: an array needs maxItems"),
         ({"type": "array", "maxItems": 2, "description": "Some"}, "answer.word: an array needs items"),
