@@ -1,12 +1,13 @@
 """Numbers of payment cards in a text."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-_GROUPED_DIGITS = re.compile(r"(?<![0-9])[0-9]++(?:[ \u00a0\u2009\u202f\u2010-\u2013.-][0-9]++)*+")
+# After a slash it is a number in an address
+_GROUPED_DIGITS = re.compile(r"(?<![0-9/])[0-9]++(?:[ \u00a0\u2009\u202f\u2010-\u2013.-][0-9]++)*+")
 _GROUP = re.compile(r"[0-9]++")
-_SHORTEST, _LONGEST = 13, 19
+_LONGEST = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,21 @@ class Issuer:
         return len(digits) in self.lengths and least <= int(digits[: len(str(least))]) <= greatest
 
 
-def find_cards(text: str, issuers: Sequence[Issuer]) -> Iterator[tuple[int, int]]:
+Issuers = Mapping[str, tuple[Issuer, ...]]
+"""Issuers by the first digit of their numbers."""
+
+
+def by_first_digit(issuers: Sequence[Issuer]) -> Issuers:
+    """Issuers by the first digits that their numbers may have."""
+    found: dict[str, tuple[Issuer, ...]] = {}
+    for issuer in issuers:
+        least, greatest = (int(str(end)[0]) for end in issuer.first)
+        for digit in map(str, range(least, greatest + 1)):
+            found[digit] = (*found.get(digit, ()), issuer)
+    return found
+
+
+def find_cards(text: str, issuers: Issuers) -> Iterator[tuple[int, int]]:
     """Where card numbers are in a text: offsets of the first digit and after the last.
 
     Digits may be grouped by single spaces, dashes or points. A number starts and ends with a group, so that
@@ -49,10 +64,11 @@ def passes_luhn(digits: str) -> bool:
     return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0  # noqa: PLR2004 - by the standard
 
 
-def _last_group(
-    text: str, groups: Sequence[tuple[int, int]], first: int, issuers: Sequence[Issuer]
-) -> int | None:
+def _last_group(text: str, groups: Sequence[tuple[int, int]], first: int, issuers: Issuers) -> int | None:
     """Where the longest card number ends that starts with a group."""
+    possible = issuers.get(text[groups[first][0]])
+    if not possible:
+        return None
     digits = ""
     found = None
     for place in range(first, len(groups)):
@@ -60,8 +76,6 @@ def _last_group(
         if len(digits) + end - start > _LONGEST:
             break
         digits += text[start:end]
-        if len(digits) < _SHORTEST:
-            continue
-        if any(issuer.may_have_issued(digits) for issuer in issuers) and passes_luhn(digits):
+        if any(issuer.may_have_issued(digits) for issuer in possible) and passes_luhn(digits):
             found = place
     return found

@@ -4,6 +4,7 @@ What counts is written in `redaction.yaml`, a pattern and its reason each.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,9 +12,8 @@ from importlib.resources import files
 
 from ruamel.yaml import YAML
 
-from holocron_assets.derive.payment_cards import Issuer, find_cards
+from holocron_assets.derive.payment_cards import Issuer, Issuers, by_first_digit, find_cards
 
-_LOOK_BACK = 40
 _WITHOUT_MEANING = re.compile(r"[\s().\-\u2010-\u2013/]")
 
 
@@ -24,20 +24,16 @@ class _Pattern:
     Attributes:
         kind: what its placeholder is called.
         pattern: what it looks like; group `secret`, or else all of it, is replaced.
-        unless_after: what stands before such a thing that is no secret.
     """
 
     kind: str
     pattern: re.Pattern[str]
-    unless_after: re.Pattern[str] | None
 
     def secrets(self, text: str) -> Iterator[tuple[int, int]]:
         """Where such secrets are in a text."""
         group = "secret" if "secret" in self.pattern.groupindex else 0
         for match in self.pattern.finditer(text):
-            before = text[max(match.start() - _LOOK_BACK, 0) : match.start()]
-            if not (self.unless_after and self.unless_after.search(before)):
-                yield match.span(group)
+            yield match.span(group)
 
 
 @dataclass(slots=True)
@@ -48,6 +44,7 @@ class Redactor:
     """
 
     _placeholders: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
+    _counts: Counter[str] = field(default_factory=Counter)
 
     def redact(self, text: str) -> str:
         """A text without secrets; the rest of it is unchanged."""
@@ -67,8 +64,8 @@ class Redactor:
     def _placeholder(self, kind: str, secret: str) -> str:
         known = (kind, _comparable(kind, secret))
         if known not in self._placeholders:
-            number = 1 + sum(other == kind for other, _ in self._placeholders)
-            self._placeholders[known] = f"[{kind} {number}]"
+            self._counts[kind] += 1
+            self._placeholders[known] = f"[{kind} {self._counts[kind]}]"
         return self._placeholders[known]
 
 
@@ -78,16 +75,8 @@ def _comparable(kind: str, secret: str) -> str:
 
 
 @cache
-def _rules() -> tuple[tuple[_Pattern, ...], tuple[Issuer, ...]]:
+def _rules() -> tuple[tuple[_Pattern, ...], Issuers]:
     rules = YAML(typ="safe").load(files(__package__).joinpath("redaction.yaml").read_text(encoding="utf-8"))
-    patterns = tuple(
-        _Pattern(
-            kind=rule["kind"],
-            pattern=re.compile(rule["pattern"]),
-            unless_after=re.compile(rule["unless_after"]) if "unless_after" in rule else None,
-        )
-        for rule in rules["patterns"]
-    )
-    return patterns, tuple(
-        Issuer(tuple(rule["first"]), frozenset(rule["lengths"])) for rule in rules["cards"]
-    )
+    patterns = tuple(_Pattern(rule["kind"], re.compile(rule["pattern"])) for rule in rules["patterns"])
+    issuers = [Issuer(tuple(rule["first"]), frozenset(rule["lengths"])) for rule in rules["cards"]]
+    return patterns, by_first_digit(issuers)

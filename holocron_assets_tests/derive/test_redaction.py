@@ -59,7 +59,9 @@ KEPT = [
     "Coordinates 51.5074, -0.1278; population 1,000,000,000,000; +15 and -7 degrees.",
     "It cost 10,000 credits in 20201231235959 and 123456789012345678901234567890.",
     "Basic instructions for every bearer of responsibilities.",
-    "Basic Understanding; Bearer Responsibility; the token Republic.",
+    "Basic Understanding; Bearer Responsibility; the token Republic; BASIC INSTRUCTIONS.",
+    "It speaks Basic StandardHutteseRhodeseTwi; see https://example.com/status/678275796058771456.",
+    "Barcode 0050087445072, call 050506.",
     "The secret: everybody knows it. Password: swordfish.",
     "Mail me @ the cantina, @home, or a@b; see http://example.com:80/a@b and https://example.com/x:y.",
     "sk-8 droids, AKIA, eyJ, hf_short and -----BEGIN OF THE END-----",
@@ -154,4 +156,12 @@ HOSTILE = [
 def test_hostile_text_takes_time_in_step_with_its_length(piece: str) -> None:
     started = time.perf_counter()
     redacted(piece * (560_000 // len(piece)))
+    assert time.perf_counter() - started < 10
+
+
+@pytest.mark.full
+def test_many_different_secrets_take_time_in_step_with_their_number() -> None:
+    started = time.perf_counter()
+    text = redacted(" ".join(f"a{number}@b.example" for number in range(40_000)))
+    assert text.endswith("[email 40000]")
     assert time.perf_counter() - started < 10
