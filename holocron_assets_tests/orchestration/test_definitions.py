@@ -58,7 +58,7 @@ def test_every_asset_says_what_it_is_and_whose(spec: dg.AssetSpec) -> None:
     is_table = spec.group_name != "views"
     assert ("parquet" in spec.kinds) == is_table
     assert (spec.partitions_def is not None) == is_table
-    assert spec.group_name in {"crawl", "signals", "classification", "entities", "views"}
+    assert spec.group_name in {"crawl", "signals", "classification", "derivations", "entities", "views"}
     assert all(column.description for column in schema.columns)
     assert spec.description
 
@@ -87,8 +87,8 @@ def test_sensors_and_schedules_run_without_being_switched_on() -> None:
         for thing in [*(defs.sensors or ()), *(defs.schedules or ())]
         if isinstance(thing, dg.SensorDefinition | dg.ScheduleDefinition)
     }
-    names = ["new_pages", "changed_pages", "settle", "promotion", "check_quality_hourly", "upkeep"]
-    assert statuses == dict.fromkeys(names, "RUNNING")
+    sensors = ["new_pages", "changed_pages", "settle", "promotion", "model_dispatch"]
+    assert statuses == dict.fromkeys([*sensors, "check_quality_hourly", "upkeep"], "RUNNING")
 
 
 def test_only_the_quality_job_runs_checks() -> None:
