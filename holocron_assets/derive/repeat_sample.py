@@ -1,6 +1,7 @@
 """A sample of an interrogation's items: the same ones whenever it is drawn from the same pages."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from heapq import nsmallest
 
 from holocron_assets.derive.interrogation import Interrogation
@@ -8,6 +9,7 @@ from holocron_assets.derive.items import Item, wanted_items
 from holocron_assets.derive.superseded import superseded_pages
 from holocron_assets.derive.wanted import Superseded, wanted_rows
 from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.parquet import MissingPartitionError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import ENTITY_PAIRS, PAGE_SIGNALS
 
@@ -50,8 +52,10 @@ def _row_ids(
     lake: Lake, interrogation: Interrogation, partition: str, superseded: Superseded
 ) -> Iterator[int | str]:
     name = _id_column(interrogation)
-    for row in wanted_rows(lake, interrogation, partition, superseded=superseded):
-        yield row[name]
+    # A batch that is under way has no types yet
+    with suppress(MissingPartitionError):
+        for row in wanted_rows(lake, interrogation, partition, superseded=superseded):
+            yield row[name]
 
 
 def _narrowed(interrogation: Interrogation, row_ids: list[int | str]) -> Interrogation:

@@ -18,7 +18,7 @@ from holocron_assets.derive.interrogation_files import read_interrogations
 from holocron_assets.derive.repeat_sample import sample_items
 from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import GPU_RUNS, LLM_ATTEMPTS, LLM_RUNS, REPEAT_ANSWERS
+from holocron_assets.lake.tables import GPU_RUNS, LLM_ATTEMPTS, LLM_RUNS, PAGE_TYPES, REPEAT_ANSWERS
 
 TITLES = [f"Tree {letter}" for letter in "ABCDEFGH"]
 PLACE = {**GOOD, "kind": "place"}
@@ -236,6 +236,13 @@ def test_a_sample_is_of_several_batches_and_of_what_is_wanted(lake: Lake) -> Non
     subjects = {item.subject for item in sample_items(lake, asked, 100)}
     assert subjects == {*TITLES, *more} - {"Tree A"}
     assert {item.partition for item in sample_items(lake, asked, 8)} == {BATCH, "other-000001"}
+
+
+def test_a_batch_that_is_under_way_is_not_sampled(lake: Lake) -> None:
+    write_wiki(lake, {"Rock A": "A rock."}, "other-000001")
+    lake.file(PAGE_TYPES, "other-000001").unlink()
+    items = sample_items(lake, interrogation(rows={}), 100)
+    assert {item.partition for item in items} == {BATCH}
 
 
 def test_a_sample_of_chunks_has_as_many_items_as_asked_for(lake: Lake) -> None:
