@@ -30,6 +30,7 @@ from type_accuracy import SCORING_FILE, SHARED, SITE, SOURCE, Case, page_row, pe
 from holocron_assets.classify.merge import page_type_row
 from holocron_assets.classify.model_weighing import load_model_weighing, weigh_answer
 from holocron_assets.classify.rules import classify_page, load_rules
+from holocron_assets.derive.derived_rows import derived_rows
 from holocron_assets.derive.engine import Engine, open_client
 from holocron_assets.derive.interrogation import Interrogation, Wants
 from holocron_assets.derive.interrogation_files import load_interrogations
@@ -81,6 +82,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=200, help="pages of the held-out half")
     parser.add_argument("--models", nargs="+", default=MODELS, help="models, as the server calls them")
     parser.add_argument("--work", type=Path, help="folder that keeps the answers; a new one by default")
+    parser.add_argument("--most", type=int, metavar="N", help="ask about N pages more, those unsure first")
     parser.add_argument("--calibrate", action="store_true", help="measure on the tune half's unsure pages")
     parser.add_argument("--errors", action="store_true", help="show every wrong answer")
     arguments = parser.parse_args()
@@ -99,7 +101,7 @@ def main() -> None:
     print(f"true types: {dict(Counter(page.truth[0] for page in chosen).most_common())}")
     report("rules alone", [by_rules(page) for page in chosen], show=arguments.errors)
     for model in arguments.models:
-        rows = asyncio.run(asked(lake, batch, model))
+        rows = asyncio.run(asked(lake, batch, model, arguments.most))
         answers = {row["title"]: row for row in rows}
         print(f"\n{model}: {len(answers)} of {len(chosen)} answered")
         costs(lake, model, batch)
@@ -175,7 +177,7 @@ def interrogation() -> Interrogation:
     return shipped.model_copy(update={"wants": Wants(of="rule_classifications")})
 
 
-async def asked(lake: Lake, batch: str, model: str) -> list[dict[str, Any]]:
+async def asked(lake: Lake, batch: str, model: str, most: int | None) -> list[dict[str, Any]]:
     """The model's rows about a batch; what it said before it is not asked again."""
     with model_server() as url:
         if url is None:
@@ -185,14 +187,20 @@ async def asked(lake: Lake, batch: str, model: str) -> list[dict[str, Any]]:
             chosen = await engine.digest([model])
             asking = interrogation()
             work = PartitionWork(lake, asking, batch, model=chosen.name, digest=chosen.digest)
-            await ask_all(engine, work, chosen.name, chosen.digest)
+            await ask_all(engine, work, chosen.name, chosen.digest, most)
             work.publish("benchmark")
-    return read_partition(lake, asking.table, batch) if work.is_complete else []
+    answers = ((item, work.answer_of(item)) for item in work.items)
+    return [
+        row
+        for item, answer in answers
+        if answer is not None
+        for row in derived_rows(item, answer, model=chosen.name, digest=chosen.digest, run_id="benchmark")
+    ]
 
 
-async def ask_all(engine: Engine, work: PartitionWork, model: str, digest: str) -> None:
+async def ask_all(engine: Engine, work: PartitionWork, model: str, digest: str, most: int | None) -> None:
     slots = asyncio.Semaphore(await engine.slots())
-    waiting = work.ready(utc_now())
+    waiting = work.ready(utc_now())[:most]
     started, done = time.monotonic(), 0
 
     async def ask(item: Any) -> None:
