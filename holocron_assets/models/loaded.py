@@ -138,7 +138,9 @@ class LoadedModels:
 
     async def close(self) -> None:
         """Unload all, whoever uses them."""
-        await asyncio.gather(*(self._stop(loaded) for loaded in self.now()), *self._stopping)
+        for loaded in self.now():
+            self._stop(loaded)
+        await asyncio.gather(*self._stopping)
 
     async def _get(self, model: Model, *, num_ctx: int | None, embedding: bool) -> Lease:
         if fitting := self._fitting(model, num_ctx=num_ctx, embedding=embedding):
@@ -195,24 +197,22 @@ class LoadedModels:
         if loaded.users or math.isinf(loaded.keep_alive):
             return
         if loaded.keep_alive == 0:
-            self._stop_soon(loaded)
+            self._stop(loaded)
         else:
             loop = asyncio.get_running_loop()
             loaded.expiry = loop.call_later(loaded.keep_alive, self._expire, loaded)
 
     def _expire(self, loaded: Loaded) -> None:
         if not loaded.users:
-            self._stop_soon(loaded)
+            self._stop(loaded)
 
-    def _stop_soon(self, loaded: Loaded) -> None:
+    def _stop(self, loaded: Loaded) -> asyncio.Task[None]:
+        """Have a model no longer; the next is loaded only when its memory is free."""
         self._forget(loaded)
         task = asyncio.create_task(loaded.runner.stop())
         self._stopping.add(task)
         task.add_done_callback(self._stopping.discard)
-
-    async def _stop(self, loaded: Loaded) -> None:
-        self._forget(loaded)
-        await loaded.runner.stop()
+        return task
 
     def _forget(self, loaded: Loaded) -> None:
         if loaded in self._loaded:

@@ -104,7 +104,7 @@ def _refusal(status: int, body: bytes) -> LlamaError:
         return LlamaError(status, body.decode(errors="replace")[:500])
 
 
-def version_at(url: str, *, seconds: float = 2) -> dict[str, Any] | None:
+def version_at(url: str, *, seconds: float = 10) -> dict[str, Any] | None:
     """What a model server says of itself; None if nothing answers there, or something else does."""
     try:
         answer = httpx.get(f"{url}/api/version", timeout=seconds, trust_env=False)
