@@ -138,13 +138,14 @@ def waiting_of(stale: Iterable[StalePartition], now: datetime) -> list[Waiting]:
     return [_waiting(parts, now) for parts in found.values()]
 
 
-def stale_partitions(
+def stale_partitions(  # noqa: PLR0913 - what to look at, and how much of it
     lake: Lake,
     interrogations: Sequence[Interrogation],
     *,
     digests: Mapping[str, str],
     most_opened: int | None = MOST_OPENED,
     without_models: bool = False,
+    held: Mapping[tuple[str, str], Counts] | None = None,
 ) -> list[StalePartition]:
     """Every partition that lacks a table, or has one made otherwise than it would be now.
 
@@ -154,6 +155,8 @@ def stale_partitions(
         digests: of the models that can be asked, by name.
         most_opened: partitions that are opened to count what is left of them; all that were begun, if None.
         without_models: also of interrogations whose models cannot be asked; what is left there is not known.
+        held: what is left of partitions that the caller works on, by interrogation and partition; they are
+            not opened again.
     """
     look, nobody = _Look(lake), ("", ANY_MODEL)
     stale = [
@@ -162,7 +165,15 @@ def stale_partitions(
         if (chosen := model_to_ask(interrogation, digests) or (nobody if without_models else None))
         for part in _stale(look, interrogation, *chosen)
     ]
-    return _counted(lake, stale, most_opened)
+    known = held or {}
+    places = [(part.interrogation.name, part.partition) for part in stale]
+    ours = [
+        replace(part, counts=known[place])
+        for part, place in zip(stale, places, strict=True)
+        if place in known
+    ]
+    others = [part for part, place in zip(stale, places, strict=True) if place not in known]
+    return [*ours, *_counted(lake, others, most_opened)]
 
 
 def model_to_ask(interrogation: Interrogation, digests: Mapping[str, str]) -> tuple[str, str] | None:

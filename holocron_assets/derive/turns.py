@@ -1,14 +1,14 @@
 """Which items come next: turns of the interrogations that ask one model, a partition after the other."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Protocol
 
 from filelock import FileLock, Timeout
 
-from holocron_assets.derive.backlog import StalePartition, stale_partitions, waiting_of
+from holocron_assets.derive.backlog import Counts, StalePartition, stale_partitions, waiting_of
 from holocron_assets.derive.dispatch import Decision, decide
 from holocron_assets.derive.interrogation import Interrogation
 from holocron_assets.derive.items import Item
@@ -40,6 +40,10 @@ class Share:
     items: int | None
 
 
+Held = Mapping[tuple[str, str], int]
+"""Items still to be handed out of each partition that was taken, by interrogation and partition."""
+
+
 class Agenda(Protocol):
     """Says what is to be done.
 
@@ -49,7 +53,7 @@ class Agenda(Protocol):
 
     stopped: str | None
 
-    def shares(self) -> Sequence[Share]:
+    def shares(self, held: Held) -> Sequence[Share]:
         """What is to be done next, in order; nothing when it is enough."""
         ...
 
@@ -63,8 +67,9 @@ class Given:
     stopped: str | None = None
     _is_told: bool = False
 
-    def shares(self) -> Sequence[Share]:
+    def shares(self, held: Held) -> Sequence[Share]:
         """All of it, once."""
+        del held
         if self._is_told:
             return []
         self._is_told = True
@@ -96,10 +101,19 @@ class Dispatched:
     stopped: str | None = None
     _stale: Sequence[StalePartition] = ()
 
-    def decision(self) -> Decision:
-        """Whose turn it is, as the dispatcher sees it; only the model that works counts as loaded."""
-        found = stale_partitions(self.lake, self.interrogations, digests=self.served.digests)
-        self._stale = [one for one in found if self.partitions is None or one.partition in self.partitions]
+    def decision(self, held: Held) -> Decision:
+        """Whose turn it is, as the dispatcher would see it if all that was handed out were done.
+
+        Only the model that works counts as loaded.
+        """
+        counts = {place: Counts(0, 0, untried=left, dues=()) for place, left in held.items()}
+        found = stale_partitions(self.lake, self.interrogations, digests=self.served.digests, held=counts)
+        self._stale = [
+            one
+            for one in found
+            if held.get((one.interrogation.name, one.partition)) != 0
+            and (self.partitions is None or one.partition in self.partitions)
+        ]
         now = utc_now()
         return decide(
             waiting_of(self._stale, now),
@@ -109,12 +123,12 @@ class Dispatched:
             items_a_turn=self.settings.items_a_turn,
         )
 
-    def shares(self) -> Sequence[Share]:
+    def shares(self, held: Held) -> Sequence[Share]:
         """What is to be done before it is decided again; nothing if another model's turn has come."""
         if monotonic() > self.deadline:
             self.stopped = "it has had its time; the dispatcher goes on"
             return []
-        decision = self.decision()
+        decision = self.decision(held)
         if decision.model != self.model:
             self.stopped = decision.model and f"another model's turn: {decision.reasons[0]}"
             return []
@@ -187,11 +201,12 @@ class Supply:
     is_wanted: Callable[[Item], bool] = lambda _: True
     problems: dict[tuple[str, str], Exception] = field(default_factory=dict)
     _shelves: dict[str, _Shelf] = field(default_factory=dict)
+    _held: dict[tuple[str, str], int] = field(default_factory=dict)
     _opened: list[OpenPartition] = field(default_factory=list)
 
     def steps(self) -> Iterator[Step]:
         """Every item until the agenda says that it is enough, or nothing is left that this process can do."""
-        while shares := self.agenda.shares():
+        while shares := self.agenda.shares(self._held):
             moved = False
             for share in shares:
                 for step in self._steps_of(share):
@@ -218,8 +233,10 @@ class Supply:
         left = share.items
         while left != 0 and (opened := self._first_open(share.interrogation, shelf)):
             if shelf.items:
-                yield opened, shelf.items.popleft()
+                item = shelf.items.popleft()
+                self._held[item.interrogation.name, item.partition] -= 1
                 left = left and left - 1
+                yield opened, item
             else:
                 shelf.opened = None
                 yield opened, None
@@ -230,6 +247,7 @@ class Supply:
             return
         if opened.work.ready(utc_now()):  # it is not what it was when it was counted
             opened.lock.release()
+            del self._held[interrogation.name, partition]
             shelf.closed.append(partition)
         else:
             yield opened, None
@@ -239,10 +257,13 @@ class Supply:
         while shelf.opened is None and shelf.closed:
             shelf.opened = self._open(interrogation, shelf.closed.popleft())
             if shelf.opened:
-                shelf.items.extend(filter(self.is_wanted, shelf.opened.work.ready(utc_now())))
+                work = shelf.opened.work
+                shelf.items.extend(filter(self.is_wanted, work.ready(utc_now())))
+                self._held[interrogation.name, work.partition] = len(shelf.items)
         return shelf.opened
 
     def _open(self, interrogation: Interrogation, partition: str) -> OpenPartition | None:
+        self._held[interrogation.name, partition] = 0
         try:
             opened = self.open_one(interrogation, partition)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is told when the others are done

@@ -11,18 +11,27 @@ from holocron_assets.crawl.batches import NoManifestError
 from holocron_assets.crawl.errors import WikiUnavailable
 from holocron_assets.crawl.source_files import SourceError
 from holocron_assets.crawl.xml_dump import DumpError
+from holocron_assets.derive.conditions import ConditionError
+from holocron_assets.derive.interrogation import InterrogationError
+from holocron_assets.derive.pools import DispatchError
+from holocron_assets.derive.problems import ModelServerUnavailable
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
 from holocron_assets.lake.paths import PartitionNameError
 from holocron_assets.lake.schema import SchemaError
 from holocron_assets.lake.titles import InvalidTitle
+from holocron_assets.models.errors import ModelServerError
 from holocron_assets.resolve.promotion import PolicyError
 
 _PERMANENT = (
+    ConditionError,
     DamagedPartitionError,
+    DispatchError,
     DumpError,
+    InterrogationError,
     InvalidTitle,
     MissingPartitionError,
+    ModelServerError,
     NoManifestError,
     PartitionNameError,
     PermanentError,
@@ -43,14 +52,14 @@ DUE_AT = "due_at"
 def clear_failures() -> Iterator[None]:
     """Turn errors that the op's retries cannot mend into a Failure that names them.
 
-    What is wrong for good is not tried again. A wiki that is to be left alone longer than an op may wait ends
-    the run too: a waiting run would hold its slot.
+    What is wrong for good is not tried again. A wiki that is to be left alone longer than an op may wait, and
+    a model server that is gone, end the run too: a waiting run would hold its slot.
     """
     try:
         yield
     except _PERMANENT as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
-    except WikiUnavailable as error:
+    except (WikiUnavailable, ModelServerUnavailable) as error:
         due = {DUE_AT: dg.MetadataValue.timestamp(error.due_at)}
         raise dg.Failure(description=str(error), metadata=due, allow_retries=False) from error
 

@@ -122,11 +122,12 @@ def _work(
     candidates = [one for several in by_model.values() for one in several]
     agenda = Dispatched(asked.lake, candidates, asked.served, asked.settings, partitions, config.model)
     if not agenda.model:
-        decision = agenda.decision()
+        decision = agenda.decision({})
         context.log.info(" ".join(decision.reasons))
         agenda.model = decision.model
     if not (agenda.model and by_model.get(agenda.model)):
         context.log.info(f"nothing is to be asked of {agenda.model or 'any model'} in pool {pool}")
+        context.instance.add_run_tags(context.run_id, {OUTCOME_TAG: "complete"})
         return None
     return asked.model_run(agenda.model, by_model[agenda.model]), agenda
 
