@@ -1,0 +1,64 @@
+"""The limits that keep models from each other's way, as they reach Dagster."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from holocron_assets.orchestration.dispatch_runs import job_of, run_tags
+from holocron_assets.orchestration.instance import open_instance, pool_limits
+from holocron_assets.settings import PROJECT_FOLDER
+
+REMOTE = "pools: {remote: {models: ['*-cloud'], limit: 3}}"
+
+
+@pytest.mark.parametrize("file", ["dagster.yaml", "deploy/postgres/dagster.yaml"])
+def test_one_run_at_a_time_bears_the_gpu_s_tag_whatever_its_value(file: str) -> None:
+    settings: dict[str, Any] = YAML(typ="safe").load(PROJECT_FOLDER / file)
+    limits = settings["concurrency"]["runs"]["tag_concurrency_limits"]
+    assert {"key": "holocron/gpu_model", "limit": 1} in limits
+    assert "holocron/gpu_model" in run_tags("gpu", "small:1b")
+
+
+def test_the_pools_of_the_settings_reach_the_instance_whenever_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLOCRON_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
+    monkeypatch.setenv("HOLOCRON_DISPATCH", str(tmp_path / "dispatch.yaml"))
+    assert pool_limits() == {"gpu": 1, "crawl": 2}
+    (tmp_path / "dispatch.yaml").write_text(REMOTE, encoding="utf-8")
+    with open_instance() as instance:
+        limits = {pool.name: pool.limit for pool in instance.event_log_storage.get_pool_limits()}
+    assert limits == {"gpu": 1, "remote": 3, "crawl": 2}
+
+
+def test_a_remote_model_s_run_is_of_its_pool_s_job_and_does_not_take_the_gpu() -> None:
+    assert job_of("remote") == "derive_remote"
+    assert run_tags("remote", "big-cloud") == {
+        "holocron/model": "big-cloud",
+        "holocron/model_pool": "remote",
+    }
+
+
+def test_a_pool_in_the_settings_has_a_job_and_a_sensor_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "dispatch.yaml").write_text(REMOTE, encoding="utf-8")
+    program = (
+        "from holocron_assets.definitions import defs; "
+        "sensors = {sensor.name: sensor.job_name for sensor in defs.sensors if 'dispatch' in sensor.name}; "
+        "pools = [next(iter(defs.resolve_job_def(job).nodes)).definition.pool for job in sensors.values()]; "
+        "print(sensors, pools)"
+    )
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", program],
+        env={**os.environ, "HOLOCRON_DISPATCH": str(tmp_path / "dispatch.yaml")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    sensors = {"model_dispatch": "derive", "model_dispatch_remote": "derive_remote"}
+    assert done.stdout.strip() == f"{sensors} ['gpu', 'remote']"
