@@ -6,7 +6,8 @@ import socket
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from time import sleep, time
@@ -18,6 +19,8 @@ from filelock import FileLock, Timeout
 from holocron_assets.definitions import defs
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.paths import Lake
+from holocron_assets.models.connection import model_server
+from holocron_assets.models.errors import ModelServerError
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.instance import open_instance
 from holocron_assets.orchestration.names import ADD_PAGES_JOB, GPU_JOB, PARTITION_TAG, REFRESH_JOB
@@ -126,22 +129,25 @@ def serve(lake: Lake, port: int) -> int:
             with open_instance() as instance:
                 # No daemon is alive, so a run that was starting has nothing left to start it.
                 reap_dead_runs(instance, lake, time_to_start=timedelta(0))
-            return _until_it_ends(
-                [
-                    sys.executable,
-                    "-m",
-                    "dagster",
-                    "dev",
-                    "-w",
-                    str(_WORKSPACE),
-                    "-h",
-                    _LOOPBACK,
-                    "-p",
-                    str(port),
-                ]
-            )
+            command = [sys.executable, "-m", "dagster", "dev", "-w", str(_WORKSPACE), "-h", _LOOPBACK]
+            with _models_shared():
+                return _until_it_ends([*command, "-p", str(port)])
     except Timeout as error:
         raise PermanentError(f"another `holocron ui` works on {lake.root}; end it first") from error
+
+
+@contextmanager
+def _models_shared() -> Iterator[None]:
+    """Have the model server that all runs share: one that each started would load its models anew.
+
+    Where there can be none, the rest works all the same, and runs that ask a model say what is amiss.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(model_server())
+        except ModelServerError as error:
+            print(f"No model is asked for now: {error}", file=sys.stderr)  # noqa: T201 - to who started it
+        yield
 
 
 def _until_it_ends(command: Sequence[str]) -> int:
