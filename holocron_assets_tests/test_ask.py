@@ -1,0 +1,101 @@
+"""`holocron ask`: a person's question about one page, kept so that no batch asks it again."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asked_holocron import AskedHolocron, asked_holocron, write_interrogation
+from click.testing import CliRunner, Result
+from fake_ollama import LARGE, SMALL, FakeOllama, malformed, refused_url
+
+from holocron_assets.cli import main
+from holocron_assets.derive.slots import NotedLock
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AskedHolocron]:
+    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (0.0, 0.0, 0.0))
+    # It wants none of the pages: a person may ask about any.
+    write_interrogation(tmp_path, "kinds", SMALL, 500, wants={"types": ["Droid"]})
+    write_interrogation(tmp_path, "other", LARGE, 400)
+    both = [{"source": "page", "label": side, "part": "text", "of": side} for side in ("first", "second")]
+    write_interrogation(tmp_path, "twins", SMALL, 400, over="pairs", question="One?", evidence=both)
+    with FakeOllama() as ollama:
+        yield asked_holocron(tmp_path, ollama, monkeypatch, batches=2, pages=2)
+
+
+def ask(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["ask", *arguments])
+
+
+def answers(*arguments: str) -> list[dict[str, Any]]:
+    done = ask(*arguments, "--json")
+    assert done.exit_code == 0, done.output
+    told: list[dict[str, Any]] = json.loads(done.output)
+    return told
+
+
+def test_an_answer_is_printed_and_kept(asked: AskedHolocron) -> None:
+    (first,) = answers("kinds", "Page wiki1 0")
+    (again,) = answers("kinds", "page wiki1 0")
+    assert (first["answer"], first["is_new"], first["model"]) == ({"kind": "person"}, True, SMALL)
+    assert (again["answer"], again["is_new"]) == ({"kind": "person"}, False)
+    assert len(asked.ollama.chats) == 1
+    (row,) = asked.gpu_runs
+    assert (row["started_by"], row["calls"], row["outcome"]) == ("ask", 1, "complete")
+
+
+def test_an_answer_is_told_in_words(asked: AskedHolocron) -> None:
+    done = ask("other", "Page wiki1 1")
+    assert done.exit_code == 0, done.output
+    assert "Page wiki1 1: other by large:7b, asked now" in done.output
+    assert "person" in done.output
+    assert "known already: no call was made" in ask("other", "Page wiki1 1").output
+    assert asked.models_asked() == [LARGE]
+
+
+def test_a_second_question_is_refused_while_one_is_asked(asked: AskedHolocron) -> None:
+    lock = NotedLock(asked.holocron.lake.locks, "gpu-gpu-reserved")
+    assert lock.try_take("other about Tatooine")
+    done = ask("kinds", "Page wiki1 0")
+    lock.give_back()
+    assert done.exit_code == 1
+    assert "one question at a time: other about Tatooine (process " in done.output
+    assert asked.ollama.chats == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["kind", "Page wiki1 0"], "no interrogation is called 'kind'; there are kinds, other, twins"),
+        (["twins", "Page wiki1 0"], "twins asks about pairs of entities; about a page ask kinds, other"),
+        (["kinds", "Nowhere"], "no page is called 'Nowhere'"),
+    ],
+)
+def test_a_wrong_question_is_refused_with_what_to_do(
+    asked: AskedHolocron, arguments: list[str], message: str
+) -> None:
+    done = ask(*arguments)
+    assert done.exit_code in {1, 2}
+    assert message in done.output
+    assert asked.ollama.chats == []
+
+
+def test_no_answer_is_an_error_that_names_the_page(asked: AskedHolocron) -> None:
+    asked.ollama.on["Page wiki1 0"] = malformed()
+    done = ask("kinds", "Page wiki1 0")
+    assert done.exit_code == 1
+    assert "Page wiki1 0" in done.output
+    assert "Error" in done.output
+
+
+def test_without_a_server_it_says_what_to_do(asked: AskedHolocron, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", refused_url())
+    done = ask("kinds", "Page wiki1 0")
+    assert done.exit_code == 1
+    assert "start it (`ollama serve`), or see OLLAMA_HOST" in done.output
+    monkeypatch.setenv("HOLOCRON_LLM", "off")
+    assert "HOLOCRON_LLM is off" in ask("kinds", "Page wiki1 0").output
+    assert asked.ollama.chats == []
