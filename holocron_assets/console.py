@@ -122,7 +122,9 @@ def print_status(console: Console, report: Mapping[str, Any]) -> None:
     print_rows(console, "Entities", _by_status(stages, "entities", states))
     print_rows(console, "Entities to look at", _by_status(stages, "entity_reviews", ("needs review",)))
     print_interrogations(console, report)
-    print_rows(console, "Last runs of models", without_empty_columns(report["gpu_runs"]))
+    names = ("model", "ended_at", "items", "calls", "loads", "busy_share", "outcome")
+    runs = [{name: row[name] for name in names} for row in report["gpu_runs"]]
+    print_rows(console, "Last runs of models", runs)
     print_rows(console, "Changes", without_empty_columns(report["changes"]))
     print_records(console, "Dead letter", report["dead_letters"])
 
