@@ -1,6 +1,7 @@
-"""What tests of several rooms share: the sample wiki and a real MediaWiki, each made once a session."""
+"""What tests of several rooms share: a sample wiki, a real MediaWiki, a small model; each made once."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -37,3 +38,36 @@ def realwiki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealWiki]:
         pytest.skip("needs the real MediaWiki of ../shared, which is not beside this checkout")
     with running_wiki(tmp_path_factory.mktemp("realwiki")) as wiki:
         yield wiki
+
+
+@pytest.fixture(scope="session")
+def model_file() -> Path:
+    """The file of `smollm2:135m`, 98 MB, fetched once for all test runs of this user."""
+    from holocron_assets.models.catalog import shipped_catalog  # noqa: PLC0415 - few tests need a model
+    from holocron_assets.models.errors import ModelFileError  # noqa: PLC0415 - the same
+    from holocron_assets.models.fetching import own_model_files  # noqa: PLC0415 - the same
+
+    try:
+        return own_model_files().fetch(shipped_catalog().find("smollm2:135m"))
+    except ModelFileError as error:
+        pytest.skip(f"the model that this needs cannot be had: {error}")
+
+
+@pytest.fixture(scope="session")
+def children_of() -> Callable[[int], list[int]]:
+    """Gives the processes that one started and that still live, from /proc."""
+
+    def find(parent: int) -> list[int]:
+        states = {int(file.parent.name): _state(file) for file in Path("/proc").glob("[0-9]*/stat")}
+        return [pid for pid, (state, started_by) in states.items() if started_by == parent and state != "Z"]
+
+    return find
+
+
+def _state(file: Path) -> tuple[str, int]:
+    """A process's state and the one that started it."""
+    try:
+        state, parent = file.read_text().rpartition(")")[2].split()[:2]
+    except OSError:  # it ended meanwhile
+        return "Z", 0
+    return state, int(parent)

@@ -72,7 +72,7 @@ class Runner:
         """Why it ended, as far as it said; to be asked when it has."""
         await asyncio.wait({self.ended, self._logging}, timeout=_SECONDS_TO_END)
         if self._process.returncode == -signal.SIGKILL:
-            return "it was killed, as happens when the machine's memory is full"
+            return "it was killed, as happens when a machine is out of memory"
         return " ".join(self._log) or f"exit code {self._process.returncode}"
 
     async def when_ready(self, key: str) -> None:

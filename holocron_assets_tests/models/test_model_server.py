@@ -2,7 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+import os
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -10,6 +12,9 @@ import httpx
 import jsonschema
 import ollama
 import pytest
+
+from holocron_assets.lake.paths import Lake
+from holocron_assets.models.connection import embedded_server
 
 MODEL = "smollm2:135m"
 SHORT = {"num_predict": 6, "temperature": 0.0, "seed": 1, "num_ctx": 512}
@@ -26,6 +31,20 @@ SCHEMA = {
     "required": ["kind", "names"],
     "additionalProperties": False,
 }
+
+
+@pytest.fixture(scope="module")
+def server(model_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of an embedded server that works on two requests at a time."""
+    folder = tmp_path_factory.mktemp("served")
+    environment = {
+        **os.environ,
+        "HOLOCRON_MODELS": str(folder / "models"),
+        "HOLOCRON_MODEL_FILES": str(model_file),
+        "OLLAMA_NUM_PARALLEL": "2",
+    }
+    with embedded_server(Lake(folder), environment) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from holocron_assets.lake.paths import Lake
-from holocron_assets.models.connection import embedded_server, model_server
+from holocron_assets.models.connection import embedded_server, model_server, running_server
 from holocron_assets.models.errors import ModelServerError
 
 Children = Callable[[int], list[int]]
@@ -168,6 +168,21 @@ def test_off_is_no_server_and_a_configured_one_is_used_unless_told_otherwise(
     ) as url:
         assert url
         assert url.startswith("http://127.0.0.1:")
+
+
+def test_a_look_at_the_server_that_is_there_starts_none(
+    tmp_path: Path, model_file: Path, children_of: Children
+) -> None:
+    environment = environment_of(tmp_path, model_file)
+    before = children_of(os.getpid())
+    assert running_server(environment) is None
+    assert children_of(os.getpid()) == before
+    with model_server(environment) as url:
+        assert running_server(environment) == url
+        assert running_server({**environment, "HOLOCRON_LLM": "off"}) is None
+        configured = {**environment, "HOLOCRON_LLM": "auto", "OLLAMA_HOST": "gpu.example"}
+        assert running_server(configured) == "gpu.example"
+    assert running_server(environment) is None
 
 
 def test_what_is_set_wrongly_is_named(tmp_path: Path) -> None:
