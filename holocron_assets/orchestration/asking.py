@@ -139,7 +139,8 @@ def materialization(lake: Lake, work: PartitionWork, footer: Footer) -> dg.Asset
 
 def answers_metadata(lake: Lake, work: PartitionWork, footer: Footer) -> dict[str, Any]:
     """Items, calls and tokens of a complete partition, and some answers."""
-    runs = read_partition(lake, LLM_RUNS, work.scope, columns=_TOLD)
+    asked = lake.has(LLM_RUNS, work.scope)  # where nothing is wanted, nothing is
+    runs = read_partition(lake, LLM_RUNS, work.scope, columns=_TOLD) if asked else []
     states = Counter(run["status"] for run in runs)
     answered = [run for run in runs if run["status"] == "ok"]
     step = max(len(answered) // _SAMPLES, 1)

@@ -119,6 +119,17 @@ def test_runs_are_asked_for_until_nothing_is_left_and_each_model_is_loaded_once(
     assert len(dispatched.ollama.chats) == calls
 
 
+def test_a_batch_in_which_nothing_is_wanted_is_completed_without_a_load(
+    dispatched: Dispatched, tmp_path: Path
+) -> None:
+    (tmp_path / "interrogations" / "facts.yaml").unlink()
+    nothing = {**QUESTION, "key": "kinds", "model": SMALL, "priority": 1, "wants": {"sql": "false"}}
+    (tmp_path / "interrogations" / "kinds.yaml").write_text(json.dumps(nothing), encoding="utf-8")
+    dispatched.run(dispatched.tick()[0][0])
+    assert dispatched.tick() == ([], "Nothing is to be asked.")
+    assert (dispatched.ollama.loads, dispatched.ollama.chats) == ({}, [])
+
+
 def test_the_loaded_model_stays_where_another_has_as_much(dispatched: Dispatched) -> None:
     dispatched.ask("facts", LARGE, 500)
     dispatched.ollama.loaded[SMALL] = 4096
