@@ -15,6 +15,7 @@ from holocron_assets.orchestration.change_sensor import changed_pages
 from holocron_assets.orchestration.checks import QUALITY_CHECKS
 from holocron_assets.orchestration.crawl_assets import batch_pages, pages, seed_titles, sites
 from holocron_assets.orchestration.derive_assets import derive_assets
+from holocron_assets.orchestration.derive_checks import derive_checks
 from holocron_assets.orchestration.dispatch_sensor import DISPATCH_SENSORS
 from holocron_assets.orchestration.entity_assets import entities, entity_aliases, resolve_entities
 from holocron_assets.orchestration.gpu_job import DERIVE_JOBS
@@ -47,7 +48,7 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
             *(*BATCH_ASSETS, entities, entity_aliases, entity_pairs, known_links, views),
             *derive_assets(load_interrogations(), read_dispatch_settings(dispatch_file())),
         ],
-        asset_checks=QUALITY_CHECKS,
+        asset_checks=[*QUALITY_CHECKS, *derive_checks(load_interrogations())],
         jobs=[*ASSET_JOBS.values(), *DERIVE_JOBS, resolve_entities, upkeep_job, refresh, add_pages],
         sensors=[*SENSORS, changed_pages, *DISPATCH_SENSORS],
         schedules=[*SCHEDULES, upkeep, *recheck_schedules(resources["sources"])],

@@ -73,6 +73,7 @@ def asked_holocron(
     """A Holocron whose environment names the fake and its own folders."""
     ollama.answer = lambda _: {"kind": "person"}
     holocron = Holocron(folder)
+    holocron.sources_folder.mkdir()
     names = tuple(f"wiki{number}-000001" for number in range(1, batches + 1))
     for name in names:
         titles = [f"Page {name[:5]} {number}" for number in range(pages)]

@@ -191,3 +191,39 @@ def _read_anew() -> None:
     from holocron_assets.derive import interrogation_files  # noqa: PLC0415 - its cache is what is cleared
 
     interrogation_files._loaded.cache_clear()  # noqa: SLF001 - a process reads interrogations once
+
+
+def test_checks_warn_of_what_was_given_up_and_of_quotes_that_are_not_there(
+    asked: AskedHolocron, instance: dg.DagsterInstance
+) -> None:
+    schema = {
+        "type": "object",
+        "required": ["quote"],
+        "properties": {"quote": {"type": "string", "maxLength": 60, "description": "Where it says so"}},
+    }
+    write_interrogation(
+        asked.holocron.folder, "quoted", SMALL, 350, answer_schema=schema, rows={"quotes": ["quote"]}
+    )
+    _read_anew()
+    asked.ollama.answer = lambda chat: {"quote": "is a pilot" if "wiki1" in chat.prompt else "was never said"}
+    assert materialize(asked, instance, "derived_quoted").success
+    result = (
+        definitions_of(asked.holocron)
+        .resolve_job_def("check_quality")
+        .execute_in_process(instance=instance, run_config=_QUIET)
+    )
+    said = {
+        (one.asset_key.to_user_string(), one.check_name): (one.passed, one.description, one.severity.value)
+        for one in result.get_asset_check_evaluations()
+    }
+    assert said["derived_quoted", "quotes_are_found"] == (
+        False,
+        "8 of 10 rows quote what is not there; the limit is 20%",
+        "WARN",
+    )
+    assert said["derived_quoted", "few_are_given_up"] == (
+        True,
+        "0 of 10 items were given up; the limit is 5%",
+        "WARN",
+    )
+    assert ("derived_kinds", "quotes_are_found") not in said
