@@ -8,6 +8,7 @@ the rest is due.
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import dagster as dg
@@ -33,7 +34,8 @@ from holocron_assets.orchestration.resources import LakeResource, ModelsResource
 from holocron_assets.settings import dispatch_file
 
 
-class WhatToAsk(dg.Config):
+@dataclass(frozen=True)
+class WhatToAsk:
     """What a run is to ask; what is left out does not narrow it.
 
     Attributes:
@@ -45,9 +47,9 @@ class WhatToAsk(dg.Config):
     """
 
     model: str | None = None
-    interrogations: list[str] | None = None
-    partitions: list[str] | None = None
-    pages: list[int] | None = None
+    interrogations: Sequence[str] | None = None
+    partitions: Sequence[str] | None = None
+    pages: Sequence[int] | None = None
     items: int | None = None
 
     def choice(self) -> Callable[[Item], bool]:
@@ -64,6 +66,15 @@ class WhatToAsk(dg.Config):
         return is_wanted
 
 
+_CONFIG = {
+    "model": dg.Field(str, is_required=False, description="The model; by default the dispatcher's choice."),
+    "interrogations": dg.Field([str], is_required=False, description="Only these, by name."),
+    "partitions": dg.Field([str], is_required=False, description="Only these batches, or entity types."),
+    "pages": dg.Field([int], is_required=False, description="Only these pages, by title key."),
+    "items": dg.Field(int, is_required=False, description="At most so many items of each interrogation."),
+}
+
+
 def run_config(pool: str, what: WhatToAsk) -> dict[str, Any]:
     """The run config of a pool's job.
 
@@ -71,7 +82,8 @@ def run_config(pool: str, what: WhatToAsk) -> dict[str, Any]:
         pool: whose job.
         what: what the run is to ask.
     """
-    return {"ops": {_op_name(pool): {"config": what.model_dump(exclude_none=True)}}}
+    config = {name: value for name, value in asdict(what).items() if value is not None}
+    return {"ops": {_op_name(pool): {"config": config}}}
 
 
 def _op_name(pool: str) -> str:
@@ -83,12 +95,14 @@ def _derive_job(name: str, pool: str) -> dg.JobDefinition:
         name=_op_name(pool),
         description="Ask one model what it has to be asked, until another's turn comes, or for half an hour.",
         out=dg.Out(dg.Nothing),  # of anything else Dagster keeps a file a run
+        config_schema=_CONFIG,
         pool=pool,
         retry_policy=RETRIES,
     )
     def ask(
-        context: dg.OpExecutionContext, config: WhatToAsk, lake: LakeResource, models: ModelsResource
+        context: dg.OpExecutionContext, lake: LakeResource, models: ModelsResource
     ) -> Iterator[dg.AssetMaterialization | dg.Output[None]]:
+        config = WhatToAsk(**context.op_config)
         with clear_failures():
             interrogations = _named(config.interrogations)
             asked = asking(lake.open(), models, context.run, interrogations)

@@ -104,7 +104,7 @@ def _jobs() -> list[Sequence[str]]:
 def _selection(job: dg.JobDefinition) -> str:
     """The assets that a job makes, else the checks that it runs, else the config that it takes."""
     made = sorted(key.to_user_string() for key in job.asset_layer.selected_asset_keys)
-    checked = sorted(key.name for key in job.asset_layer.asset_graph.asset_check_keys)
+    checked = sorted({key.name for key in job.asset_layer.asset_graph.asset_check_keys})
     if made or not _config(job):
         return _code(made or checked)
     return _code(_config(job))

@@ -98,5 +98,5 @@ def test_only_the_quality_job_runs_checks() -> None:
         for spec in checks.check_specs
     }
     running = {job.name for job in JOBS if checks & {node.name for node in job.nodes}}
-    assert len(checks) == 4
+    assert len(checks) > 4, "those of interrogations too"
     assert running == {"check_quality"}
