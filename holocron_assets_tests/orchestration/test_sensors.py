@@ -18,8 +18,10 @@ from sample_holocron import (
 )
 from watched import Watched
 
+from holocron_assets.classify.decisions import decide_type
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
+from holocron_assets.lake.views import connect, query
 from holocron_assets.orchestration import run_requests, sensors
 
 
@@ -271,6 +273,24 @@ def test_a_tick_that_found_nothing_is_not_repeated_until_something_is_written(
     assert watched.tick(sensors.promotion, cursor=ticks[sensors.promotion].cursor).cursor != (
         ticks[sensors.promotion].cursor
     )
+
+
+def test_a_decision_wakes_the_settling_of_its_batch(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    watched = Watched(finished_sample.copy_to(tmp_path), instance)
+    cursor = watched.tick(sensors.settle).cursor
+    assert watched.tick(sensors.settle, cursor=cursor).work == []
+    told = {"source": "sample", "title": "Issa Dorrane", "author": "ada", "reason": "I know"}
+    decide_type(watched.holocron.lake, type_name="Droid", **told)
+    (request,) = watched.tick(sensors.settle, cursor=cursor).asked
+    assert request.partition_key == SAMPLE_BATCH
+    watched.run(request)
+    assert watched.tick(sensors.settle).work == []
+    watched.run(watched.tick(sensors.promotion).asked[0])
+    with connect(watched.holocron.lake) as connection:
+        stands = query(connection, "from entities where title = 'Issa Dorrane' and state = 'promoted'")
+    assert [(row["entity_type"], row["method"]) for row in stands] == [("Droid", "person")]
 
 
 def test_sensors_of_an_empty_folder_have_nothing_to_do(tmp_path: Path, instance: dg.DagsterInstance) -> None:
