@@ -42,6 +42,7 @@ _ALLOWED = {
     "object": frozenset({"properties", "required", "additionalProperties"}),
 }
 _SMALLEST, _LARGEST = -(2**53), 2**53  # what every JSON reader keeps exact
+_DEEPEST = 8
 _REFERENCE = "holocron:"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
@@ -134,6 +135,8 @@ def vocabularies(taxonomy: Taxonomy) -> dict[str, list[str]]:
 def _completed(declared: Any, place: str) -> dict[str, Any]:
     if not isinstance(declared, Mapping):
         raise AnswerSchemaError(f"{place}: must be a mapping, not {declared!r}")
+    if place.count(".") + place.count("[]") > _DEEPEST:
+        raise AnswerSchemaError(f"{place}: is nested more than {_DEEPEST} deep")
     schema = _inlined(declared, place)
     kind = _kind_declared(schema, place)
     _refuse_keywords(schema, kind, place)
@@ -223,6 +226,7 @@ def _check_string(schema: Schema, place: str) -> None:
     if choices is None:
         if not _is_count(schema.get("maxLength")):
             raise AnswerSchemaError(f"{place}: a string needs enum, or maxLength in characters")
+        _check_least(schema, "minLength", "maxLength", place)
         if not _is_count(schema.get("maxWords", 1)):
             raise AnswerSchemaError(f"{place}: maxWords must be a number of words")
         return
@@ -242,8 +246,14 @@ def _check_bounds(schema: Schema, kind: str, place: str) -> None:
 def _check_array(schema: Schema, place: str) -> None:
     if not _is_count(schema.get("maxItems")):
         raise AnswerSchemaError(f"{place}: an array needs maxItems")
+    _check_least(schema, "minItems", "maxItems", place)
     if "items" not in schema:
         raise AnswerSchemaError(f"{place}: an array needs items")
+
+
+def _check_least(schema: Schema, least: str, most: str, place: str) -> None:
+    if isinstance(schema.get(least), int) and schema[least] > schema[most]:
+        raise AnswerSchemaError(f"{place}: {least} is more than {most}: no answer would fit")
 
 
 def _is_count(value: object) -> bool:

@@ -12,6 +12,7 @@ from holocron_assets.derive.problems import Failure
 from holocron_assets.lake.schema import Row
 
 _NANOSECONDS_PER_MS = 1e6
+_MOST_TOKENS = 1 << 40
 
 Status = Literal["ok", "failed", "dead"]
 """What became of an item, as in table `llm_runs`."""
@@ -83,12 +84,17 @@ class Reply:
         return cls(
             text=response.message.content or "",
             done_reason=response.done_reason,
-            tokens_in=response.prompt_eval_count or 0,
-            tokens_out=response.eval_count or 0,
+            tokens_in=_count(response.prompt_eval_count),
+            tokens_out=_count(response.eval_count),
             load_ms=(response.load_duration or 0) / _NANOSECONDS_PER_MS,
             prompt_ms=(response.prompt_eval_duration or 0) / _NANOSECONDS_PER_MS,
             generation_ms=(response.eval_duration or 0) / _NANOSECONDS_PER_MS,
         )
+
+
+def _count(told: int | None) -> int:
+    """A number of tokens as a column takes it, whatever a server tells."""
+    return min(max(told or 0, 0), _MOST_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,8 @@ def check_condition(condition: str, over: Over, of: str) -> None:
         ConditionError: says what is wrong.
     """
     empty = [table.arrow_schema.empty_table() for table in _tables(over, of)]
-    query = f"from wanted_rows select ({condition}) as wanted"
+    # As a column to learn its type, and where it will stand: not all that is a value can choose rows.
+    query = f"from wanted_rows select ({condition}) as wanted where ({condition})"
     try:
         check_query(query)
         with _opened(over, empty) as connection:

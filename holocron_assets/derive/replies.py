@@ -97,8 +97,20 @@ def _fenced(text: str) -> Any:
 
 
 def _repaired(text: str) -> Any:
+    _refuse_several(text)
     # Through text once more, so that what the repair lets pass is refused as anywhere.
     return _direct(json_repair.repair_json(text, ensure_ascii=False) or "null")
+
+
+def _refuse_several(text: str) -> None:
+    """Refuse a reply that goes on to another object after a whole one: the repair would take the last."""
+    start = max(text.find("{"), 0)
+    try:
+        _, end = json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return
+    if "{" in text[end:]:
+        raise RefusedValueError("there are several objects in the reply")
 
 
 _STRATEGIES: tuple[tuple[str, Callable[[str], Any]], ...] = (

@@ -10,7 +10,7 @@ from holocron_assets.derive.calls import Message, Reply, Request
 from holocron_assets.derive.items import Item
 from holocron_assets.derive.overflow import most_tokens
 from holocron_assets.derive.problems import CallOutcome, Failure
-from holocron_assets.derive.prompting import user_part
+from holocron_assets.derive.prompting import TemplateError, user_part
 from holocron_assets.derive.tokens import TOKENS_OF_A_TURN, estimate_tokens
 
 MOST_TRIES = 3
@@ -134,14 +134,22 @@ class Try:
     def _messages(self) -> tuple[Message, ...]:
         messages = [_said("system", self.item.system), _said("user", self.item.user)]
         if self.first:
-            messages += [_said("assistant", self.first.text), _said("user", self.follow_up or "")]
+            # What it wrote may speak as if it were us, like the page that it read.
+            messages += [
+                _said("assistant", user_part("", self.first.text)),
+                _said("user", self.follow_up or ""),
+            ]
         if self.correction:
             messages[-1] = _said("user", f"{messages[-1]['content']}\n\n{self.correction}")
         return tuple(messages)
 
     def _correction(self, failure: Failure) -> str:
         said = f"Your last answer cannot be used: {failure.reason}. Answer again, with one JSON object only."
-        return self.item.retry_text(failure.reason) or user_part("", said)
+        try:
+            told = self.item.retry_text(failure.reason)
+        except TemplateError:  # it was made for another error; the item shall not lose its tries for that
+            told = None
+        return told or user_part("", said)
 
 
 def first_try(item: Item) -> Try:
@@ -150,4 +158,5 @@ def first_try(item: Item) -> Try:
 
 
 def _said(role: str, content: str) -> Message:
-    return {"role": role, "content": content}
+    # A model can write half of a surrogate pair, which no request can hold.
+    return {"role": role, "content": content.encode("utf-8", "replace").decode()}

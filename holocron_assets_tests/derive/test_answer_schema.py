@@ -76,6 +76,13 @@ def test_only_what_may_be_absent_or_null_may_be_empty() -> None:
     assert [column.nullable for column in columns_of(schema)] == [False, True, True]
 
 
+def nested(depth: int) -> dict[str, Any]:
+    part: dict[str, Any] = WORD
+    for _ in range(depth):
+        part = {"type": "array", "items": part, "maxItems": 2, "description": "Some"}
+    return part
+
+
 @pytest.mark.parametrize(
     ("part", "problem"),
     [
@@ -99,6 +106,12 @@ def test_only_what_may_be_absent_or_null_may_be_empty() -> None:
         ({"type": "object", "description": "A thing"}, "answer.word: an object needs properties"),
         ({"type": "string", "enum": [1], "description": "One"}, "answer.word: enum must be a list of texts"),
         ("text", "answer.word: must be a mapping"),
+        ({**WORD, "minLength": 5, "maxLength": 4}, "answer.word: minLength is more than maxLength"),
+        (
+            {"type": "array", "items": WORD, "minItems": 3, "maxItems": 2, "description": "Some"},
+            "answer.word: minItems is more than maxItems",
+        ),
+        (nested(100), "answer.word.*: is nested more than 8 deep"),
     ],
 )
 def test_what_a_column_or_a_server_cannot_hold_is_refused(part: Any, problem: str) -> None:

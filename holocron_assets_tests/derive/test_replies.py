@@ -61,7 +61,7 @@ def test_a_reply_is_read_the_strictest_way_that_works(text: str, strategy: str) 
         ("true", "a truth value, not an object"),
         ("12", "a number, not an object"),
         ("null", "nothing, not an object"),
-        ('{"a": 1}{"b": 2}', "a list, not an object"),
+        ('{"a": 1}{"b": 2}', "several objects"),
         ("[" * 100_000, "no JSON object"),
         ('{"a": NaN}', "holds NaN"),
         ('{"a": [-Infinity]}', "holds -Infinity"),
@@ -80,6 +80,12 @@ def test_what_is_no_object_is_refused_and_says_why(text: str, problem: str) -> N
 @pytest.mark.parametrize("text", ['{"a": 1, "a": 2} and so on', '{"a": NaN} and so on'])
 def test_no_repair_chooses_between_two_values(text: str) -> None:
     with pytest.raises(MalformedReplyError):
+        read_reply(text)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}{"a": 2}', '{"a": 1} or {"a": 2}', 'So: {"a": 1}\n{"a": 2'])
+def test_two_objects_are_not_chosen_between(text: str) -> None:
+    with pytest.raises(MalformedReplyError, match="several objects"):
         read_reply(text)
 
 
