@@ -1,8 +1,8 @@
 """Three interrogations of two models over five batches: the order, the loads, and how busy the server is.
 
 First the dispatcher does it, in a real daemon: sensor, run queue, runs. Then the same work is done as a
-person starts it in the UI: one backfill over all assets and batches. Figures are from `gpu_runs`. The embedded
-server answers, unless OLLAMA_HOST names another.
+person starts it in the UI: one backfill over all assets and batches. Figures are from `gpu_runs`. The
+embedded server answers, unless OLLAMA_HOST names another.
 """
 
 import argparse
