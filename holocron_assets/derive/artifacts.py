@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from holocron_assets.derive.result_journals import ExchangeJournal, exchanges_path
+from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.listing import JOURNAL_FILE
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
@@ -15,10 +16,12 @@ from holocron_assets.lake.views import connect
 
 Record = Mapping[str, Any]
 
+_LONGEST_NAME = 200
+
 _SCOPES = """
-    select asked.scope
+    select asked.scope, list(distinct asked.result_key)
     from llm_runs as meant
-    join llm_runs as asked using (interrogation, result_key)
+    join llm_runs as asked using (result_key)
     where
         meant.interrogation = $name
         and (meant.subject = $subject or starts_with(meant.subject, $subject || '#'))
@@ -68,25 +71,26 @@ def _attempts(lake: Lake, name: str, subject: str) -> dict[tuple[str, str], list
     """The attempts at each item of a title, with what its requests shared, from where it was asked."""
     for scopes in (_published_scopes(lake, name, subject), _journaled_scopes(lake, name)):
         found: defaultdict[tuple[str, str], list[tuple[Record, Record]]] = defaultdict(list)
-        for scope in scopes:
+        for scope, keys in scopes.items():
             for record, shared in _records(lake, scope):
-                if record["subject"] == subject or record["subject"].startswith(f"{subject}#"):
+                is_own = scope.startswith(f"{name}-") or record["calls"][-1]["row"]["result_key"] in keys
+                if is_own and (record["subject"] == subject or record["subject"].startswith(f"{subject}#")):
                     found[record["subject"], record["item"]].append((record, shared))
         if found:
             return found
     return {}
 
 
-def _published_scopes(lake: Lake, name: str, subject: str) -> list[str]:
-    """Where an item was asked about; for one that another partition's answer served, that partition too."""
+def _published_scopes(lake: Lake, name: str, subject: str) -> dict[str, list[str]]:
+    """Where an item was asked about, and its result keys; where an answer came from that served it, too."""
     with connect(lake, tables=[LLM_RUNS]) as connection:
-        rows = connection.execute(_SCOPES, {"name": name, "subject": subject}).fetchall()
-    return [scope for (scope,) in rows]
+        return dict(connection.execute(_SCOPES, {"name": name, "subject": subject}).fetchall())
 
 
-def _journaled_scopes(lake: Lake, name: str) -> list[str]:
+def _journaled_scopes(lake: Lake, name: str) -> dict[str, list[str]]:
     """Every scope of an interrogation, for an item whose run was killed before it wrote to the lake."""
-    return sorted(path.parent.name for path in lake.folder(LLM_ATTEMPTS).glob(f"{name}-*/{JOURNAL_FILE}"))
+    paths = sorted(lake.folder(LLM_ATTEMPTS).glob(f"{name}-*/{JOURNAL_FILE}"))
+    return {path.parent.name: [] for path in paths}
 
 
 def _records(lake: Lake, scope: str) -> Iterator[tuple[Record, Record]]:
@@ -134,8 +138,9 @@ def _write(files: Mapping[str, str], folder: Path) -> Iterator[Path]:
 
 
 def _folder(subject: str) -> str:
-    """A folder's name for any title: none leads elsewhere."""
-    return quote(subject, safe=" #,()'").replace(".", "%2E")
+    """A folder's name for any title: none leads elsewhere, and none is too long for a file system."""
+    name = quote(subject, safe=" #,()'").replace(".", "%2E")
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}-{content_hash(subject)[:16]}"
 
 
 def _json(value: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from holocron_assets.derive.interrogation import Interrogation
 from holocron_assets.derive.item_states import SUMMED, ItemState
 from holocron_assets.lake.packs import FileMark
 from holocron_assets.lake.parquet import MissingPartitionError, read_partition, read_table
@@ -32,19 +33,19 @@ def own_rows(lake: Lake, scope: str) -> list[dict[str, Any]]:
         return []
 
 
-def kept_answers(lake: Lake, name: str, keys: AbstractSet[str]) -> dict[str, ItemState]:
-    """Answers to some questions that any partition of an interrogation got, by result key.
+def kept_answers(lake: Lake, interrogation: Interrogation, keys: AbstractSet[str]) -> dict[str, ItemState]:
+    """Answers to some questions that any partition of an interrogation or its shadows got, by result key.
 
     Each scope's file is looked into once as long as it stays as it is, and only those that hold such an
     answer are read.
 
     Args:
         lake: where answers are.
-        name: the interrogation's.
+        interrogation: whose; what its shadow was answered before it went live serves it too.
         keys: result keys that an answer is wanted for.
     """
     found: dict[str, ItemState] = {}
-    for scope, answered in _answered(lake, f"{name}-"):
+    for scope, answered in _answered(lake, interrogation):
         if wanted := (keys & answered) - found.keys():
             for row in own_rows(lake, scope):
                 if row["result_key"] in wanted and row["status"] == "ok":
@@ -76,10 +77,10 @@ def state_of(row: Row, *, costs: bool) -> ItemState:
     )
 
 
-def _answered(lake: Lake, prefix: str) -> Iterator[tuple[str, frozenset[str]]]:
+def _answered(lake: Lake, interrogation: Interrogation) -> Iterator[tuple[str, frozenset[str]]]:
     listing = lake.listing(LLM_RUNS)
     for scope in listing.names:
-        if not scope.startswith(prefix):
+        if scope.partition("-")[0].partition("_shadow_")[0] != interrogation.key:
             continue
         mark, place = listing.mark(scope), (lake.root, scope)
         known = _KEYS.get(place)

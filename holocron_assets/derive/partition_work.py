@@ -207,7 +207,7 @@ class PartitionWork:
             decided_at = requeues.get(letter_key(item.item_id, item.source, item.subject))
             found[key] = state.settled().requeued(decided_at)
         unanswered = {key for key, state in found.items() if state.status != "ok"}
-        kept = kept_answers(self._lake, self.interrogation.name, unanswered)
+        kept = kept_answers(self._lake, self.interrogation, unanswered)
         for key, answer in kept.items():
             own = found[key]
             found[key] = replace(answer, item_id=own.item_id, attempts=own.attempts, costs=own.costs)

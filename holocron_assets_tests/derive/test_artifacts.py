@@ -146,3 +146,20 @@ def test_the_command_names_the_files_it_wrote(tmp_path: Path, monkeypatch: pytes
     missing = CliRunner().invoke(main, ["artifacts", "kinds", "Nobody", "--to", str(out)])
     assert missing.exit_code == 1
     assert "nothing is kept" in missing.output
+
+
+def test_what_a_shadow_was_told_is_written_for_the_live_one_that_it_serves(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, TEXTS)
+    work(lake, asked=KINDS.model_copy(update={"shadow": True})).publish("run-1")
+    work(lake).publish("run-2")
+    other = interrogation(rows={}, prompt="Say something else.", shadow=True, version=2)
+    work(lake, asked=other).publish("run-3")
+    request = json.loads(written(lake, "Ash", tmp_path / "out")["Ash/request.json"].read_text())
+    assert request["messages"][0]["content"].startswith("Say what the page is about.")
+
+
+@pytest.mark.parametrize("title", ["\u6f22" * 85, "a" * 255])
+def test_the_longest_titles_have_a_folder(tmp_path: Path, title: str) -> None:
+    lake = a_wiki(tmp_path, {title: "A tree is a plant."})
+    work(lake).publish("run-1")
+    assert len(written(lake, title, tmp_path / "out")) == len(ALWAYS) + 1

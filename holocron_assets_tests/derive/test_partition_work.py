@@ -270,6 +270,15 @@ def test_an_unchanged_page_fetched_again_is_served_by_the_answer_of_the_old_batc
     assert work_on(lake, batch="wiki-000002").calls_saved == 0
 
 
+def test_a_shadow_that_goes_live_asks_nothing_again(lake: Lake) -> None:
+    shadow = work_on(lake, KINDS.model_copy(update={"shadow": True}))
+    run(shadow)
+    shadow.publish("run-2")
+    live = work_on(lake)
+    assert (live.calls_saved, live.ready(now())) == (4, [])
+    assert live.publish("run-3")
+
+
 def test_an_answer_serves_no_other_interrogation(lake: Lake) -> None:
     work = work_on(lake)
     run(work)
