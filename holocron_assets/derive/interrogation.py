@@ -5,7 +5,6 @@ import os
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-import jsonschema
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -23,13 +22,16 @@ from holocron_assets.derive.answer_schema import read_answer_schema
 from holocron_assets.derive.conditions import check_condition
 from holocron_assets.derive.derived_tables import Over, answer_columns, derived_table
 from holocron_assets.derive.evidence_spec import ChunkEvidence, EvidenceSpec, PageEvidence, SqlEvidence
+from holocron_assets.derive.replies import InvalidAnswerError, check_answer
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.schema import Table
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Text = Annotated[StrictStr, Field(min_length=1)]
+Text = Annotated[StrictStr, Field(pattern=r"\S")]
+Seed = Annotated[StrictInt, Field(ge=0, lt=1 << 31)]
 
 _SHADOW = "_shadow_"
+_QUOTABLE = (PageEvidence, ChunkEvidence)
 
 
 class InterrogationError(ValueError):
@@ -69,6 +71,13 @@ class Wants(_Settings):
             raise ValueError(f"not in the taxonomy: {', '.join(sorted(unknown))}")
         return types
 
+    @model_validator(mode="after")
+    def _some_confidence_is_wanted(self) -> Self:
+        low, high = self.confidence_from, self.confidence_below
+        if low is not None and high is not None and low >= high:
+            raise ValueError(f"no confidence is at least {low} and below {high}")
+        return self
+
 
 class Example(_Settings):
     """A question with its answer, shown to the model.
@@ -97,7 +106,7 @@ class Options(_Settings):
     num_ctx: Annotated[StrictInt, Field(ge=512, le=1 << 17)]
     num_predict: Annotated[StrictInt, Field(ge=8, le=1 << 14)]
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
-    seed: StrictInt = 0
+    seed: Seed = 0
 
 
 class Rows(_Settings):
@@ -187,16 +196,18 @@ class Interrogation(_Settings):
 
     @model_validator(mode="after")
     def _examples_answer_as_wanted(self) -> Self:
-        validator = jsonschema.Draft202012Validator(self.answer_schema)
         for number, example in enumerate(self.examples):
-            for error in validator.iter_errors(example.answer):
-                place = ".".join(["answer", *map(str, error.absolute_path)])
-                raise ValueError(f"examples[{number}].{place}: {error.message}")
+            try:
+                check_answer(example.answer, self.answer_schema)
+            except InvalidAnswerError as error:
+                raise ValueError(f"examples[{number}].{error}") from error
         return self
 
     @model_validator(mode="after")
     def _answers_become_rows(self) -> Self:
         _ = self.table  # what is wrong with it is to show at load
+        if self.rows.quotes and not any(isinstance(spec, _QUOTABLE) for spec in self.evidence):
+            raise ValueError("rows.quotes: no evidence is from a page, so nothing can be quoted")
         return self
 
     @property

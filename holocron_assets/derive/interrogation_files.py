@@ -1,9 +1,10 @@
 """Interrogations as files: a YAML file, or a folder with one and its longer texts beside it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,10 +12,14 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.derive.answer_schema import sample_answer
+from holocron_assets.derive.evidence_query import AskSql, QueryError, open_queries
+from holocron_assets.derive.evidence_spec import SqlEvidence
 from holocron_assets.derive.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.items import room_for_evidence
+from holocron_assets.derive.page_parts import SQL_VALUES
 from holocron_assets.derive.prompting import TemplateError, rendered, system_part
 from holocron_assets.derive.questions import SAMPLES
+from holocron_assets.lake.paths import Lake
 from holocron_assets.settings import interrogations_folder
 
 _MAIN_FILE = "interrogation.yaml"
@@ -73,6 +78,7 @@ def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:
             taken = found[interrogation.name][0]
             raise InterrogationError(f"{path}: key: {interrogation.name!r} is taken by {taken}")
         found[interrogation.name] = path, interrogation
+    _check_queries(found.values())
     return tuple(found[name][1] for name in sorted(found))
 
 
@@ -176,6 +182,28 @@ def _check_templates(path: Path, interrogation: Interrogation) -> None:
             f"{path}: options.num_ctx: prompt, question and answer leave room for {room} tokens of evidence; "
             f"at least {_LEAST_ROOM} are needed: raise num_ctx, or shorten the prompt or num_predict"
         )
+
+
+def _check_queries(found: Collection[tuple[Path, Interrogation]]) -> None:
+    """Ask the queries of a lake that is empty: what they name must be there."""
+    asking = [(path, interrogation) for path, interrogation in found if interrogation.asks_the_lake]
+    if not asking:
+        return
+    tables = tuple(interrogation.table for _, interrogation in found if not interrogation.shadow)
+    with TemporaryDirectory() as folder, open_queries(Lake(Path(folder), tables)) as ask_sql:
+        for path, interrogation in asking:
+            try:
+                _ask_all(interrogation, ask_sql)
+            except QueryError as error:
+                raise InterrogationError(f"{path}: evidence: {error}") from error
+
+
+def _ask_all(interrogation: Interrogation, ask_sql: AskSql) -> None:
+    roles = ("",) if interrogation.over == "pages" else ("first_", "second_")
+    values = {f"{role}{name}": None for role in roles for name in SQL_VALUES}
+    for spec in interrogation.evidence:
+        if isinstance(spec, SqlEvidence):
+            ask_sql(spec.sql, values, spec.timeout_seconds)
 
 
 def _check_columns(path: Path, interrogation: Interrogation) -> None:

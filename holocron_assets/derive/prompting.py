@@ -17,7 +17,9 @@ from holocron_assets.derive.interrogation import Example, Interrogation
 # What chat templates of common models take for the start or end of a turn. A tokenizer reads it as that
 # wherever it stands, so a page that held it could speak as if it were us.
 _CONTROL_TOKEN = re.compile(
-    r"<(?=\||/?s>|/?start_of_turn|/?end_of_turn|</?SYS)|\[(?=/?INST\])", re.IGNORECASE
+    r"<(?=[|\uff5c]|/?(?:s|bos|eos|pad|unk|think|tool_call|tool_response|start_of_turn|end_of_turn)>|</?SYS>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])",
+    re.IGNORECASE,
 )
 
 _DATA_RULE = (

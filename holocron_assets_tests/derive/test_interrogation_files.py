@@ -153,6 +153,11 @@ BROKEN = [
         {"examples": [{"evidence": {"text": "x"}, "variables": {"title": "X"}, "answer": {"kind": "Robot"}}]},
         r"examples\[0\].answer.kind: 'Robot' is not one of",
     ),
+    ({"evidence": [{"source": "sql", "sql": "from no_view"}]}, "evidence: query 'from no_view'"),
+    ({"evidence": [{"source": "sql", "sql": "select $titel"}]}, "no value is called"),
+    ({"model": " "}, "model: String should match pattern"),
+    ({"options": {**KINDS["options"], "seed": 2**31}}, "options.seed: Input should be less than"),
+    ({"wants": {"confidence_from": 0.8, "confidence_below": 0.8}}, "wants: no confidence is at least 0.8"),
     (
         {"examples": [{"evidence": {"text": "x"}, "answer": {"kind": "Droid"}}]},
         "examples: 'title' is undefined",
@@ -217,6 +222,22 @@ def test_broken_json_is_named(tmp_path: Path) -> None:
     shutil.copytree(SHIPPED / "identity_check", tmp_path / "identity_check")
     (tmp_path / "identity_check" / "schema.json").write_text("{")
     with pytest.raises(InterrogationError, match=r"schema.json: is not valid JSON"):
+        read_interrogations(tmp_path)
+
+
+def test_a_query_may_name_what_an_item_has_and_what_interrogations_find_out(tmp_path: Path) -> None:
+    write(tmp_path, "others", key="others")
+    sql = "select kind from derived_others where title_key = $title_key and batch = $batch"
+    write(tmp_path, evidence=[{"source": "sql", "sql": sql}])
+    assert len(read_interrogations(tmp_path)) == 2
+
+
+def test_quotes_need_a_page_to_be_quoted(tmp_path: Path) -> None:
+    word = {"type": "string", "maxLength": 9, "description": "A word"}
+    schema = {"type": "object", "properties": {"word": word}, "required": ["word"]}
+    inline = [{"source": "inline", "text": "x"}]
+    write(tmp_path, answer_schema=schema, rows={"quotes": ["word"]}, evidence=inline)
+    with pytest.raises(InterrogationError, match=r"rows.quotes: no evidence is from a page"):
         read_interrogations(tmp_path)
 
 
