@@ -39,7 +39,7 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
     resources = {
         "lake": LakeResource(folder=str(data_folder())),
         "sources": SourcesResource(folder=str(sources_folder()), politeness_folder=str(politeness_folder())),
-        "models": ModelsResource(),
+        "models": ModelsResource(folder=str(data_folder())),
         **(resource_overrides or {}),
     }
     return dg.Definitions(

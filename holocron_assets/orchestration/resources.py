@@ -1,5 +1,6 @@
 """Resources: what assets are handed, as plain objects of the rooms."""
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -39,7 +40,13 @@ class LakeResource(dg.ConfigurableResource["LakeResource"]):
 
 
 class ModelsResource(dg.ConfigurableResource["ModelsResource"]):
-    """The model server: the one that is configured, or the embedded one, which a run starts if need be."""
+    """The model server: the one that is configured, or the embedded one, which a run starts if need be.
+
+    Attributes:
+        folder: the data folder, absolute; processes that work on it share an embedded server.
+    """
+
+    folder: str
 
     _stack: ExitStack = PrivateAttr(default_factory=ExitStack)
     _urls: list[str | None] = PrivateAttr(default_factory=list)
@@ -59,7 +66,9 @@ class ModelsResource(dg.ConfigurableResource["ModelsResource"]):
             ModelServerError: there is none, and none can be started; says what to do.
         """
         if not self._urls:
-            self._urls.append(self._stack.enter_context(model_server()))
+            self._urls.append(
+                self._stack.enter_context(model_server({**os.environ, "HOLOCRON_DATA": self.folder}))
+            )
         return self._urls[0]
 
 

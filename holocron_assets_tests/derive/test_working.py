@@ -288,7 +288,7 @@ def test_a_question_goes_between_two_requests_and_the_batch_does_not_ask_it_agai
 
 
 def test_a_question_to_another_model_costs_two_more_loads(lake: Lake) -> None:
-    (name,) = batches(lake, 1, 12)
+    (name,) = batches(lake, 1, 60)
     other = interrogation(key="other", model=LARGE, alternatives=[], rows={})
     with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.05, slots=2, load_seconds=0.25) as fake:
         told: list[Stretch] = []
@@ -301,7 +301,7 @@ def test_a_question_to_another_model_costs_two_more_loads(lake: Lake) -> None:
         batch.join()
         (again,) = asyncio.run(Question(lake, other, "wiki1", "Page 1 0", "gpu").answers(fake.url))
     assert (answer.is_new, again.is_new, again.answer) == (True, False, GOOD)
-    assert (fake.loads[SMALL], fake.loads[LARGE], len(fake.chats)) == (2, 1, 13)
+    assert (fake.loads[SMALL], fake.loads[LARGE], len(fake.chats)) == (2, 1, 61)
     assert told[0].tally.loads == 2
     assert told[0].outcome == "complete"
 
