@@ -20,8 +20,11 @@ from time import monotonic, sleep
 from typing import Any
 
 from holocron_assets.derive.gpu_log import merged, seconds_of
+from holocron_assets.derive.interrogation_files import load_interrogations
+from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import GPU_RUNS
 from holocron_assets.models.connection import model_server
 from holocron_assets.settings import PROJECT_FOLDER
@@ -55,14 +58,18 @@ def main() -> None:
         folder = Path(name)
         interrogations = declared(arguments.every)
         environment = prepare(folder, interrogations)
-        lake = Lake(folder / "data")
-        tables = [f"derived_{key}" for key in interrogations]
+        os.environ.update(environment)
+        lake = open_lake(folder / "data")
+        tables = [one.table for one in load_interrogations()]
         with model_server(environment):
             with daemon(environment, folder / "daemon.log"):
                 wait_for(lake, tables)
             print_cycle("By the dispatcher", logged(lake), target=TARGET_BUSY_SHARE)
             shutil.rmtree(lake.root / "lake" / "derive")
-            run([sys.executable, "-W", "ignore", "-c", BACKFILL, *tables], environment)
+            run(
+                [sys.executable, "-W", "ignore", "-c", BACKFILL, *(table.name for table in tables)],
+                environment,
+            )
             print_cycle("As one backfill", logged(lake))
 
 
@@ -146,11 +153,10 @@ def daemon(environment: dict[str, str], log: Path) -> Iterator[None]:
         process.wait()
 
 
-def wait_for(lake: Lake, tables: Sequence[str]) -> None:
+def wait_for(lake: Lake, tables: Sequence[Table]) -> None:
     """Wait until every table has a partition of every batch, and its run has ended."""
     deadline = monotonic() + LONGEST_SECONDS
-    folders = [lake.root / "lake" / "derive" / table for table in tables]
-    while any(len(list(folder.glob("*/data.parquet"))) < len(SOURCES) for folder in folders):
+    while any(len(lake.partitions(table)) < len(SOURCES) for table in tables):
         if monotonic() > deadline:
             sys.exit(f"not done after {LONGEST_SECONDS} s")
         sleep(1)
