@@ -17,6 +17,7 @@ from holocron_assets.derive.working import Working, Written
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
+from holocron_assets.models.connection import fetch_command
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ async def _work(run: ModelRun, supply: Supply, stretch: Stretch, tell: Callable[
     async with open_client(run.server) as client:
         gpu = GpuLock(run.lake, f"{run.started_by} asking {run.model}", pool=place_of(run.pool, run.model))
         turns = RequestTurns(gpu, await Engine(client).slots(), prepare=load)
-        engine = Engine(client, run_id=run.run_id, around_call=turns.turn)
+        engine = Engine(client, run_id=run.run_id, fetch_command=fetch_command(), around_call=turns.turn)
         working = Working(engine, turns, run.model, run.digest, run.run_id, written, stretch.tally)
         try:
             await working.work(supply.steps())

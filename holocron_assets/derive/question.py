@@ -21,6 +21,7 @@ from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import connect
+from holocron_assets.models.connection import fetch_command
 
 _BATCH_OF_PAGE = "select batch from current_pages where title_key = $key"
 
@@ -76,17 +77,16 @@ class Question:
         """
         async with open_client(server) as client:
             run_id = f"ask-{uuid.uuid4().hex[:12]}"
-            engine = Engine(client, run_id=run_id)
+            engine = Engine(client, run_id=run_id, fetch_command=fetch_command())
             chosen = await engine.digest(self.interrogation.models)
             work = await asyncio.to_thread(self._work, chosen)
-            known = {item.item_id: answer for item in work.items if (answer := work.answer_of(item))}
-            new = [item for item in work.items if item.item_id not in known]
+            new = [item for item in work.items if work.answer_of(item) is None]
             run = GpuRun(run_id, *chosen, "ask", "stopped", "it was interrupted")
             outcomes = await self._ask(engine, run, work, new) if new else {}
         found = []
         for item in work.items:
             outcome = outcomes.get(item.item_id)
-            answer, error = (outcome.answer, outcome.error) if outcome else (known[item.item_id], None)
+            answer, error = (outcome.answer, outcome.error) if outcome else (work.answer_of(item), None)
             found.append(Answered(item, chosen.name, answer, error, is_new=outcome is not None))
         return found
 
@@ -113,7 +113,10 @@ class Question:
         try:
             async with GpuLock(self.lake, f"{name} about {self.title}", pool=self.place).reserved():
                 tally.count_load(utc_now(), await engine.warm_up(run.model, num_ctx))
+                await asyncio.to_thread(work.catch_up)  # a run may have asked while we waited
                 for item in items:
+                    if work.answer_of(item) is not None:
+                        continue
                     outcomes[item.item_id] = outcome = await _outcome(engine, run, work, item)
                     tally.count(name, outcome)
                     if outcome.problem:

@@ -27,6 +27,7 @@ from holocron_assets.lake.parquet import MissingPartitionError, read_partition, 
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import LLM_ATTEMPTS, REPEAT_ANSWERS
+from holocron_assets.models.connection import fetch_command
 
 # No interrogation's name has capitals, so that no work is ever kept in such a partition
 _SCOPE = "REPEAT-{tag}"
@@ -104,7 +105,7 @@ class _Asking:
 
     async def ask(self, server: str, tell: Callable[[int, int], None]) -> list[dict[str, Any]]:
         async with open_client(server) as client:
-            engine = Engine(client)
+            engine = Engine(client, fetch_command=fetch_command())
             model = await engine.digest(self._experiment.models)
             self._refuse_another(model)
             outcome, reason = "stopped", "it was interrupted"
@@ -129,7 +130,7 @@ class _Asking:
         self, client: ollama.AsyncClient, model: ChosenModel, tell: Callable[[int, int], None]
     ) -> None:
         experiment = self._experiment
-        looking = Engine(client)
+        looking = Engine(client, fetch_command=fetch_command())
 
         async def load() -> None:
             started = utc_now()

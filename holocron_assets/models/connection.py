@@ -62,6 +62,16 @@ def running_server(environment: Mapping[str, str] = os.environ) -> str | None:
     return _live_server(Lake(data_folder(environment)).locks / _PORT_FILE)
 
 
+def fetch_command(environment: Mapping[str, str] = os.environ) -> str:
+    """The command that gets the server which `model_server` uses a model that it lacks; a name follows it.
+
+    Raises:
+        ModelServerError: HOLOCRON_LLM is none of its values.
+    """
+    _, configured = _wanted(environment)
+    return "ollama pull" if configured else "holocron models fetch"
+
+
 def _wanted(environment: Mapping[str, str]) -> tuple[str, str | None]:
     """What HOLOCRON_LLM says, and the configured Ollama if it is to be used."""
     wanted = environment.get("HOLOCRON_LLM") or "auto"

@@ -16,6 +16,8 @@ from asked import interrogation
 from fake_ollama import LARGE, SMALL, FakeOllama, malformed, out_of_memory, refused_url
 from wiki_lake import write_wiki
 
+from holocron_assets.derive.calls import Outcome
+from holocron_assets.derive.engine import Engine
 from holocron_assets.derive.interrogation import Interrogation
 from holocron_assets.derive.model_run import ModelRun, Stretch, work_on
 from holocron_assets.derive.partition_work import PartitionWork
@@ -319,3 +321,22 @@ def test_requests_that_wait_to_be_tried_again_leave_their_slot_to_others(
     retried = fake.chats[-1].arrived_at - started.timestamp()
     assert (len(fake.chats), stretch.outcome) == (11, "complete")
     assert [chat.arrived_at - started.timestamp() < retried for chat in fake.chats].count(True) == 10
+
+
+def test_a_question_that_was_answered_while_it_waited_is_not_asked_again(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (name,) = batches(lake, 1, 1)
+
+    async def answered_meanwhile(*_: object) -> float:
+        other = PartitionWork(lake, KINDS, name, model=SMALL, digest=DIGESTS[SMALL])
+        for item in other.items:
+            other.start(item)
+            other.record(item, Outcome(status="ok", answer=GOOD))
+        return 0.0
+
+    monkeypatch.setattr(Engine, "warm_up", answered_meanwhile)
+    with FakeOllama(answer=lambda _: {"kind": "place"}) as fake:
+        question = Question(lake, KINDS, "wiki1", "Page 1 0", "gpu")
+        (found,) = asyncio.run(question.answers(fake.url))
+    assert (found.answer, found.is_new, fake.chats) == (GOOD, False, [])

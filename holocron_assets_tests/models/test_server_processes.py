@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from holocron_assets.lake.paths import Lake
-from holocron_assets.models.connection import embedded_server, model_server, running_server
+from holocron_assets.models.connection import embedded_server, fetch_command, model_server, running_server
 from holocron_assets.models.errors import ModelServerError
 
 Children = Callable[[int], list[int]]
@@ -183,6 +183,20 @@ def test_a_look_at_the_server_that_is_there_starts_none(
         configured = {**environment, "HOLOCRON_LLM": "auto", "OLLAMA_HOST": "gpu.example"}
         assert running_server(configured) == "gpu.example"
     assert running_server(environment) is None
+
+
+@pytest.mark.parametrize(
+    ("environment", "command"),
+    [
+        ({}, "holocron models fetch"),
+        ({"OLLAMA_HOST": "gpu.example"}, "ollama pull"),
+        ({"OLLAMA_HOST": "gpu.example", "HOLOCRON_LLM": "embedded"}, "holocron models fetch"),
+    ],
+)
+def test_the_server_that_is_used_says_which_command_gets_it_a_model(
+    environment: dict[str, str], command: str
+) -> None:
+    assert fetch_command(environment) == command
 
 
 def test_what_is_set_wrongly_is_named(tmp_path: Path) -> None:
