@@ -169,8 +169,3 @@ class Outcome:
     exchanges: tuple[Exchange, ...] = field(default=(), repr=False)
     counts: bool = True
     problem: Exception | None = None
-
-    @property
-    def infrastructure(self) -> bool:
-        """Whether the run has to stop: see `problem`."""
-        return self.problem is not None

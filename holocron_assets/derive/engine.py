@@ -146,14 +146,6 @@ class Engine:
         """
         await self._look(self._client.chat(model, messages=[], keep_alive=0), model=model)
 
-    async def loaded(self) -> tuple[str, ...]:
-        """Names of the models that the server has loaded.
-
-        Raises:
-            ModelServerUnavailable: it does not answer.
-        """
-        return tuple(one.model for one in (await self._look(self._client.ps())).models if one.model)
-
     async def answer(
         self, item: Item, *, model: str, digest: str, attempt: int, stop: asyncio.Event | None = None
     ) -> Outcome:

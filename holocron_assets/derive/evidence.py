@@ -130,14 +130,13 @@ class Bundle:
         }
 
 
-def build_bundle(  # noqa: PLR0913 - the last three have defaults that most callers want
+def build_bundle(
     specs: Sequence[EvidenceSpec],
     pages: Mapping[str, PageParts],
     ask_sql: AskSql | None = None,
     *,
     redact: Redact | None = None,
     limit_bytes: int = MOST_BYTES,
-    values: Mapping[str, Any] | None = None,
 ) -> Bundle:
     """Gather the evidence about one item.
 
@@ -147,12 +146,11 @@ def build_bundle(  # noqa: PLR0913 - the last three have defaults that most call
         ask_sql: asks queries; needed only where a spec has one.
         redact: what takes secrets out of a text, before anything is cut, hashed or shown.
         limit_bytes: what `Bundle.text` may have at most, in UTF-8 bytes.
-        values: more values that queries may name.
 
     Raises:
         EvidenceError: a query fails, or evidence names a page or chunk that the item does not have.
     """
-    gatherer = _Gatherer(pages, ask_sql, values or {}, redact or str)
+    gatherer = _Gatherer(pages, ask_sql, redact or str)
     try:
         found = [piece for spec in specs for piece in gatherer.pieces(spec)]
     except (QueryError, KeyError) as error:
@@ -188,7 +186,6 @@ class _Piece:
 class _Gatherer:
     pages: Mapping[str, PageParts]
     ask_sql: AskSql | None
-    more_values: Mapping[str, Any]
     redact: Redact
 
     def pieces(self, spec: EvidenceSpec) -> Iterator[_Piece]:
@@ -227,7 +224,7 @@ class _Gatherer:
     def _answer(self, spec: SqlEvidence) -> QueryRows:
         if self.ask_sql is None:
             raise QueryError("nothing was given to ask a query with")
-        values = dict(self.more_values)
+        values: dict[str, Any] = {}
         for role, page in self.pages.items():
             prefix = "" if role == "page" else f"{role}_"
             values |= {f"{prefix}{name}": value for name, value in page.values.items()}

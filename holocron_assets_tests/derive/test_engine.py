@@ -50,7 +50,7 @@ def test_a_good_reply_is_an_answer_after_one_call() -> None:
     outcome, fake = asked()
     assert (outcome.status, outcome.answer, outcome.parse_strategy) == ("ok", GOOD, "direct")
     assert outcome.counts
-    assert not outcome.infrastructure
+    assert outcome.problem is None
     assert len(fake.chats) == 1
 
 
@@ -201,7 +201,7 @@ def test_evidence_is_cut_to_what_should_fit_and_no_further() -> None:
 
 def test_a_prompt_that_never_fits_is_dead_at_once() -> None:
     outcome, fake = asked(*[too_long()] * 3, about=item(text=LONG))
-    assert (outcome.status, outcome.counts, outcome.infrastructure) == ("dead", True, False)
+    assert (outcome.status, outcome.counts, outcome.problem) == ("dead", True, None)
     assert len(fake.chats) == 3
     assert "does not fit" in (outcome.error or "")
 
@@ -283,7 +283,7 @@ def test_stopping_cancels_the_call_under_way_and_counts_nothing() -> None:
         assert comes_true(lambda: fake.given_up == 1)
     assert (outcome.status, outcomes(outcome), outcome.counts) == ("failed", ["cancelled"], False)
     assert outcome.due_at is None
-    assert not outcome.infrastructure
+    assert outcome.problem is None
 
 
 def test_stopping_between_two_tries_makes_no_other_call(monkeypatch: pytest.MonkeyPatch) -> None:

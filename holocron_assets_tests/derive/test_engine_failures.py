@@ -78,7 +78,7 @@ def test_a_broken_answer_is_another_attempt_of_the_item(
     found = asked(behaviour)
     assert (found.status, outcomes(found)) == ("failed", [outcome])
     assert found.counts
-    assert not found.infrastructure
+    assert found.problem is None
     assert found.due_at is not None
     assert said in (found.error or "")
     assert (found.error or "").startswith("Varn: ")
@@ -116,7 +116,7 @@ def test_a_server_that_is_down_stops_the_run_and_costs_the_item_nothing() -> Non
 
 def test_a_busy_server_is_as_good_as_none() -> None:
     found = asked(fails(503, "server busy, please try again.  maximum pending requests exceeded"))
-    assert (outcomes(found), found.counts, found.infrastructure) == (["server_down"], False, True)
+    assert (outcomes(found), found.counts, bool(found.problem)) == (["server_down"], False, True)
     assert "busy (503)" in str(found.problem)
 
 
@@ -169,7 +169,7 @@ def test_three_server_errors_in_a_row_are_the_servers_and_the_other_items_are_sp
     with FakeOllama(on={"Page": fails(500)}) as fake:
         found = with_engine(fake, lambda engine: ask_in_turn(engine, 4))
     assert [outcome.counts for outcome in found] == [True, True, False, False]
-    assert [outcome.infrastructure for outcome in found] == [False, False, True, True]
+    assert [outcome.problem is not None for outcome in found] == [False, False, True, True]
 
 
 def test_an_item_that_always_breaks_the_server_does_not_stop_the_others() -> None:
@@ -181,7 +181,7 @@ def test_an_item_that_always_breaks_the_server_does_not_stop_the_others() -> Non
 
         found = with_engine(fake, all_of)
     assert [outcome.status for outcome in found] == ["ok", "failed", "ok", "failed", "ok"]
-    assert not any(outcome.infrastructure for outcome in found)
+    assert not any(outcome.problem for outcome in found)
 
 
 def test_an_item_whose_replies_are_never_any_good_does_not_stop_the_others() -> None:
@@ -205,7 +205,7 @@ def test_no_model_of_those_wanted_names_the_command() -> None:
     )
 
 
-@pytest.mark.parametrize("work", [lambda engine: engine.models(), lambda engine: engine.loaded()])
+@pytest.mark.parametrize("work", [lambda engine: engine.models(), lambda engine: engine.unload(SMALL)])
 def test_a_server_that_is_down_is_told_of_whatever_is_looked_up(work: Callable[[Engine], Any]) -> None:
     with pytest.raises(ModelServerUnavailable, match="ollama serve"):
         with_engine(refused_url(), work)
@@ -214,14 +214,14 @@ def test_a_server_that_is_down_is_told_of_whatever_is_looked_up(work: Callable[[
 def test_a_model_is_warmed_up_once_and_unloaded() -> None:
     async def work(engine: Engine) -> list[Any]:
         seconds = [await engine.warm_up(SMALL, 4096), await engine.warm_up(SMALL, 4096)]
-        loaded = await engine.loaded()
+        loaded = [*fake.loaded]
         await engine.unload(SMALL)
-        return [*seconds, loaded, await engine.loaded()]
+        return [*seconds, loaded, [*fake.loaded]]
 
     with FakeOllama(load_seconds=0.1) as fake:
         first, second, loaded, after = with_engine(fake, work)
     assert first >= 0.1
-    assert (second, loaded, after) == (0.0, (SMALL,), ())
+    assert (second, loaded, after) == (0.0, [SMALL], [])
     assert fake.loads == {SMALL: 1}
     assert fake.chats == []
 

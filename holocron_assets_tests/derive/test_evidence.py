@@ -109,10 +109,9 @@ def test_a_pairs_query_names_values_of_both_pages() -> None:
         return QueryRows((), ())
 
     pages = {"first": PAGE, "second": page_parts("Another.", "Varn/Legends")}
-    build_bundle(specs({"source": "sql", "sql": "select 1"}), pages, ask, values={"first_id": "e1"})
+    build_bundle(specs({"source": "sql", "sql": "select 1"}), pages, ask)
     assert asked[0]["first_title"] == "Varn"
     assert asked[0]["second_title"] == "Varn/Legends"
-    assert asked[0]["first_id"] == "e1"
 
 
 def test_the_same_page_gives_the_same_ids_and_hashes_and_another_others() -> None:
