@@ -24,7 +24,6 @@ from holocron_assets.derive.problems import (
 )
 from holocron_assets.derive.prompting import TemplateError
 from holocron_assets.derive.replies import InvalidAnswerError, MalformedReplyError, check_answer, read_reply
-from holocron_assets.derive.stopping import StoppedError, slept, unless_stopped
 from holocron_assets.derive.tries import PAUSES, Try, first_try
 from holocron_assets.lake.clock import utc_now
 
@@ -146,18 +145,16 @@ class Engine:
         """
         await self._look(self._client.chat(model, messages=[], keep_alive=0), model=model)
 
-    async def answer(
-        self, item: Item, *, model: str, digest: str, attempt: int, stop: asyncio.Event | None = None
-    ) -> Outcome:
+    async def answer(self, item: Item, *, model: str, digest: str, attempt: int) -> Outcome:
         """Ask about an item: at most three tries, and the follow-up where there is one.
+
+        When it is cancelled, the call under way is given up, and its connection closed.
 
         Args:
             item: what to ask about.
             model: whom.
             digest: the model's.
             attempt: which attempt at the item it is, from 1.
-            stop: once it is set, the call under way is cancelled and no other is made; the attempt does not
-                count.
 
         Returns:
             What came of it. No fault of the item, the model or the server raises; what `around_call` raises
@@ -169,7 +166,7 @@ class Engine:
         trying: Try = first_try(item)
         while True:
             async with self._around_call():
-                exchange = await self._exchange(trying.request(model), stop)
+                exchange = await self._exchange(trying.request(model))
             made.add(trying, exchange)
             failure = exchange.failure
             if failure is None:
@@ -184,8 +181,7 @@ class Engine:
             if again is None:
                 return made.failed(failure, self._problem(failure, model))
             pause = PAUSES[-1] if failure.outcome == "out_of_memory" else PAUSES[trying.number - 1]
-            if not await slept(pause, stop):
-                return made.failed(Failure("cancelled", "it was stopped between two tries"), None)
+            await asyncio.sleep(pause)
             trying = again
 
     def _problem(self, failure: Failure, model: str) -> Exception | None:
@@ -193,7 +189,7 @@ class Engine:
         is_servers = self._failed_in_a_row >= _MOST_IN_A_ROW and failure.outcome in PERHAPS_SERVERS_FAULT
         return problem_of(failure, model, self._fetch_command, utc_now(), is_servers=is_servers)
 
-    async def _exchange(self, request: Request, stop: asyncio.Event | None) -> Exchange:
+    async def _exchange(self, request: Request) -> Exchange:
         started_at, started = utc_now(), monotonic()
 
         def ended(reply: Reply | None = None, **what: Any) -> Exchange:
@@ -201,9 +197,7 @@ class Engine:
 
         try:
             async with asyncio.timeout(request.timeout_seconds):
-                response = await unless_stopped(self._chat(request), stop)
-        except StoppedError:
-            return ended(failure=Failure("cancelled", "it was stopped"))
+                response = await self._chat(request)
         except Exception as error:  # noqa: BLE001 - the client lets through whatever its transport raises
             failure = failure_of_call(error, model=request.model, timeout_seconds=request.timeout_seconds)
             self._failed_in_a_row += failure.outcome in PERHAPS_SERVERS_FAULT

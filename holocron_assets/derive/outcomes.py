@@ -59,7 +59,7 @@ class Attempt:
             failure: of its last call.
             problem: what the run has to stop for, if it has to.
         """
-        counts = problem is None and failure.outcome != "cancelled"
+        counts = problem is None
         # A prompt that still does not fit will not fit next time.
         is_dead = counts and (failure.outcome == "overflow" or self._number >= MAX_ATTEMPTS)
         is_due_later = counts and not is_dead

@@ -21,7 +21,6 @@ CallOutcome = Literal[
     "server_error",
     "out_of_memory",
     "model_missing",
-    "cancelled",
 ]
 """What became of a call, as in column `outcome` of table `llm_attempts`."""
 

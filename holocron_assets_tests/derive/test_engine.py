@@ -271,33 +271,19 @@ def test_an_item_that_cannot_be_asked_is_dead_without_a_call() -> None:
     assert (outcome.status, outcome.error, len(fake.chats)) == ("dead", "Varn: its page has no text", 0)
 
 
-def test_stopping_cancels_the_call_under_way_and_counts_nothing() -> None:
-    async def stopped(fake: FakeOllama) -> Outcome:
-        stop = asyncio.Event()
-        asyncio.get_running_loop().call_later(0.3, stop.set)
-        return await ask(fake, item(), stop=stop)
+def test_a_cancelled_attempt_gives_its_call_up() -> None:
+    async def cancelled(fake: FakeOllama) -> None:
+        attempt = asyncio.create_task(ask(fake, item()))
+        await asyncio.to_thread(comes_true, lambda: len(fake.chats) == 1)
+        attempt.cancel()
+        await attempt
 
     with FakeOllama() as fake:
         fake.script.append(hangs)
-        outcome = asyncio.run(stopped(fake))
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(cancelled(fake))
         assert comes_true(lambda: fake.given_up == 1)
-    assert (outcome.status, outcomes(outcome), outcome.counts) == ("failed", ["cancelled"], False)
-    assert outcome.due_at is None
-    assert outcome.problem is None
-
-
-def test_stopping_between_two_tries_makes_no_other_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (30.0, 30.0, 30.0))
-
-    async def stopped(fake: FakeOllama) -> Outcome:
-        stop = asyncio.Event()
-        asyncio.get_running_loop().call_later(0.5, stop.set)
-        return await ask(fake, item(), stop=stop)
-
-    with FakeOllama() as fake:
-        fake.script.append(malformed())
-        outcome = asyncio.run(stopped(fake))
-    assert (outcome.status, outcomes(outcome), outcome.counts) == ("failed", ["malformed"], False)
+        assert len(fake.chats) == 1
 
 
 def test_calls_go_out_at_once_up_to_what_the_caller_starts() -> None:
