@@ -27,7 +27,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import RULE_CLASSIFICATIONS
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models.catalog import shipped_catalog
-from holocron_assets.models.connection import model_server
+from holocron_assets.models.connection import fetch_command, model_server
 from holocron_assets.models.fetching import fetch_models, own_model_files
 from holocron_assets.orchestration.gpu_job import WhatToAsk, run_config
 from holocron_assets.orchestration.names import GPU_JOB
@@ -73,6 +73,17 @@ class ModelStage:
         fetch_lacking(self.console)
         with model_server():
             yield
+
+    def lacking(self) -> str | None:
+        """What cannot be asked, and how it can be; None if everything can.
+
+        Raises:
+            ModelServerUnavailable: the server does not answer.
+        """
+        names = sorted(served_models(_over_pages()).lacking)
+        if not names:
+            return None
+        return f"the model server has not got {', '.join(names)}; get it with `{fetch_command()} {names[0]}`"
 
     def unsure(self) -> list[WhatToAsk]:
         """What page types wait for: all that interrogations want of what the rules left open.

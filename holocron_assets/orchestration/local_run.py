@@ -143,6 +143,7 @@ class LocalRun:
 
     def _ask_models(self, models: ModelStage) -> None:
         with models.server():
+            self.report.no_model = models.lacking()
             self._ask(models, models.unsure())
             while self._work_on():  # page types say what the model said
                 pass

@@ -1,0 +1,97 @@
+"""What `holocron run` asks models: all that the rules leave open, and a little of what else there is."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from asked_holocron import write_interrogation
+from fake_ollama import LARGE, SMALL, FakeOllama
+from sample_holocron import Holocron
+
+from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.tables import GPU_RUNS, RULE_CLASSIFICATIONS
+
+UNSURE = {"of": "rule_classifications", "confidence_below": 0.8}
+
+
+@pytest.fixture
+def holocron(finished_sample: Holocron, tmp_path: Path) -> Holocron:
+    return finished_sample.copy_to(tmp_path)
+
+
+@pytest.fixture
+def ollama(holocron: Holocron, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOllama]:
+    write_interrogation(holocron.folder, "unsure", SMALL, 500, wants=UNSURE, question="Is it {{ title }}?")
+    write_interrogation(holocron.folder, "facts", LARGE, 400, question="Facts of {{ title }}?")
+    with FakeOllama(answer=lambda _: {"kind": "person"}) as fake:
+        environment = {
+            **holocron.environment,
+            "HOLOCRON_LLM": "auto",
+            "OLLAMA_HOST": fake.url,
+            "HOLOCRON_INTERROGATIONS": str(holocron.folder / "interrogations"),
+            "HOLOCRON_DISPATCH": str(holocron.folder / "dispatch.yaml"),
+        }
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        yield fake
+
+
+def holocron_command(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    """A process of its own: definitions are bound to the folders that the environment named at first."""
+    return subprocess.run(  # noqa: S603 - our own command
+        [str(Path(sys.executable).parent / "holocron"), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+
+
+def asked(ollama: FakeOllama) -> Counter[str]:
+    return Counter("facts" if "Facts of" in prompt else "unsure" for prompt in ollama.prompts)
+
+
+def test_all_open_pages_and_the_most_linked_ones_are_asked_about_and_a_second_run_asks_nothing(
+    holocron: Holocron, ollama: FakeOllama
+) -> None:
+    rules = read_partition(holocron.lake, RULE_CLASSIFICATIONS, "sample-000001")
+    open_pages = sum(row["confidence"] < 0.8 for row in rules)
+    first = holocron_command("run", "--llm-pages", "3")
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert asked(ollama) == {"unsure": open_pages, "facts": 3}
+    assert "Asked of models" in first.stdout
+    assert "Interrogations" in first.stdout
+    rows = [read_partition(holocron.lake, GPU_RUNS, name)[0] for name in holocron.lake.partitions(GPU_RUNS)]
+    assert [(row["started_by"], row["model"]) for row in rows] == [("local", SMALL), ("local", LARGE)]
+
+    second = holocron_command("run", "--llm-pages", "3")
+    assert second.returncode == 0, second.stdout + second.stderr
+    assert asked(ollama) == {"unsure": open_pages, "facts": 3}
+    assert "Nothing to do: everything is done already." in second.stdout
+    told = json.loads(holocron_command("status", "--json").stdout)["interrogations"]
+    pending = {row["interrogation"]: row["due"] for row in told}
+    assert pending["unsure"] == 0
+    assert pending["facts"] > 50, "the rest is left to the dispatcher"
+
+
+def test_with_models_off_nothing_is_asked(ollama: FakeOllama) -> None:
+    done = holocron_command("run", "--llm", "off")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (ollama.chats, dict(ollama.gets)) == ([], {})
+    assert "Asked of models" not in done.stdout
+
+
+def test_a_missing_model_fails_the_run_s_exit_code_and_nothing_else(
+    holocron: Holocron, ollama: FakeOllama
+) -> None:
+    ollama.models.clear()
+    done = holocron_command("run")
+    assert done.returncode == 1
+    assert "failed" in done.stdout
+    assert SMALL in done.stdout
+    assert "ollama pull" in done.stdout
+    assert holocron.lake.database.is_file(), done.stdout
