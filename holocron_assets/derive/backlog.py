@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from time import monotonic
 
+from holocron_assets.derive.conditions import ConditionError
 from holocron_assets.derive.dispatch import Waiting
 from holocron_assets.derive.interrogation import Interrogation
 from holocron_assets.derive.partition_work import PartitionWork, journal_path
@@ -18,11 +20,15 @@ from holocron_assets.derive.requeued import requeued_partitions
 from holocron_assets.derive.superseded import superseded_pages
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.packs import FileMark
+from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import REQUEUES
 
 MOST_OPENED = 20
 """Partitions that a look opens, those begun last first. What it leaves is opened by the next looks."""
+
+LOOK_SECONDS = 20.0
+"""A look opens no more after so long, however few it opened: a sensor's tick ends at 60 s."""
 
 REQUEUED = ("requeued",)
 """Why a partition is to be done again whose dead letters a person brought back."""
@@ -36,8 +42,8 @@ _State = tuple[FileMark | str | None, ...]
 _DIFFERENCES: dict[tuple[Path, str, str], tuple[_State, tuple[str, ...]]] = {}
 """What each partition of each interrogation's table lacked, in the state in which it was looked at."""
 
-_COUNTS: dict[tuple[Path, str, str], tuple[_State, "Counts"]] = {}
-"""The same of what was counted."""
+_COUNTS: dict[tuple[Path, str, str], tuple[_State, "Counts | None"]] = {}
+"""The same of what was counted; None of what could not be."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ class StalePartition:
         differences: why it is stale; see `Recipe.differences`, and `REQUEUED`.
         possible_since: since when it can be worked on: what it is made from is there, and was not so before.
         state: of everything that was looked at, for remembering.
-        counts: what is left of it; None if it was never begun, or not opened yet.
+        counts: what is left of it; None if it was never begun, not opened yet, or cannot be opened.
     """
 
     interrogation: Interrogation
@@ -237,14 +243,14 @@ def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | Non
         if part.digest != ANY_MODEL and (mark := _journal_mark(lake, part))
     }
     counted = list(stale)
-    opened = 0
+    opened, until = 0, monotonic() + LOOK_SECONDS
     for place in sorted(begun, key=lambda place: begun[place], reverse=True):
         part = stale[place]
         state = (*part.state, begun[place])
         key = (lake.root, part.interrogation.name, part.partition)
         known = _COUNTS.get(key)
         if known is None or known[0] != state:
-            if most_opened is not None and opened == most_opened:
+            if most_opened is not None and (opened == most_opened or monotonic() > until):
                 continue
             known = _COUNTS[key] = (state, count(lake, part))
             opened += 1
@@ -259,16 +265,23 @@ def _journal_mark(lake: Lake, part: StalePartition) -> FileMark | None:
         return None
 
 
-def count(lake: Lake, part: StalePartition) -> Counts:
-    """Open a partition and count its items: takes a second or so."""
-    work = PartitionWork(
-        lake,
-        part.interrogation,
-        part.partition,
-        model=part.model,
-        digest=part.digest,
-        superseded=superseded_pages(lake),
-    )
+def count(lake: Lake, part: StalePartition) -> Counts | None:
+    """Open a partition and count its items: takes seconds.
+
+    Returns:
+        None where it cannot be opened. Whoever is to work on it then tells why; the others are not kept back.
+    """
+    try:
+        work = PartitionWork(
+            lake,
+            part.interrogation,
+            part.partition,
+            model=part.model,
+            digest=part.digest,
+            superseded=superseded_pages(lake),
+        )
+    except (ConditionError, DamagedPartitionError, MissingPartitionError):
+        return None
     return Counts(work.answered, work.dead, work.untried, tuple(sorted(work.dues)))
 
 

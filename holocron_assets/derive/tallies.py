@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from holocron_assets.derive.backlog import StalePartition, count, stale_partitions
+from holocron_assets.derive.backlog import Counts, StalePartition, count, stale_partitions
 from holocron_assets.derive.conditions import TYPE_TABLES
 from holocron_assets.derive.interrogation import Interrogation
 from holocron_assets.derive.items import derivation_of
@@ -60,6 +60,7 @@ def stale_rows(
     Returns:
         Interrogation, partition, model, why (see `Recipe.differences`), and the items to ask about, those
         whose answers are kept, and those given up. Of partitions never looked at, only the number is known.
+        Of one that cannot be opened, no item is.
     """
     found = _by_interrogation(stale_partitions(lake, interrogations, digests=digests, most_opened=None))
     return [row for stale in found.values() for row in _stale_rows(lake, stale)]
@@ -77,13 +78,18 @@ def _stale_rows(lake: Lake, stale: Sequence[StalePartition]) -> list[dict[str, A
     rows = []
     for part in stale:
         if _is_begun(part):
-            counts = part.counts or count(lake, part)
-            items = {"to_ask": counts.left, "kept": counts.answered, "dead": counts.dead}
+            items = _items(part.counts or count(lake, part))
             rows.append({**_named(part), "partition": part.partition, "partitions": 1, **items})
     if untouched:
-        unknown = dict.fromkeys(("to_ask", "kept", "dead"))
-        rows.append({**_named(untouched[0]), "partition": None, "partitions": len(untouched), **unknown})
+        rows.append({**_named(untouched[0]), "partition": None, "partitions": len(untouched), **_items(None)})
     return rows
+
+
+def _items(counts: Counts | None) -> dict[str, int | None]:
+    """What is known of a partition's items."""
+    if counts is None:
+        return dict.fromkeys(("to_ask", "kept", "dead"))
+    return {"to_ask": counts.left, "kept": counts.answered, "dead": counts.dead}
 
 
 def _is_begun(part: StalePartition) -> bool:

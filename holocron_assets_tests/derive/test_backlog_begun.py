@@ -211,3 +211,28 @@ def test_without_its_model_an_interrogation_is_told_of_as_far_as_it_is_done(lake
     ask(lake)
     (row,) = interrogation_rows(lake, [KINDS], {}, datetime.now(UTC))
     assert (row["done"], row["to_do"], row["answered"]) == (1, 0, 4)
+
+
+def test_a_batch_that_cannot_be_opened_keeps_no_other_from_its_turn(lake: Lake) -> None:
+    write_wiki(lake, {"7": "'''Seven''' is a number."}, SECOND)
+    for batch in (BATCH, SECOND):
+        ask(lake, most=1, batch=batch)
+    # It compiles, and fails at the first title that is no number.
+    broken = interrogation(rows={}, wants={"sql": "title::int > 0"})
+    counted = {part.partition: part.counts for part in stale_partitions(lake, [broken], digests=DIGESTS)}
+    assert counted[BATCH] is None
+    assert counted[SECOND] is not None
+    (waiting,) = backlog(lake, [broken], digests=DIGESTS, now=datetime.now(UTC))
+    assert (waiting.completions, waiting.uncounted) == (1, 1)
+
+
+def test_a_look_ends_in_time_however_long_each_batch_takes(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_wiki(lake, {"Fir": "'''Fir''' is a fir."}, SECOND)
+    for batch in (BATCH, SECOND):
+        ask(lake, most=1, batch=batch)
+    monkeypatch.setattr(backlog_module, "LOOK_SECONDS", -1.0)
+    assert not [part for part in stale_partitions(lake, [KINDS], digests=DIGESTS) if part.counts]
+    all_of_them = stale_partitions(lake, [KINDS], digests=DIGESTS, most_opened=None)
+    assert all(part.counts for part in all_of_them)
