@@ -60,6 +60,16 @@ def test_rows_without_an_order_are_sorted(ask: AskSql) -> None:
     assert [title for title, _ in found.rows] == ["Aay", "Bee", "Cee", "Old Varn"]
 
 
+def test_no_threads_share_a_query_since_fractions_would_add_up_otherwise_each_time(lake: Lake) -> None:
+    with locked_database(lake) as connection:
+        assert connection.execute("select current_setting('threads')").fetchall() == [(1,)]
+
+
+def test_more_rows_than_anyone_reads_are_refused_before_they_fill_the_memory(ask: AskSql) -> None:
+    with pytest.raises(QueryError, match="more than 10,000 rows"):
+        ask("from range(2_000_000_000);", {}, 10)
+
+
 def test_no_rows_are_no_rows(ask: AskSql) -> None:
     assert ask(LINKS_HERE, {"title_key": 0}, 10).rows == ()
 
@@ -113,6 +123,8 @@ def test_a_query_ends_when_its_time_is_over_and_the_next_is_answered(ask: AskSql
         "select getvariable('lake_root')",
         "select current_setting('temp_directory')",
         "from page_links tablesample 10%",
+        "from page_links using sample 3",
+        "select age(timestamp '2026-01-01')",
         "select",
         "",
     ],
