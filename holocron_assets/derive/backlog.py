@@ -273,9 +273,7 @@ def count(lake: Lake, part: StalePartition) -> Counts | None:
     """
     try:
         work = PartitionWork(
-            lake,
-            part.interrogation,
-            part.partition,
+            *(lake, part.interrogation, part.partition),
             model=part.model,
             digest=part.digest,
             superseded=superseded_pages(lake),

@@ -1,5 +1,6 @@
 """Runs that ask models, as the dispatcher knows them: their job and tags, which are at work, which failed."""
 
+from datetime import datetime
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -8,6 +9,7 @@ from dagster import DagsterRunStatus, RunsFilter
 
 from holocron_assets.derive.served import gpu_holder
 from holocron_assets.derive.slots import GPU_POOL
+from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.names import (
@@ -74,7 +76,8 @@ def history(instance: dg.DagsterInstance, work: Work, progress: str) -> History:
     """What became of the runs for some work.
 
     A run that ended well and left work is followed by another at once. After one that failed, was stopped or
-    changed nothing, the next comes later, and later.
+    changed nothing, the next comes later, and later; much later if it failed for good, unless there is other
+    work now: what one partition lacks keeps none waiting that came since.
 
     Args:
         instance: knows the runs.
@@ -86,9 +89,15 @@ def history(instance: dg.DagsterInstance, work: Work, progress: str) -> History:
         return History(None, None)
     in_vain = list(takewhile(lambda record: _was_in_vain(record.dagster_run, progress), records))
     last_run = records[0].dagster_run.run_id
-    due = due_after(instance, records[0], len(in_vain)) if in_vain else None
+    due = _due(instance, records[0], len(in_vain), progress) if in_vain else None
     rests = f"is due at {due:%H:%M:%S} UTC, after run {last_run}" if due and due > utc_now() else None
     return History(last_run, rests)
+
+
+def _due(instance: dg.DagsterInstance, last: dg.RunRecord, in_vain: int, progress: str) -> datetime:
+    if last.dagster_run.tags.get(PROGRESS_TAG) != progress:
+        return last.update_timestamp + delay_after(in_vain)
+    return due_after(instance, last, in_vain)
 
 
 def _was_in_vain(run: dg.DagsterRun, progress: str) -> bool:

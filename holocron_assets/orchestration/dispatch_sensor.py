@@ -19,6 +19,7 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS
+from holocron_assets.models.connection import fetch_command
 from holocron_assets.models.errors import ModelServerError
 from holocron_assets.orchestration.dispatch_runs import at_work, history, job_of, run_tags
 from holocron_assets.orchestration.gpu_job import WhatToAsk, run_config
@@ -79,7 +80,15 @@ def _tick(
         return _recorded(context, lake, answers)
     if requests:
         return dg.SensorResult(run_requests=requests)
-    return dg.SkipReason("; ".join(resting or reasons))
+    return dg.SkipReason("; ".join([*(resting or reasons), *_lacks(served)]))
+
+
+def _lacks(served: ServedModels) -> list[str]:
+    """What the server lacks, lest it looks as if nothing were to be done."""
+    return [
+        f"the model server has not got {model}: `{fetch_command()} {model}` gets it"
+        for model in sorted(served.lacking)
+    ]
 
 
 def _answers(  # noqa: PLR0913, PLR0917 - all that a decision is made of

@@ -14,6 +14,7 @@ from sample_dagster import run_job
 from sample_holocron import Holocron
 from watched import Watched
 
+from holocron_assets.derive.plans import Plan
 from holocron_assets.derive.slots import GPU_POOL, NotedLock
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.journal import Journal
@@ -242,6 +243,34 @@ def test_where_no_server_runs_the_embedded_one_counts_as_having_what_it_could_fe
 def test_a_model_that_the_server_lacks_has_no_turn(dispatched: Dispatched) -> None:
     del dispatched.ollama.models[SMALL]
     assert dispatched.tick()[0][0].tags["holocron/gpu_model"] == LARGE
+
+
+def test_what_the_server_lacks_is_told_with_how_to_get_it(dispatched: Dispatched) -> None:
+    dispatched.ollama.models.clear()
+    asked, why = dispatched.tick()
+    assert asked == []
+    assert f"the model server has not got {SMALL}: `ollama pull {SMALL}` gets it" in why
+
+
+def test_after_a_failure_for_good_other_work_does_not_wait_for_an_hour(
+    dispatched: Dispatched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del dispatched.ollama.models[LARGE]
+    ((request,), _) = dispatched.tick()
+    with monkeypatch.context() as switched_off:
+        switched_off.setenv("HOLOCRON_LLM", "off")
+        result = run_job(
+            dispatched.watched.holocron,
+            dispatched.watched.instance,
+            request.job_name or "",
+            config=request.run_config["ops"],
+            tags=request.tags,
+        )
+    assert not result.success
+    later(monkeypatch, timedelta(minutes=11))
+    assert dispatched.tick()[0] == []
+    monkeypatch.setattr(Plan, "progress", "another batch came")
+    assert dispatched.tick()[0]
 
 
 def test_in_shadow_mode_what_would_be_launched_is_recorded_once_and_nothing_is_launched(
