@@ -1,5 +1,7 @@
 """`holocron models`: a person's hands on the model files, and on the embedded server."""
 
+from contextlib import suppress
+
 import click
 from rich.console import Console
 
@@ -100,7 +102,8 @@ def serve(port: int) -> None:
     except ValueError as error:
         fail(str(error))
     try:
-        serve_models(port, settings)
+        with suppress(KeyboardInterrupt):
+            serve_models(port, settings)
     except SystemExit as ended:  # uvicorn has logged why
         if ended.code:
             fail(f"port {port} cannot be had. If an Ollama or another Holocron has it, use that, or --port 0")

@@ -7,6 +7,8 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,
 _PART = r"(\d+(?:\.\d*)?|\.\d+)(ms|us|µs|ns|h|m|s)"
 _DURATION = re.compile(rf"([+-]?)((?:{_PART})+)")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+_LONGEST = 100 * 365 * 86400.0
+"""A hundred years, in seconds. Longer is for ever: no clock could tell when it ends."""
 
 
 def keep_alive_seconds(value: object) -> float:
@@ -17,8 +19,8 @@ def keep_alive_seconds(value: object) -> float:
     Raises:
         ValueError: it is neither; says how it is written.
     """
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return _for_ever_if_negative(float(value))
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == value:  # noqa: PLR0124 - NaN is not
+        return _for_ever_if_negative(value)
     if isinstance(value, str):
         if _NUMBER.fullmatch(value):
             return _for_ever_if_negative(float(value))
@@ -29,4 +31,4 @@ def keep_alive_seconds(value: object) -> float:
 
 
 def _for_ever_if_negative(seconds: float) -> float:
-    return math.inf if seconds < 0 else seconds
+    return float(seconds) if 0 <= seconds <= _LONGEST else math.inf

@@ -25,8 +25,15 @@ class OwnMachineOnly:
         if scope["type"] == "http":
             headers = Headers(scope=scope)
             named = [f"//{headers.get('host', '')}", headers.get("origin", "//localhost")]
-            if not {urlsplit(name).hostname for name in named} <= _OWN_NAMES:
+            if not {_host(name) for name in named} <= _OWN_NAMES:
                 refusal = JSONResponse({"error": "this server answers to this machine only"}, 403)
                 await refusal(scope, receive, send)
                 return
         await self._app(scope, receive, send)
+
+
+def _host(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:  # as of half an address in brackets
+        return None

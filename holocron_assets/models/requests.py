@@ -200,7 +200,7 @@ def read_request(kind: type[Kind], body: bytes) -> Kind:
         raise BadRequestError("missing request body")
     try:
         return kind.model_validate(json.loads(body))
-    except json.JSONDecodeError as error:
+    except (RecursionError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise BadRequestError(f"invalid JSON: {error}") from error
     except ValidationError as error:
         raise BadRequestError("; ".join(_problem(found) for found in error.errors())) from error

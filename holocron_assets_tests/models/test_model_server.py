@@ -286,7 +286,16 @@ def test_a_person_with_curl_is_answered(server: str) -> None:
     assert httpx.get(f"{server}/api/nothing", trust_env=False).json() == {"error": "not found"}
 
 
-@pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Host": "[::1"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "http://[half"},
+        {"Origin": "null"},
+    ],
+)
 def test_a_website_cannot_use_it(server: str, headers: dict[str, str]) -> None:
     assert httpx.get(f"{server}/api/tags", headers=headers, trust_env=False).status_code == 403
 

@@ -57,7 +57,14 @@ def test_a_field_of_another_kind_is_refused_by_its_name(fields: dict[str, object
 
 
 @pytest.mark.parametrize(
-    ("body", "told"), [(b"", "missing request body"), (b"{", "invalid JSON"), (b"[]", "valid dictionary")]
+    ("body", "told"),
+    [
+        (b"", "missing request body"),
+        (b"{", "invalid JSON"),
+        (b"\x80", "invalid JSON"),
+        (b"[" * 100_000, "invalid JSON"),
+        (b"[]", "valid dictionary"),
+    ],
 )
 def test_a_body_that_is_no_object_is_refused(body: bytes, told: str) -> None:
     with pytest.raises(BadRequestError, match=told):
