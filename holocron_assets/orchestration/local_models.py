@@ -4,7 +4,7 @@ What it leaves is pending: the dispatcher asks it, as long as `holocron ui` runs
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -52,7 +52,7 @@ class ModelStage:
         lake: where pages are and answers go.
         sources: whose pages.
         few: pages, and items, that further interrogations are asked about.
-        console: told of files that are fetched.
+        console: told of files that are fetched, and of whom it waits for.
     """
 
     lake: Lake
@@ -84,6 +84,10 @@ class ModelStage:
         if not names:
             return None
         return f"the model server has not got {', '.join(names)}; get it with `{fetch_command()} {names[0]}`"
+
+    def tell_of_waiting(self, holders: Iterable[str]) -> None:
+        """Say who asks models now: it may be long until they end."""
+        self.console.print(f"Waiting for the models, which are at work: {', '.join(sorted(holders))}.")
 
     def unsure(self) -> list[WhatToAsk]:
         """What page types wait for: all that interrogations want of what the rules left open.

@@ -13,12 +13,14 @@ from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.seeds import seeds_are_usable
 from holocron_assets.crawl.sources import Source
 from holocron_assets.derive.problems import ModelServerUnavailable
+from holocron_assets.derive.slots import GPU_POOL
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models.errors import ModelFileError, ModelServerError, UnknownModelError
 from holocron_assets.orchestration.checks import concerns
+from holocron_assets.orchestration.dispatch_runs import at_work
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.gpu_job import WhatToAsk
 from holocron_assets.orchestration.local_models import ModelStage
@@ -154,6 +156,8 @@ class LocalRun:
         for what in asked:
             outcome = "stopped"
             while outcome == "stopped":
+                if holders := at_work(self.instance, self.lake, GPU_POOL):
+                    models.tell_of_waiting(holders)
                 self._run([models.work(what)])
                 run = self.instance.get_run_by_id(self.report.finished[-1].run_id)
                 outcome = run.tags.get(OUTCOME_TAG, "") if run else ""

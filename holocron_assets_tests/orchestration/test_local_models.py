@@ -12,6 +12,7 @@ from asked_holocron import write_interrogation
 from fake_ollama import LARGE, SMALL, FakeOllama
 from sample_holocron import Holocron
 
+from holocron_assets.derive.slots import NotedLock
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.tables import GPU_RUNS, RULE_CLASSIFICATIONS
 
@@ -76,6 +77,21 @@ def test_all_open_pages_and_the_most_linked_ones_are_asked_about_and_a_second_ru
     pending = {row["interrogation"]: row["due"] for row in told}
     assert pending["unsure"] == 0
     assert pending["facts"] > 50, "the rest is left to the dispatcher"
+
+
+def test_whoever_asks_models_already_is_waited_for_and_named(holocron: Holocron, ollama: FakeOllama) -> None:
+    lock = NotedLock(holocron.lake.locks, "gpu-gpu")
+    assert lock.try_take("holocron repeat trial")
+    command = [str(Path(sys.executable).parent / "holocron"), "run", "--llm-pages", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:  # noqa: S603 - our own command
+        assert running.stdout
+        told = next(line for line in running.stdout if line.startswith("Waiting for the models"))
+        assert ollama.chats == []
+        lock.give_back()
+        running.communicate(timeout=200)
+    assert "holocron repeat trial (process" in told
+    assert running.returncode == 0
+    assert ollama.chats
 
 
 def test_with_models_off_nothing_is_asked(ollama: FakeOllama) -> None:
