@@ -15,6 +15,8 @@ from holocron_assets.derive.conditions import ConditionError
 from holocron_assets.derive.interrogation import InterrogationError
 from holocron_assets.derive.pools import DispatchError
 from holocron_assets.derive.problems import ModelServerUnavailable
+from holocron_assets.derive.slots import SlotTakenError
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
 from holocron_assets.lake.paths import PartitionNameError
@@ -53,15 +55,22 @@ def clear_failures() -> Iterator[None]:
     """Turn errors that the op's retries cannot mend into a Failure that names them.
 
     What is wrong for good is not tried again. A wiki that is to be left alone longer than an op may wait, and
-    a model server that is gone, end the run too: a waiting run would hold its slot.
+    a model server that is gone, end the run too: a waiting run would hold its slot. So do models that another
+    process did not give up in time: the run has waited long enough.
     """
     try:
         yield
     except _PERMANENT as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     except (WikiUnavailable, ModelServerUnavailable) as error:
-        due = {DUE_AT: dg.MetadataValue.timestamp(error.due_at)}
-        raise dg.Failure(description=str(error), metadata=due, allow_retries=False) from error
+        raise _failed_for_now(error, error.due_at) from error
+    except SlotTakenError as error:
+        raise _failed_for_now(error, utc_now()) from error
+
+
+def _failed_for_now(error: Exception, due_at: datetime) -> dg.Failure:
+    due = {DUE_AT: dg.MetadataValue.timestamp(due_at)}
+    return dg.Failure(description=str(error), metadata=due, allow_retries=False)
 
 
 class RunFailure(NamedTuple):

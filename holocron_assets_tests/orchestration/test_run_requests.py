@@ -8,8 +8,9 @@ import pytest
 from dagster import DagsterRunStatus
 
 from holocron_assets.crawl.errors import WikiUnavailable
+from holocron_assets.derive.slots import SlotTakenError
 from holocron_assets.lake.clock import utc_now
-from holocron_assets.orchestration.failures import clear_failures
+from holocron_assets.orchestration.failures import DUE_AT, clear_failures
 from holocron_assets.orchestration.run_requests import MOST_REQUESTS, run_requests, work_tags
 from holocron_assets.orchestration.work import Work
 
@@ -75,3 +76,10 @@ def _nothing() -> None:
 @dg.job(name="crawl_batch")
 def _busy() -> None:
     _nothing()
+
+
+def test_who_waited_for_the_models_in_vain_does_not_wait_again_in_the_same_run() -> None:
+    with pytest.raises(dg.Failure, match="holocron ask uses the model server") as caught, clear_failures():
+        raise SlotTakenError("holocron ask uses the model server")
+    assert caught.value.allow_retries is False
+    assert DUE_AT in caught.value.metadata, "it is tried again soon, and not in an hour"
