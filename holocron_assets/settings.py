@@ -53,4 +53,6 @@ def given_model_files(environment: Mapping[str, str] = os.environ) -> tuple[Path
 
 def interrogations_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """The folder of interrogations: HOLOCRON_INTERROGATIONS, or the project's `data/interrogations/`."""
-    return Path(environment.get("HOLOCRON_INTERROGATIONS") or PROJECT_FOLDER / "data" / "interrogations").resolve()
+    return Path(
+        environment.get("HOLOCRON_INTERROGATIONS") or PROJECT_FOLDER / "data" / "interrogations"
+    ).resolve()
