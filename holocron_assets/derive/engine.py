@@ -162,7 +162,7 @@ class Engine:
         """
         made = Attempt(item, model, digest, attempt, run_id=self._run_id, tag=self._tag)
         if item.problem:
-            return made.refused(item.problem)
+            return made.refused(item.problem, is_transient=item.is_transient)
         trying: Try = first_try(item)
         while True:
             async with self._around_call():

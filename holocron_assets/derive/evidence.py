@@ -33,7 +33,16 @@ Redact = Callable[[str], str]
 
 
 class EvidenceError(ValueError):
-    """Evidence that cannot be gathered; says for which page and why."""
+    """Evidence that cannot be gathered; says for which page and why.
+
+    Attributes:
+        is_transient: whether it may be gathered later, unchanged.
+    """
+
+    def __init__(self, reason: str, *, is_transient: bool = False) -> None:
+        """Say why."""
+        super().__init__(reason)
+        self.is_transient = is_transient
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +165,9 @@ def build_bundle(
     except (QueryError, KeyError) as error:
         about = " and ".join(repr(str(page.page["title"])) for page in pages.values())
         # What a query was asked with, or stumbled over, may be what is to be kept secret
-        raise EvidenceError(gatherer.redact(f"evidence about {about}: {error}")) from None
+        reason = gatherer.redact(f"evidence about {about}: {error}")
+        is_transient = isinstance(error, QueryError) and error.is_transient
+        raise EvidenceError(reason, is_transient=is_transient) from None
     shown = [piece for piece in found if piece.text]
     left_out = (Cut(None, "items", len(shown), MOST_ITEMS),) if len(shown) > MOST_ITEMS else ()
     items, cuts = _fitted(shown[:MOST_ITEMS], min(limit_bytes, MOST_BYTES))

@@ -27,11 +27,22 @@ _SCHEMAS = frozenset({"", "main", "lake"})
 _UNSTEADY_BESIDE = frozenset({"age"})
 _VIEW_NAME = re.compile(r"(?!(?:duckdb|sqlite|pragma|pg)_)[a-z_][a-z0-9_]*", re.IGNORECASE)
 _MOST_ROWS = 10_000
+# What the query or its values are to blame for; the rest is the machine's, or a file's that was just replaced
+_PERMANENT = (duckdb.ProgrammingError, duckdb.DataError, duckdb.NotSupportedError, duckdb.PermissionException)
 _CLOCK_WORDS = frozenset({"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"})
 
 
 class QueryError(ValueError):
-    """A query that may not be asked, or that gave no rows in time."""
+    """A query that may not be asked, or that gave no rows in time.
+
+    Attributes:
+        is_transient: whether the same query may be answered later.
+    """
+
+    def __init__(self, reason: str, *, is_transient: bool = False) -> None:
+        """Say why."""
+        super().__init__(reason)
+        self.is_transient = is_transient
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +134,10 @@ def _ask(
         some = f"from ({sql.rstrip().removesuffix(';')}\n) limit {_MOST_ROWS + 1}"
         found = query(connection, some, {name: values[name] for name in checked.parameters})
     except duckdb.InterruptException as error:
-        raise QueryError(f"query {_shown(sql)}: took longer than {seconds:g} s") from error
+        raise QueryError(f"query {_shown(sql)}: took longer than {seconds:g} s", is_transient=True) from error
     except duckdb.Error as error:
-        raise QueryError(f"query {_shown(sql)}: {error}") from error
+        is_transient = not isinstance(error, _PERMANENT)
+        raise QueryError(f"query {_shown(sql)}: {error}", is_transient=is_transient) from error
     finally:
         alarm.cancel()
         alarm.join()  # an alarm that is just going off would stop the next query

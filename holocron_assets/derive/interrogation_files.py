@@ -13,9 +13,9 @@ from ruamel.yaml.error import YAMLError
 
 from holocron_assets.derive.answer_schema import sample_answer
 from holocron_assets.derive.evidence_query import AskSql, QueryError, open_queries
+from holocron_assets.derive.evidence_room import room_for_evidence
 from holocron_assets.derive.evidence_spec import SqlEvidence
 from holocron_assets.derive.interrogation import Interrogation, InterrogationError
-from holocron_assets.derive.items import room_for_evidence
 from holocron_assets.derive.page_parts import SQL_VALUES
 from holocron_assets.derive.prompting import TemplateError, rendered, system_part
 from holocron_assets.derive.questions import SAMPLES

@@ -1,10 +1,10 @@
 """The pages that items are about, read from the batches that hold them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from holocron_assets.derive.page_parts import PageParts
-from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.parquet import MissingPartitionError, read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import PAGE_SIGNALS, PAGES, SITES
@@ -39,9 +39,7 @@ def pages_of(lake: Lake, batch: str, titles: Iterable[str]) -> dict[str, PagePar
 def pages_of_pairs(lake: Lake, pairs: Sequence[Row]) -> Iterator[tuple[Row, Mapping[str, PageParts]]]:
     """Each pair of entities with the pages of both, by 'first' and 'second', in the pairs' order.
 
-    Raises:
-        MissingPartitionError: a batch is not in the lake.
-        LookupError: a batch does not hold the page that the pair says it does.
+    A page that the lake lacks is left out; see `missing_page`.
     """
     for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
         some = pairs[start : start + _PAIRS_AT_A_TIME]
@@ -49,16 +47,28 @@ def pages_of_pairs(lake: Lake, pairs: Sequence[Row]) -> Iterator[tuple[Row, Mapp
         for pair in some:
             for side in _SIDES:
                 titles[pair[f"{side}_batch"]].add(pair[f"{side}_title"])
-        found = {batch: pages_of(lake, batch, wanted) for batch, wanted in titles.items()}
+        found = {batch: _pages_there(lake, batch, wanted) for batch, wanted in titles.items()}
         for pair in some:
-            yield pair, {side: _page_of(pair, side, found) for side in _SIDES}
+            pages = {side: found[pair[f"{side}_batch"]].get(pair[f"{side}_title"]) for side in _SIDES}
+            yield pair, {side: page for side, page in pages.items() if page}
 
 
-def _page_of(pair: Row, side: str, found: Mapping[str, Mapping[str, PageParts]]) -> PageParts:
-    batch, title = pair[f"{side}_batch"], pair[f"{side}_title"]
-    page = found[batch].get(title)
-    if page is None:
-        raise LookupError(
-            f"pair {pair['pair_id']}: batch {batch} holds no page {title!r}; make the pairs again"
-        )
-    return page
+def missing_page(pair: Row, pages: Collection[str]) -> str | None:
+    """What to say of a pair one of whose pages is not where the pair says it is; None if both are there.
+
+    Args:
+        pair: the row of entity_pairs.
+        pages: those of 'first' and 'second' that are there.
+    """
+    for side in _SIDES:
+        if side not in pages:
+            batch, title = pair[f"{side}_batch"], pair[f"{side}_title"]
+            return f"batch {batch} holds no page {title!r} with signals; make the pairs again"
+    return None
+
+
+def _pages_there(lake: Lake, batch: str, titles: Iterable[str]) -> Mapping[str, PageParts]:
+    try:
+        return pages_of(lake, batch, titles)
+    except MissingPartitionError:
+        return {}

@@ -11,13 +11,14 @@ from holocron_assets.derive.chunks import Chunk, page_chunks
 from holocron_assets.derive.conditions import TYPE_TABLES
 from holocron_assets.derive.evidence import Bundle, EvidenceError, Redact, build_bundle
 from holocron_assets.derive.evidence_query import AskSql, QueryRows, open_queries
+from holocron_assets.derive.evidence_room import fitting, room_for_evidence
 from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.item_pages import pages_of, pages_of_pairs
+from holocron_assets.derive.item_pages import missing_page, pages_of, pages_of_pairs
 from holocron_assets.derive.page_parts import PageParts
 from holocron_assets.derive.prompting import TemplateError, rendered, system_part, user_part
 from holocron_assets.derive.questions import page_variables, pair_variables, redacted
 from holocron_assets.derive.redaction import Redactor
-from holocron_assets.derive.tokens import BYTES_PER_TOKEN, TOKENS_OF_A_TURN, estimate_tokens
+from holocron_assets.derive.tokens import TOKENS_OF_A_TURN, estimate_tokens
 from holocron_assets.derive.wanted import Superseded, wanted_rows
 from holocron_assets.lake.freshness import Derivation
 from holocron_assets.lake.keys import content_hash
@@ -45,7 +46,9 @@ class Item:
         system: the part of the request that all items share.
         variables: what templates may name, redacted if the interrogation says so.
         question: what is asked, after the evidence.
-        problem: why it cannot be asked, naming the page; it stays so until page or interrogation changes.
+        problem: why it cannot be asked, naming the page.
+        is_transient: whether the problem may be gone when its evidence is gathered again. Any other stays
+            until page or interrogation changes.
         gather: its evidence again, cut to so many bytes.
     """
 
@@ -60,6 +63,7 @@ class Item:
     variables: Mapping[str, Any] = field(repr=False)
     question: str
     problem: str | None = None
+    is_transient: bool = False
     gather: Callable[[int], Bundle] = field(repr=False)
 
     @property
@@ -210,6 +214,7 @@ class _Maker:
             pages,
             pair_variables(pair),
             self._redact(),
+            missing_page(pair, pages),
             item_id=pair["pair_id"],
             source=pair["first_source"],
             subject=f"{pair['first_title']} and {pair['second_title']}",
@@ -221,20 +226,26 @@ class _Maker:
         return Redactor().redact if self.interrogation.redact else str
 
     def _item(
-        self, pages: Pages, variables: Mapping[str, Any], redact: Redact, *, subject: str, **known: Any
+        self,
+        pages: Pages,
+        variables: Mapping[str, Any],
+        redact: Redact,
+        lack: str | None = None,
+        *,
+        subject: str,
+        **known: Any,
     ) -> Item:
         gather = partial(self._gather, pages, _remembering(self.ask_sql), redact)
-        problem, bundle = None, Bundle((), ())
+        problem, is_transient, bundle, question = lack, False, Bundle((), ()), ""
         try:
-            # The question's length is needed before the evidence is gathered, its redaction after it.
-            room = room_for_evidence(
-                self.interrogation, self.system, rendered(self.interrogation.question, variables)
-            )
-            bundle = _fitting(gather, room)
-            variables = redacted(variables, redact)
-            question = rendered(self.interrogation.question, variables)
+            if lack is None:
+                # The question's length is needed before the evidence is gathered, its redaction after it.
+                bundle = fitting(gather, self._room(variables))
+                variables = redacted(variables, redact)
+                question = rendered(self.interrogation.question, variables)
         except (EvidenceError, TemplateError) as error:
-            problem, question = redact(f"{subject}: {error}"), ""
+            problem = str(error)
+            is_transient = isinstance(error, EvidenceError) and error.is_transient
         return Item(
             interrogation=self.interrogation,
             partition=self.partition,
@@ -243,10 +254,15 @@ class _Maker:
             system=self.system,
             variables=variables,
             question=question,
-            problem=problem,
+            problem=redact(f"{subject}: {problem}") if problem else None,
+            is_transient=is_transient,
             gather=gather,
             **known,
         )
+
+    def _room(self, variables: Mapping[str, Any]) -> int:
+        question = rendered(self.interrogation.question, variables)
+        return room_for_evidence(self.interrogation, self.system, question)
 
     def _gather(self, pages: Pages, ask_sql: AskSql | None, redact: Redact, limit_bytes: int) -> Bundle:
         specs = self.interrogation.evidence
@@ -265,29 +281,3 @@ def _remembering(ask_sql: AskSql | None) -> AskSql | None:
         return known[sql]
 
     return ask
-
-
-def _fitting(gather: Callable[[int], Bundle], room: int) -> Bundle:
-    """The evidence, cut until it fits so many tokens."""
-    bundle = gather(int(room * BYTES_PER_TOKEN))
-    while bundle.items and (tokens := estimate_tokens(bundle.text)) > room:
-        # What it is made of shows only when it is there: numbers take more tokens than words.
-        size = len(bundle.text.encode())
-        bundle = gather(min(size - 1, size * room // tokens))
-    return bundle
-
-
-def room_for_evidence(interrogation: Interrogation, system: str, question: str) -> int:
-    """Tokens of evidence that fit a context beside prompt, question and answer; may be negative.
-
-    Args:
-        interrogation: what is asked, with the context's size.
-        system: the part of the request that all items share.
-        question: what is asked, filled in.
-    """
-    options = interrogation.options
-    turns = 1 if interrogation.follow_up is None else 2
-    # Redaction may lengthen a question, and a follow-up is filled in like it.
-    fixed = [system, question, interrogation.follow_up or ""]
-    used = sum(estimate_tokens(text) + TOKENS_OF_A_TURN for text in fixed) + turns * options.num_predict
-    return options.num_ctx - used

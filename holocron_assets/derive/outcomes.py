@@ -73,10 +73,13 @@ class Attempt:
             problem=problem,
         )
 
-    def refused(self, problem: str) -> Outcome:
-        """The outcome of an item that cannot be asked about at all.
+    def refused(self, problem: str, *, is_transient: bool) -> Outcome:
+        """The outcome of an item that cannot be asked about.
 
         Args:
             problem: why, naming the item.
+            is_transient: whether it may be possible later.
         """
+        if is_transient and self._number < MAX_ATTEMPTS:
+            return Outcome(status="failed", error=problem, due_at=utc_now() + delay_after(self._number))
         return Outcome(status="dead", error=problem)

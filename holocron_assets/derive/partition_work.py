@@ -217,14 +217,14 @@ class PartitionWork:
         return self._states[self._keys[item.item_id]]
 
     def _is_dead(self, item: Item) -> bool:
-        return item.problem is not None or self._state(item).status == "dead"
+        return _is_hopeless(item) or self._state(item).status == "dead"
 
     def _open_items(self) -> Iterator[Item]:
         return filter(self.is_open, self.items)
 
     def _give_up_what_cannot_be_asked(self) -> None:
         for item in self.items:
-            if item.problem and self._state(item).status != "dead":
+            if _is_hopeless(item) and self._state(item).status != "dead":
                 self.record(item, Outcome(status="dead", error=item.problem))
 
     def _rows(self, item: Item, answer: dict[str, Any] | None, run_id: str) -> list[dict[str, Any]]:
@@ -240,6 +240,11 @@ class PartitionWork:
                 row = run_row(item, state, self.scope, result_key=key)
                 rows.append({**row, "model": self._model, "model_digest": self._digest})
         return rows
+
+
+def _is_hopeless(item: Item) -> bool:
+    """Whether an item cannot be asked about, now or later."""
+    return item.problem is not None and not item.is_transient
 
 
 def _key(item: Item, digest: str) -> str:

@@ -93,7 +93,7 @@ def test_an_export_from_the_future_is_not_read_for_ever(lake: Lake, tmp_path: Pa
 def test_pages_that_moved_within_a_replaced_export_come_back_with_their_new_place(
     lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holocron_assets.crawl.attempts.DELAYS", (LONG_AGO - LONG_AGO,))
+    monkeypatch.setattr("holocron_assets.lake.attempts.DELAYS", (LONG_AGO - LONG_AGO,))
     source = write_export(tmp_path / "x.xml", A=(1, "a"), Gone=(2, "g"))
     batches = list_and_cut(lake, source)
     write_export(tmp_path / "x.xml", New=(3, "n"), A=(1, "a"))

@@ -85,9 +85,25 @@ def test_a_query_that_fails_says_why(ask: AskSql) -> None:
 
 
 def test_a_query_ends_when_its_time_is_over_and_the_next_is_answered(ask: AskSql) -> None:
-    with pytest.raises(QueryError, match=r"longer than 0\.2 s"):
+    with pytest.raises(QueryError, match=r"longer than 0\.2 s") as failed:
         ask("select count(*) from range(100000000) a, range(100000000) b where hash(a, b) = 7", {}, 0.2)
+    assert failed.value.is_transient
     assert ask("select 1 as one", {}, 10).rows == ((1,),)
+
+
+def test_a_query_that_finds_its_file_gone_may_be_answered_later_and_a_wrong_one_never(lake: Lake) -> None:
+    with open_queries(lake) as ask:
+        for file in (lake.root / "lake").rglob("*.parquet"):
+            file.unlink()
+        for sql, is_transient in (
+            ("select * from page_links", True),
+            ("select * from moods", False),
+            ("select cast('x' as int)", False),
+            ("select 1 +", False),
+        ):
+            with pytest.raises(QueryError) as failed:
+                ask(sql, {}, 10)
+            assert failed.value.is_transient is is_transient
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,19 @@ from holocron_assets.derive.items import Item, derivation_of, wanted_items
 from holocron_assets.derive.tokens import estimate_tokens
 from holocron_assets.derive.wanted import wanted_rows
 from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import MissingPartitionError, write_partition
+from holocron_assets.lake.parquet import MissingPartitionError, read_partition, write_partition
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import ENTITY_PAIRS
 
 PLANET = "'''Varn''' is a planet of the Drift. [[Category:Planets]]"
 PILOT = "'''Lamp''' was a female pilot who knew [[Varn]]. [[Category:Pilots]]"
 ODD = "'''Oddment''' is said to hum at night."
 WIKI = {"Varn": PLANET, "Lamp": PILOT, "Oddment": ODD, "Vaarn": "#REDIRECT [[Varn]]"}
+SLOW = {
+    "source": "sql",
+    "sql": "select count(*) from range(100000000) a, range(100000000) b where hash(a, b) = 7",
+    "timeout_seconds": 0.1,
+}
 ANSWER = {"kind": "place", "words": ["drift"], "quote": "is a planet of the Drift"}
 
 
@@ -259,6 +265,12 @@ def test_a_query_that_fails_spoils_its_own_item_only(lake: Lake) -> None:
     found = items(lake, evidence=[{"source": "page", "part": "text"}, {"source": "sql", "sql": sql}])
     assert [item.problem is None for item in found] == [True, False, True]
     assert "Lamp" in str(found[1].problem)
+    assert not found[1].is_transient
+
+
+def test_a_query_that_takes_too_long_is_a_problem_that_may_pass(lake: Lake) -> None:
+    slow = {**SLOW, "label": "Slow"}
+    assert all(item.problem and item.is_transient for item in items(lake, evidence=[slow]))
 
 
 def test_a_pair_is_asked_about_with_both_pages(lake: Lake) -> None:
@@ -289,8 +301,21 @@ def test_pairs_are_wanted_by_source_and_condition(lake: Lake) -> None:
 
 def test_a_pair_whose_page_is_gone_says_so(lake: Lake) -> None:
     write_pair(lake, "Varn", "Nobody", "LocationPlace", (BATCH, BATCH))
-    with pytest.raises(LookupError, match=f"batch {BATCH} holds no page 'Nobody'"):
-        list(wanted_items(lake, PAIRS, "LocationPlace"))
+    [item] = wanted_items(lake, PAIRS, "LocationPlace")
+    assert f"Varn and Nobody: batch {BATCH} holds no page 'Nobody'" in str(item.problem)
+    assert not item.is_transient
+
+
+@pytest.mark.parametrize("gone", [("Nobody", BATCH), ("Vaarn", "other-000009")])
+def test_a_pair_whose_page_is_gone_keeps_no_other_pair_back(lake: Lake, gone: tuple[str, str]) -> None:
+    for first, second, batch in (("Varn", "Lamp", BATCH), ("Oddment", *gone)):
+        write_pair(lake, first, second, first, (BATCH, batch))
+    rows = [row for name in ("Varn", "Oddment") for row in read_partition(lake, ENTITY_PAIRS, name)]
+    write_partition(
+        lake, ENTITY_PAIRS, "LocationPlace", [{**row, "entity_type": "LocationPlace"} for row in rows]
+    )
+    found = {item.subject: item.problem is None for item in wanted_items(lake, PAIRS, "LocationPlace")}
+    assert found == {"Varn and Lamp": True, f"Oddment and {gone[0]}": False}
 
 
 PAIRS: Interrogation = interrogation(

@@ -15,6 +15,7 @@ from wiki_lake import BATCH, a_wiki, write_wiki
 
 from holocron_assets.derive.calls import Outcome
 from holocron_assets.derive.engine import Engine, open_client
+from holocron_assets.derive.evidence_query import QueryError
 from holocron_assets.derive.interrogation import Interrogation
 from holocron_assets.derive.items import Item
 from holocron_assets.derive.partition_work import PartitionWork, journal_path
@@ -68,6 +69,10 @@ def run(work: PartitionWork, **on: Behaviour) -> int:
     ) as fake:
         asyncio.run(ask_all(work, fake, work.ready(now())))
         return len(fake.chats)
+
+
+def too_busy(*_: object) -> str:
+    raise QueryError("it took longer than 5 s", is_transient=True)
 
 
 def runs(lake: Lake, scope: str = SCOPE) -> dict[str, dict[str, Any]]:
@@ -239,6 +244,7 @@ def test_an_item_that_cannot_be_asked_is_dead_and_holds_nothing_up(tmp_path: Pat
     broken = interrogation(
         evidence=[{"source": "sql", "label": "Row", "sql": "select cast($title as integer) as number"}],
         key="broken",
+        rows={},
     )
     work = work_on(lake, broken)
     assert (work.ready(now()), work.dead, work.is_complete) == ([], 4, True)
@@ -250,6 +256,28 @@ def test_an_item_that_cannot_be_asked_is_dead_and_holds_nothing_up(tmp_path: Pat
     before = lake.listing(LLM_RUNS).mark(f"broken-{BATCH}")
     work_on(lake, broken).publish("run-3")
     assert lake.listing(LLM_RUNS).mark(f"broken-{BATCH}") == before
+
+
+def test_evidence_that_cannot_be_gathered_for_now_is_a_failed_attempt_and_dies_after_four(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = []
+    with time_machine.travel(datetime(2026, 5, 4, tzinfo=UTC), tick=False) as clock:
+        with monkeypatch.context() as machine:
+            machine.setattr("holocron_assets.derive.evidence.cut_to_bytes", too_busy)
+            for _ in range(3):
+                work = work_on(lake)
+                assert (work.dead, run(work), work.publish("run-1")) == (0, 0, None)
+                waits += [(due - now()).total_seconds() for due in work.dues[:1]]
+                assert work.ready(now()) == []
+                clock.shift(timedelta(minutes=11))
+            assert {row["status"] for row in runs(lake).values()} == {"failed"}
+            last = work_on(lake)
+            run(last)
+            assert (last.dead, last.is_complete) == (4, True)
+        assert waits == [30, 120, 600]
+        work = work_on(lake)
+        assert (work.untried, run(work), work.answered) == (4, 4, 4)
 
 
 def test_an_unchanged_page_fetched_again_is_served_by_the_answer_of_the_old_batch(lake: Lake) -> None:
@@ -327,7 +355,9 @@ def test_after_the_journals_were_lost_the_lake_still_knows_everything(lake: Lake
 
 def test_two_pages_that_ask_the_same_are_asked_once(lake: Lake) -> None:
     same = interrogation(
-        question="What is it?", evidence=[{"source": "inline", "label": "Text", "text": "It is a tree."}]
+        question="What is it?",
+        evidence=[{"source": "inline", "label": "Text", "text": "It is a tree."}],
+        rows={},
     )
     work = work_on(lake, same)
     assert subjects(work.ready(now())) == ["Ash"]

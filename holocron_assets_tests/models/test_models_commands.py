@@ -11,7 +11,7 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 
-from holocron_assets.models_commands import models
+from holocron_assets.cli import main
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def holocron_models(*arguments: str) -> Result:
-    return CliRunner().invoke(models, arguments)
+    return CliRunner().invoke(main, ["models", *arguments])
 
 
 def test_a_file_is_listed_verified_and_removed(cache: Path, model_file: Path) -> None:
