@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from holocron_assets.derive.evidence_room import room_for_evidence
 from holocron_assets.derive.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.interrogation_files import load_interrogations, read_interrogations
-from holocron_assets.derive.evidence_room import room_for_evidence
 from holocron_assets.derive.prompting import system_part
 from holocron_assets.derive.quotes import is_quoted
 from holocron_assets.derive.tokens import estimate_tokens

@@ -270,7 +270,7 @@ def test_a_query_that_fails_spoils_its_own_item_only(lake: Lake) -> None:
 
 def test_a_query_that_takes_too_long_is_a_problem_that_may_pass(lake: Lake) -> None:
     slow = {**SLOW, "label": "Slow"}
-    assert all(item.problem and item.is_transient for item in items(lake, evidence=[slow]))
+    assert all(item.problem and item.is_transient for item in items(lake, evidence=[slow], rows={}))
 
 
 def test_a_pair_is_asked_about_with_both_pages(lake: Lake) -> None:
