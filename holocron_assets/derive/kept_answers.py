@@ -1,7 +1,6 @@
 """Answers that the lake holds: the same question of the same model is asked once, whoever asks it again."""
 
 import json
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
@@ -45,7 +44,7 @@ def kept_answers(lake: Lake, interrogation: Interrogation, keys: AbstractSet[str
         keys: result keys that an answer is wanted for.
     """
     found: dict[str, ItemState] = {}
-    for scope, answered in _answered(lake, interrogation):
+    for scope, answered in answered_scopes(lake, interrogation).items():
         if wanted := (keys & answered) - found.keys():
             for row in own_rows(lake, scope):
                 if row["result_key"] in wanted and row["status"] == "ok":
@@ -77,16 +76,23 @@ def state_of(row: Row, *, costs: bool) -> ItemState:
     )
 
 
-def _answered(lake: Lake, interrogation: Interrogation) -> Iterator[tuple[str, frozenset[str]]]:
-    listing = lake.listing(LLM_RUNS)
+def is_of(scope: str, interrogation: Interrogation) -> bool:
+    """Whether a scope is of an interrogation or of one of its shadows."""
+    return scope.partition("-")[0].partition("_shadow_")[0] == interrogation.key
+
+
+def answered_scopes(lake: Lake, interrogation: Interrogation) -> dict[str, frozenset[str]]:
+    """The keys of the answers that the lake holds, by scope, of an interrogation and its shadows."""
+    listing, found = lake.listing(LLM_RUNS), {}
     for scope in listing.names:
-        if scope.partition("-")[0].partition("_shadow_")[0] != interrogation.key:
+        if not is_of(scope, interrogation):
             continue
         mark, place = listing.mark(scope), (lake.root, scope)
         known = _KEYS.get(place)
         if known is None or known[0] != mark:
             known = _KEYS[place] = (mark, _keys_of_answers(lake, scope))
-        yield scope, known[1]
+        found[scope] = known[1]
+    return found
 
 
 def _keys_of_answers(lake: Lake, scope: str) -> frozenset[str]:

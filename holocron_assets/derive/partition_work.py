@@ -14,6 +14,7 @@ from holocron_assets.derive.derived_rows import derived_rows
 from holocron_assets.derive.interrogation import Interrogation
 from holocron_assets.derive.item_states import ItemState
 from holocron_assets.derive.items import Item, wanted_items
+from holocron_assets.derive.journaled_answers import journaled_answers
 from holocron_assets.derive.kept_answers import kept_answers, own_rows, scope_of, state_of
 from holocron_assets.derive.llm_rows import run_row, write_attempts, write_runs
 from holocron_assets.derive.recipe import recipe_of
@@ -208,6 +209,7 @@ class PartitionWork:
             found[key] = state.settled().requeued(decided_at)
         unanswered = {key for key, state in found.items() if state.status != "ok"}
         kept = kept_answers(self._lake, self.interrogation, unanswered)
+        kept |= journaled_answers(self._lake, self.interrogation, unanswered - kept.keys())
         for key, answer in kept.items():
             own = found[key]
             found[key] = replace(answer, item_id=own.item_id, attempts=own.attempts, costs=own.costs)

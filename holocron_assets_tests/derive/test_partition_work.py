@@ -71,6 +71,13 @@ def run(work: PartitionWork, **on: Behaviour) -> int:
         return len(fake.chats)
 
 
+def run_and_publish(lake: Lake, work: PartitionWork) -> list[int]:
+    """Ask about all that is ready; give the calls of each item."""
+    run(work)
+    work.publish("run-2")
+    return [row["calls"] for row in runs(lake, work.scope).values()]
+
+
 def too_busy(*_: object) -> str:
     raise QueryError("it took longer than 5 s", is_transient=True)
 
@@ -296,6 +303,30 @@ def test_an_unchanged_page_fetched_again_is_served_by_the_answer_of_the_old_batc
     assert found["Ash"]["finished_at"] == runs(lake)["Ash"]["finished_at"]
     assert len(read_partition(lake, KINDS.table, "wiki-000002")) == 5
     assert work_on(lake, batch="wiki-000002").calls_saved == 0
+
+
+def test_what_a_killed_run_was_answered_serves_pages_fetched_again_before_it_wrote(lake: Lake) -> None:
+    run(work_on(lake), Birch=malformed())
+    write_wiki(lake, TEXTS, "wiki-000002")
+    later = work_on(lake, batch="wiki-000002")
+    assert (subjects(later.ready(now())), later.calls_saved) == (["Birch"], 3)
+    assert run_and_publish(lake, later) == [0, 1, 0, 0]
+
+
+def test_an_earlier_prompts_answers_serve_pages_fetched_again_under_another(lake: Lake) -> None:
+    for asked in (KINDS, interrogation(prompt="Say it.", rows={})):
+        run_and_publish(lake, work_on(lake, asked))
+    write_wiki(lake, TEXTS | {"Cedar": "'''Cedar''' is something else now."}, "wiki-000002")
+    back = work_on(lake, batch="wiki-000002")
+    assert (subjects(back.ready(now())), back.calls_saved) == (["Cedar"], 3)
+
+
+def test_a_journals_torn_line_serves_nobody(lake: Lake) -> None:
+    run(work_on(lake))
+    path = journal_path(lake, KINDS, BATCH)
+    path.write_bytes(path.read_bytes().replace(b'"unsupported":0', b'"unsupported":1', 1))
+    write_wiki(lake, TEXTS, "wiki-000002")
+    assert work_on(lake, batch="wiki-000002").calls_saved == 3
 
 
 def test_a_shadow_that_goes_live_asks_nothing_again(lake: Lake) -> None:
