@@ -123,6 +123,9 @@ def _run(
         def resting(due: datetime) -> None:
             progress.update(task, description=f"waiting for pages due {due:%H:%M:%S} UTC")
 
+        def answered(work: Work, items: int) -> None:
+            progress.update(task, description=f"{work}: {items} answered")
+
         run = LocalRun(
             lake=lake,
             sources=sources,
@@ -134,6 +137,7 @@ def _run(
             starting=starting,
             ended=ended,
             resting=resting,
+            answered=answered,
             models=models,
         )
         try:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from time import sleep
 
 import dagster as dg
@@ -24,6 +25,7 @@ from holocron_assets.orchestration.dispatch_runs import at_work
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.gpu_job import WhatToAsk
 from holocron_assets.orchestration.local_models import ModelStage
+from holocron_assets.orchestration.local_progress import outcomes_told
 from holocron_assets.orchestration.names import BATCH_JOB, OUTCOME_TAG, QUALITY_JOB
 from holocron_assets.orchestration.runs import QUIET, FinishedRun, LocalRuns
 from holocron_assets.orchestration.work import (
@@ -84,6 +86,7 @@ class LocalRun:
         starting: told each run's work before it starts.
         ended: told each run after it ended.
         resting: told until when there is nothing to do.
+        answered: told how many items got an outcome, while a run asks a model.
         models: what is asked of models when nothing else is pending; None if none is to be asked.
     """
 
@@ -97,6 +100,7 @@ class LocalRun:
     starting: Callable[[Work], None]
     ended: Callable[[FinishedRun], None]
     resting: Callable[[datetime], None]
+    answered: Callable[[Work, int], None]
     models: ModelStage | None = None
     report: RunReport = field(default_factory=RunReport)
 
@@ -158,7 +162,9 @@ class LocalRun:
             while outcome == "stopped":
                 if holders := at_work(self.instance, self.lake, GPU_POOL):
                     models.tell_of_waiting(holders)
-                self._run([models.work(what)])
+                work = models.work(what)
+                with outcomes_told(self.lake, what, partial(self.answered, work)):
+                    self._run([work])
                 run = self.instance.get_run_by_id(self.report.finished[-1].run_id)
                 outcome = run.tags.get(OUTCOME_TAG, "") if run else ""
 

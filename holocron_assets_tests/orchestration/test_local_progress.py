@@ -1,0 +1,56 @@
+"""The count that a person sees while a model is asked."""
+
+from pathlib import Path
+from queue import Queue
+
+from holocron_assets.derive.interrogation_files import load_interrogations
+from holocron_assets.derive.result_journals import journal_path
+from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.gpu_job import WhatToAsk
+from holocron_assets.orchestration.local_progress import outcomes_told
+
+BATCH = "sample-000001"
+AT = "2026-11-21T12:00:00+00:00"
+
+
+def record(journal: Path, what: str, key: str, **more: object) -> None:
+    with Journal(journal) as opened:
+        opened.append({"what": what, "item": key, "key": key, "at": AT, **more})
+
+
+def ended(journal: Path, key: str, status: str) -> None:
+    costs = dict.fromkeys(
+        ("calls", "tokens_in", "tokens_out", "load_ms", "prompt_ms", "generation_ms", "total_ms"), 1
+    )
+    record(
+        *(journal, "ended", key),
+        counts=True,
+        status=status,
+        answer={} if status == "ok" else None,
+        parse_strategy=None,
+        unsupported=0,
+        error=None,
+        due_at=None,
+        run_id="run",
+        costs=costs,
+    )
+
+
+def test_items_that_get_an_outcome_are_counted_from_the_start_of_the_run(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    (one,) = [found for found in load_interrogations() if found.name == "page_classification"]
+    journal = journal_path(lake, one, BATCH)
+    ended(journal, "before", "ok")
+    told: Queue[int] = Queue()
+    what = WhatToAsk(interrogations=[one.name], partitions=[BATCH])
+    with outcomes_told(lake, what, told.put, every=0.01):
+        assert told.get(timeout=5) == 0
+        record(journal, "begun", "a")
+        ended(journal, "a", "ok")
+        ended(journal, "b", "failed")
+        ended(journal, "c", "dead")
+        while told.get(timeout=5) < 2:
+            pass
+    while not told.empty():
+        assert told.get() == 2
