@@ -32,21 +32,35 @@ _ENVIRONMENT = ImmutableSandboxedEnvironment(
 _ENVIRONMENT.filters["quoted"] = partial(json.dumps, ensure_ascii=False, default=str)
 
 
+# Templates call methods of texts and lists, index them and calculate; some fail with certain values only.
+_FAULTS_OF_TEMPLATES = (
+    jinja2.TemplateError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+
+
 class TemplateError(ValueError):
-    """A template of an interrogation is not valid, or names what there is not."""
+    """A template of an interrogation is not valid, or cannot be filled in with some values."""
 
 
 def rendered(template: str, variables: Mapping[str, Any]) -> str:
     """A template filled in.
 
     Raises:
-        TemplateError: it is not valid, or names a variable that is not there.
+        TemplateError: it is not valid, names a variable that is not there, or fails with these values.
     """
     try:
         return _compiled(template).render(variables).strip()
-    except (jinja2.TemplateError, TypeError, ArithmeticError) as error:
+    except _FAULTS_OF_TEMPLATES as error:
         known = ", ".join(sorted(variables))
-        raise TemplateError(f"{error}; the variables are {known}") from error
+        reason = str(error) or type(error).__name__
+        raise TemplateError(f"{reason}; the variables are {known}") from error
 
 
 def system_part(interrogation: Interrogation) -> str:

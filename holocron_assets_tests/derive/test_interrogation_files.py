@@ -137,6 +137,8 @@ BROKEN = [
     ({"prompt": "{% if %}"}, "prompt: Expected an expression"),
     ({"question": "{{ titel }}"}, "question: 'titel' is undefined"),
     ({"question": "{{ title.__class__.__mro__ }}"}, "question: access to attribute '__class__'"),
+    ({"question": "{{ title.index('Zzz') }}"}, "question: substring not found"),
+    ({"question": "{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}"}, "question: maximum recursion depth"),
     ({"follow_up": "{{ answer.kin }}"}, "follow_up: 'dict object' has no attribute 'kin'"),
     ({"retry_prompt": "{{ eror }}"}, "retry_prompt: 'eror' is undefined"),
     ({"answer_schema": {"type": "array"}}, "answer_schema: answer: an array needs maxItems"),

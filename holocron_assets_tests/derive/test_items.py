@@ -273,6 +273,25 @@ def test_a_query_that_takes_too_long_is_a_problem_that_may_pass(lake: Lake) -> N
     assert all(item.problem and item.is_transient for item in items(lake, evidence=[slow], rows={}))
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "{{ title.index('m') }}",
+        "{{ {'Oddment': 1, 'Lamp': 2}[title] + 1 }}",
+        "{{ 1 / (title | length - 4) }}",
+        "{{ '{0.nothing}'.format(title) if title == 'Varn' else 1 }}",
+        "{% macro again() %}{{ again() }}{% endmacro %}{{ again() if title == 'Varn' }}",
+        "{{ 'a'.center(10 ** 30) if title == 'Varn' }}",
+    ],
+)
+def test_a_question_that_fails_with_one_title_spoils_no_other(lake: Lake, question: str) -> None:
+    found = {item.subject: item for item in items(lake, question=question)}
+    assert found["Varn"].problem
+    assert found["Varn"].problem.startswith("Varn: ")
+    assert not found["Varn"].is_transient
+    assert found["Oddment"].problem is None
+
+
 def test_a_pair_is_asked_about_with_both_pages(lake: Lake) -> None:
     write_wiki(lake, {"Vaarn": "'''Vaarn''' is a moon."}, "other-000001")
     pair_id = write_pair(lake, "Varn", "Vaarn", "LocationPlace", (BATCH, "other-000001"))
