@@ -21,13 +21,14 @@ CallOutcome = Literal[
     "server_error",
     "out_of_memory",
     "model_missing",
+    "refused",
 ]
 """What became of a call, as in column `outcome` of table `llm_attempts`."""
 
 PERHAPS_SERVERS_FAULT: frozenset[CallOutcome] = frozenset({"timeout", "server_error"})
 """An item may bring these about, or the server may be broken: several in a row, and it is."""
 
-_NOT_FOUND, _TOO_MANY, _UNAVAILABLE = 404, 429, 503
+_UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _UNAVAILABLE = 401, 403, 404, 429, 503
 
 _NO_MEMORY = re.compile(
     r"out of memory|requires more (system )?memory|unable to allocate|failed to allocate|cannot allocate"
@@ -50,6 +51,10 @@ class ModelServerUnavailable(TransientError):  # noqa: N818 - named for what hap
         """Say why, and until when."""
         super().__init__(f"{reason}; to be asked again at {due_at.isoformat(timespec='seconds')}")
         self.due_at = due_at
+
+
+class ModelServerRefusedError(PermanentError):
+    """The model server does not let us in."""
 
 
 class ModelMissingError(PermanentError):
@@ -94,6 +99,10 @@ def problem_of(
             return ModelMissingError(f"{failure.reason}; get it with `{fetch_command} {model}`")
         case "out_of_memory":
             return ModelTooLargeError(f"{failure.reason}; choose a smaller model or num_ctx, or free memory")
+        case "refused":
+            return ModelServerRefusedError(
+                f"{failure.reason}; see that OLLAMA_HOST names the right server, and OLLAMA_API_KEY a key of it"
+            )
         case "server_down":
             return ModelServerUnavailable(failure.reason, now + delay_after(1))
     return ModelServerUnavailable(failure.reason, now + delay_after(1)) if is_servers else None
@@ -130,6 +139,8 @@ def _failure_of_response(error: ollama.ResponseError, model: str) -> Failure:
         return Failure("overflow", f"the prompt does not fit: {said}")
     if error.status_code == _NOT_FOUND and "model" in said:
         return Failure("model_missing", said)
+    if error.status_code in (_UNAUTHORIZED, _FORBIDDEN):
+        return Failure("refused", f"the model server refuses us ({error.status_code}): {said}")
     if error.status_code in (_TOO_MANY, _UNAVAILABLE):
         return Failure("server_down", f"the model server is busy ({error.status_code}): {said}")
     return Failure("server_error", f"the model server answered {error.status_code}: {said}")

@@ -16,6 +16,10 @@ _INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060\u00a0\0"
 
 _FENCED = re.compile(r"```[\w-]*\s(.*?)```", re.DOTALL)
 _MOST_DIGITS = 18  # as many as a 64-bit integer holds, whichever they are
+_MOST_CHARACTERS_REPAIRED = 50_000
+_MOST_BRACKETS_REPAIRED = 1_000
+"""What a repair may be given, a hundred times a common answer: its time grows with the square of them."""
+
 _MOST_SHOWN = 300
 _END_SHOWN = 60
 
@@ -98,6 +102,8 @@ def _fenced(text: str) -> Any:
 
 def _repaired(text: str) -> Any:
     _refuse_several(text)
+    if len(text) > _MOST_CHARACTERS_REPAIRED or text.count("{") + text.count("[") > _MOST_BRACKETS_REPAIRED:
+        raise MalformedReplyError("it is too long, or too nested, to be repaired")
     # Through text once more, so that what the repair lets pass is refused as anywhere.
     return _direct(json_repair.repair_json(text, ensure_ascii=False) or "null")
 

@@ -129,6 +129,15 @@ def test_a_missing_model_names_the_command_that_gets_it() -> None:
     assert f"`ollama pull {SMALL}`" in str(found.problem)
 
 
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_server_that_does_not_let_us_in_is_for_good_and_says_what_to_see_to(status: int) -> None:
+    found = asked(fails(status, "no key"))
+    assert (outcomes(found), found.counts, found.due_at) == (["refused"], False, None)
+    assert isinstance(found.problem, PermanentError)
+    assert f"({status}): no key" in str(found.problem)
+    assert "OLLAMA_API_KEY" in str(found.problem)
+
+
 def test_out_of_memory_is_tried_once_more_and_then_is_for_good() -> None:
     found = asked(out_of_memory(), out_of_memory())
     assert (outcomes(found), found.counts) == (["out_of_memory"] * 2, False)

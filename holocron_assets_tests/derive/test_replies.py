@@ -1,6 +1,8 @@
 """Reading what a model wrote: every way that is allowed, and nothing that is no data."""
 
 import json
+from contextlib import suppress
+from time import process_time
 from typing import Any
 
 import pytest
@@ -48,6 +50,23 @@ SCHEMA: dict[str, Any] = {
 )
 def test_a_reply_is_read_the_strictest_way_that_works(text: str, strategy: str) -> None:
     assert read_reply(text) == ({"a": 1}, strategy)
+
+
+@pytest.mark.parametrize(
+    "piece", ["{", "[", '{"a":', '[{"a":"x"y"},', '{"a": ["b, c: d', "a", '"', '","', "'"]
+)
+@pytest.mark.parametrize("length", [12_000, 49_000, 400_000])
+def test_no_reply_keeps_the_repair_busy(piece: str, length: int) -> None:
+    began = process_time()
+    with suppress(MalformedReplyError):
+        read_reply(piece * (length // len(piece)))
+    assert process_time() - began < 3
+
+
+def test_a_long_list_is_repaired() -> None:
+    rows = [{"name": f"Place {number}", "aliases": ["A", "B"], "quote": "word " * 8} for number in range(200)]
+    text = json.dumps({"rows": rows})
+    assert read_reply(text.removesuffix("}")) == ({"rows": rows}, "repaired")
 
 
 @pytest.mark.parametrize(
