@@ -94,7 +94,7 @@ class Example(_Settings):
 
 
 class Options(_Settings):
-    """What the model server is told. Interrogations of one model should share `num_ctx`: a change reloads it.
+    """What the model server is told. Interrogations of one model share `num_ctx`: a change reloads it.
 
     Attributes:
         num_ctx: tokens of question and answer together.

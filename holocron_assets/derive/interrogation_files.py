@@ -1,7 +1,7 @@
 """Interrogations as files: a YAML file, or a folder with one and its longer texts beside it."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -69,7 +69,8 @@ def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:
         folders: each holds files `KEY.yaml` or folders `KEY/`; a shadow's may be called `KEY` and more.
 
     Raises:
-        InterrogationError: one cannot be used, or two are called the same; names file, key and reason.
+        InterrogationError: one cannot be used, or two are called the same, or ask one model with another
+            context; names file, key and reason.
     """
     found: dict[str, tuple[Path, Interrogation]] = {}
     for path in (path for folder in folders for path in _paths(folder)):
@@ -78,6 +79,7 @@ def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:
             taken = found[interrogation.name][0]
             raise InterrogationError(f"{path}: key: {interrogation.name!r} is taken by {taken}")
         found[interrogation.name] = path, interrogation
+    _check_contexts(found.values())
     _check_queries(found.values())
     return tuple(found[name][1] for name in sorted(found))
 
@@ -182,6 +184,23 @@ def _check_templates(path: Path, interrogation: Interrogation) -> None:
             f"{path}: options.num_ctx: prompt, question and answer leave room for {room} tokens of evidence; "
             f"at least {_LEAST_ROOM} are needed: raise num_ctx, or shorten the prompt or num_predict"
         )
+
+
+def _check_contexts(found: Iterable[tuple[Path, Interrogation]]) -> None:
+    """Refuse another `num_ctx` for the same model: it would be loaded again at every turn.
+
+    A shadow may try one out: it costs loads while it runs.
+    """
+    first: dict[str, tuple[Path, int]] = {}
+    for path, interrogation in found:
+        for model in () if interrogation.shadow else interrogation.models:
+            wanted = interrogation.options.num_ctx
+            other, known = first.setdefault(model, (path, wanted))
+            if wanted != known:
+                raise InterrogationError(
+                    f"{path}: options.num_ctx: is {wanted}, but {known} in {other}, which may ask {model}; "
+                    "a model is loaded anew for another num_ctx: give both the same"
+                )
 
 
 def _check_queries(found: Collection[tuple[Path, Interrogation]]) -> None:

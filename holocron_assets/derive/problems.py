@@ -101,7 +101,7 @@ def problem_of(
             return ModelTooLargeError(f"{failure.reason}; choose a smaller model or num_ctx, or free memory")
         case "refused":
             return ModelServerRefusedError(
-                f"{failure.reason}; see that OLLAMA_HOST names the right server, and OLLAMA_API_KEY a key of it"
+                f"{failure.reason}; see that OLLAMA_HOST names the right server, and OLLAMA_API_KEY its key"
             )
         case "server_down":
             return ModelServerUnavailable(failure.reason, now + delay_after(1))

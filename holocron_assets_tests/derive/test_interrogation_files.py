@@ -243,6 +243,23 @@ def test_quotes_need_a_page_to_be_quoted(tmp_path: Path) -> None:
         read_interrogations(tmp_path)
 
 
+def test_one_model_is_asked_with_one_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOLOCRON_MODEL", raising=False)
+    first, wider = write(tmp_path), {"num_ctx": 8192, "num_predict": 100}
+    write(tmp_path, "sorts", key="sorts", model="qwen2.5-coder:0.5b", options=wider)
+    write(tmp_path, "kinds_new", shadow=True, options=wider)
+    assert len(read_interrogations(tmp_path)) == 3
+    monkeypatch.setenv("HOLOCRON_MODEL", "smollm2:135m")
+    with pytest.raises(
+        InterrogationError, match=rf"sorts.yaml: options.num_ctx: is 8192, but 4096 in {first}"
+    ):
+        read_interrogations(tmp_path)
+    monkeypatch.delenv("HOLOCRON_MODEL")
+    write(tmp_path, alternatives=["qwen2.5-coder:0.5b"])
+    with pytest.raises(InterrogationError, match=r"which may ask qwen2.5-coder:0.5b; .* give both the same"):
+        read_interrogations(tmp_path)
+
+
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(InterrogationError, match="the folder cannot be read"):
         read_interrogations(tmp_path / "nowhere")
