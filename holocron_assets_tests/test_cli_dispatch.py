@@ -140,6 +140,7 @@ def test_status_tells_how_far_each_interrogation_is(commands: Commands) -> None:
     [
         ({"HOLOCRON_LLM": "off"}, "HOLOCRON_LLM is off"),
         ({"OLLAMA_HOST": "http://127.0.0.1:9"}, "no model server answers"),
+        ({"OLLAMA_HOST": "localhost:abc"}, "OLLAMA_HOST is 'localhost:abc', which is no address"),
     ],
 )
 def test_status_is_told_without_a_model_too(

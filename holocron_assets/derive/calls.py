@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-import ollama
-
+from holocron_assets.derive.official_client import ollama
 from holocron_assets.derive.problems import Failure
 from holocron_assets.lake.schema import Row
 

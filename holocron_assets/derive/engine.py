@@ -8,10 +8,9 @@ from time import monotonic
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-import ollama
-
 from holocron_assets.derive.calls import ChosenModel, Exchange, Outcome, Reply, Request
 from holocron_assets.derive.items import Item
+from holocron_assets.derive.official_client import ollama
 from holocron_assets.derive.outcomes import Attempt
 from holocron_assets.derive.overflow import was_cut
 from holocron_assets.derive.problems import (
@@ -42,7 +41,8 @@ _T = TypeVar("_T")
 
 def open_client(url: str) -> ollama.AsyncClient:
     """The official client of the server at a URL. A proxy knows nothing of this machine's own ports."""
-    return ollama.AsyncClient(host=url, trust_env=urlsplit(url).hostname not in _LOOPBACK)
+    host = urlsplit(url if "://" in url else f"//{url}").hostname
+    return ollama.AsyncClient(host=url, trust_env=host not in _LOOPBACK)
 
 
 class Engine:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-import ollama
-
+from holocron_assets.derive.official_client import ollama
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.errors import PermanentError, TransientError
 
@@ -100,9 +99,7 @@ def problem_of(
         case "out_of_memory":
             return ModelTooLargeError(f"{failure.reason}; choose a smaller model or num_ctx, or free memory")
         case "refused":
-            return ModelServerRefusedError(
-                f"{failure.reason}; see that OLLAMA_HOST names the right server, and OLLAMA_API_KEY its key"
-            )
+            return ModelServerRefusedError(failure.reason)
         case "server_down":
             return ModelServerUnavailable(failure.reason, now + delay_after(1))
     return ModelServerUnavailable(failure.reason, now + delay_after(1)) if is_servers else None
@@ -140,7 +137,8 @@ def _failure_of_response(error: ollama.ResponseError, model: str) -> Failure:
     if error.status_code == _NOT_FOUND and "model" in said:
         return Failure("model_missing", said)
     if error.status_code in (_UNAUTHORIZED, _FORBIDDEN):
-        return Failure("refused", f"the model server refuses us ({error.status_code}): {said}")
+        advice = "see that OLLAMA_HOST names the right server, and OLLAMA_API_KEY a key that it takes"
+        return Failure("refused", f"the model server refuses us ({error.status_code}): {said}; {advice}")
     if error.status_code in (_TOO_MANY, _UNAVAILABLE):
         return Failure("server_down", f"the model server is busy ({error.status_code}): {said}")
     return Failure("server_error", f"the model server answered {error.status_code}: {said}")

@@ -10,14 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import ollama
-
 from holocron_assets.derive.calls import ChosenModel, Outcome
 from holocron_assets.derive.engine import Engine, open_client
 from holocron_assets.derive.gpu_log import GpuRun, Tally, write_gpu_run
 from holocron_assets.derive.interrogation import Interrogation
 from holocron_assets.derive.items import Item
 from holocron_assets.derive.model_run import place_of
+from holocron_assets.derive.official_client import ollama
 from holocron_assets.derive.pools import DispatchSettings
 from holocron_assets.derive.request_turns import RequestTurns
 from holocron_assets.derive.slots import GpuLock

@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
+from urllib.parse import urlsplit
 
 from filelock import FileLock
 
@@ -16,6 +18,7 @@ from holocron_assets.models.errors import ModelServerError
 from holocron_assets.models.loopback import version_at
 from holocron_assets.settings import data_folder
 
+_UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f]")
 _PORT_FILE = "model-server.json"
 _SECONDS_TO_START = 60
 _SECONDS_BETWEEN_LOOKS = 0.05
@@ -35,7 +38,7 @@ def model_server(environment: Mapping[str, str] = os.environ) -> Iterator[str | 
         What `ollama.Client(host=...)` takes; None where no model may be asked.
 
     Raises:
-        ModelServerError: HOLOCRON_LLM is none of these, or the server does not start.
+        ModelServerError: HOLOCRON_LLM is none of these, OLLAMA_HOST no address, or the server does not start.
     """
     wanted, configured = _wanted(environment)
     if wanted == "off":
@@ -54,7 +57,7 @@ def running_server(environment: Mapping[str, str] = os.environ) -> str | None:
         None where no model may be asked, and where `model_server` would start an embedded server.
 
     Raises:
-        ModelServerError: HOLOCRON_LLM is none of its values.
+        ModelServerError: HOLOCRON_LLM is none of its values, or OLLAMA_HOST no address.
     """
     wanted, configured = _wanted(environment)
     if wanted == "off" or configured:
@@ -66,7 +69,7 @@ def fetch_command(environment: Mapping[str, str] = os.environ) -> str:
     """The command that gets the server which `model_server` uses a model that it lacks; a name follows it.
 
     Raises:
-        ModelServerError: HOLOCRON_LLM is none of its values.
+        ModelServerError: HOLOCRON_LLM is none of its values, or OLLAMA_HOST no address.
     """
     _, configured = _wanted(environment)
     return "ollama pull" if configured else "holocron models fetch"
@@ -77,7 +80,23 @@ def _wanted(environment: Mapping[str, str]) -> tuple[str, str | None]:
     wanted = environment.get("HOLOCRON_LLM") or "auto"
     if wanted not in {"off", "auto", "embedded"}:
         raise ModelServerError(f"HOLOCRON_LLM is {wanted!r}; it must be off, auto or embedded")
-    return wanted, (environment.get("OLLAMA_HOST") or None) if wanted == "auto" else None
+    configured = environment.get("OLLAMA_HOST") if wanted == "auto" else None
+    if configured and not _is_address(configured):
+        raise ModelServerError(
+            f"OLLAMA_HOST is {configured!r}, which is no address; it must be one like 127.0.0.1:11434 or "
+            "http://192.0.2.1:11434, or empty for the embedded server"
+        )
+    return wanted, configured or None
+
+
+def _is_address(text: str) -> bool:
+    """Whether Ollama's client can make something of an address."""
+    url = text if "://" in text else f"http://{text}"
+    try:
+        split = urlsplit(url)
+        return split.scheme in {"http", "https"} and split.port != 0 and not _UNPRINTABLE.search(url)
+    except ValueError:  # no port, or half an IPv6 address
+        return False
 
 
 @contextmanager

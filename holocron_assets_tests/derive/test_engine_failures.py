@@ -1,6 +1,9 @@
 """Whose fault a failure is: the item's, the server's or the model's, and what a person is told to do."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -127,6 +130,18 @@ def test_a_missing_model_names_the_command_that_gets_it() -> None:
     assert isinstance(found.problem, ModelMissingError)
     assert isinstance(found.problem, PermanentError)
     assert f"`ollama pull {SMALL}`" in str(found.problem)
+
+
+def test_the_client_is_there_whatever_ollama_host_says() -> None:
+    code = "import os, holocron_assets.derive.engine; print(os.environ['OLLAMA_HOST'])"
+    done = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", code],
+        env={**os.environ, "OLLAMA_HOST": "http://[bad"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "http://[bad\n"
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -269,4 +284,5 @@ def test_slots_are_those_that_the_server_is_told_of(
 def test_no_proxy_is_asked_for_this_machines_own_ports(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", refused_url())
     with FakeOllama() as fake:
-        assert with_engine(fake, lambda engine: engine.models()) == fake.models
+        for address in (fake.url, fake.url.removeprefix("http://")):
+            assert with_engine(address, lambda engine: engine.models()) == fake.models

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -203,6 +204,23 @@ def test_what_is_set_wrongly_is_named(tmp_path: Path) -> None:
     wrong = {"HOLOCRON_DATA": str(tmp_path), "HOLOCRON_LLM": "on"}
     with pytest.raises(ModelServerError, match="HOLOCRON_LLM is 'on'"), model_server(wrong):
         pass
+
+
+@pytest.mark.parametrize("address", ["localhost:abc", "http://[bad", "host:99999", "ftp://host", "two words"])
+def test_an_address_that_is_none_is_named_where_it_is_used(tmp_path: Path, address: str) -> None:
+    wrong = {"HOLOCRON_DATA": str(tmp_path), "HOLOCRON_LLM": "auto", "OLLAMA_HOST": address}
+    for look in (running_server, fetch_command):
+        with pytest.raises(ModelServerError, match=re.escape(f"OLLAMA_HOST is {address!r}")):
+            look(wrong)
+    assert running_server({**wrong, "HOLOCRON_LLM": "embedded"}) is None
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1", ":11434", "[::1]:11434", "https://gpu.example/ollama/", "gpu.example:80"]
+)
+def test_every_address_that_the_client_takes_is_taken(tmp_path: Path, address: str) -> None:
+    environment = {"HOLOCRON_DATA": str(tmp_path), "HOLOCRON_LLM": "auto", "OLLAMA_HOST": address}
+    assert running_server(environment) == address
     wrong = {"HOLOCRON_DATA": str(tmp_path), "HOLOCRON_LLM": "embedded", "OLLAMA_MAX_QUEUE": "none"}
     with pytest.raises(ModelServerError, match="OLLAMA_MAX_QUEUE is 'none'"), model_server(wrong):
         pass
