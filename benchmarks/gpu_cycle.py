@@ -19,8 +19,8 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from holocron_assets.derive.gpu_log import merged, seconds_of
-from holocron_assets.derive.interrogation_files import load_interrogations
+from holocron_assets.derive.gpu.gpu_log import merged, seconds_of
+from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake

@@ -30,11 +30,11 @@ from type_accuracy import SCORING_FILE, SHARED, SITE, SOURCE, Case, page_row, pe
 from holocron_assets.classify.merge import page_type_row
 from holocron_assets.classify.model_weighing import load_model_weighing, weigh_answer
 from holocron_assets.classify.rules import classify_page, load_rules
-from holocron_assets.derive.derived_rows import derived_rows
-from holocron_assets.derive.engine import Engine, open_client
-from holocron_assets.derive.interrogation import Interrogation, Wants
-from holocron_assets.derive.interrogation_files import load_interrogations
-from holocron_assets.derive.partition_work import PartitionWork
+from holocron_assets.derive.engine.engine import Engine, open_client
+from holocron_assets.derive.interrogations.derived_rows import derived_rows
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.interrogation import Interrogation, Wants
+from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.parquet import read_partition, write_partition

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from holocron_assets.commands import clear_errors, fail, opened_lake
-from holocron_assets.derive.artifacts import NoArtifactsError, write_artifacts
+from holocron_assets.derive.results.artifacts import NoArtifactsError, write_artifacts
 
 
 @click.command()

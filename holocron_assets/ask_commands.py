@@ -10,11 +10,11 @@ from rich.console import Console
 
 from holocron_assets.commands import clear_errors, fail, json_option, opened_lake
 from holocron_assets.console import print_records, to_json
-from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.interrogation_files import load_interrogations
-from holocron_assets.derive.model_run import place_of
-from holocron_assets.derive.pools import DispatchError, read_dispatch_settings
-from holocron_assets.derive.question import Answered, Question
+from holocron_assets.derive.dispatch.pools import DispatchError, read_dispatch_settings
+from holocron_assets.derive.gpu.model_run import place_of
+from holocron_assets.derive.gpu.question import Answered, Question
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.lake.errors import TransientError
 from holocron_assets.models.connection import model_server
 from holocron_assets.models.errors import ModelServerError

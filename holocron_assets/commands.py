@@ -11,10 +11,10 @@ from holocron_assets.classify.decisions import DecisionError
 from holocron_assets.crawl.source_files import SourceError, load_source, read_sources
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.xml_dump import DumpError
-from holocron_assets.derive.interrogation import InterrogationError
+from holocron_assets.derive.dispatch.pools import DispatchError
+from holocron_assets.derive.engine.problems import ModelServerUnavailable
+from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.derive.pools import DispatchError
-from holocron_assets.derive.problems import ModelServerUnavailable
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
 from holocron_assets.lake.paths import Lake

@@ -5,8 +5,8 @@ from typing import Any
 
 import dagster as dg
 
-from holocron_assets.derive.interrogation_files import load_interrogations
-from holocron_assets.derive.pools import read_dispatch_settings
+from holocron_assets.derive.dispatch.pools import read_dispatch_settings
+from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.orchestration.batch_assets import BATCH_ASSETS
 from holocron_assets.orchestration.change_assets import revision_checks
 from holocron_assets.orchestration.change_looks import page_changes

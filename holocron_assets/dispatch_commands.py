@@ -8,12 +8,12 @@ from rich.console import Console
 
 from holocron_assets.commands import clear_errors, fail, json_option, opened_lake
 from holocron_assets.console import print_rows, to_json
-from holocron_assets.derive.backlog import backlog
-from holocron_assets.derive.interrogation_files import load_interrogations
-from holocron_assets.derive.plans import Plan, plan
-from holocron_assets.derive.pools import DispatchSettings, read_dispatch_settings
-from holocron_assets.derive.served import gpu_holder, is_switched_off, served_models
-from holocron_assets.derive.tallies import stale_rows
+from holocron_assets.derive.dispatch.backlog import backlog
+from holocron_assets.derive.dispatch.plans import Plan, plan
+from holocron_assets.derive.dispatch.pools import DispatchSettings, read_dispatch_settings
+from holocron_assets.derive.dispatch.served import gpu_holder, is_switched_off, served_models
+from holocron_assets.derive.dispatch.tallies import stale_rows
+from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.settings import dispatch_file
 

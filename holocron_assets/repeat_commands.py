@@ -8,13 +8,13 @@ from rich.console import Console
 
 from holocron_assets.commands import clear_errors, counted, fail, json_option, opened_lake
 from holocron_assets.console import print_records, print_rows, to_json
-from holocron_assets.derive.agreement import Agreement, Compared, agreement_of
-from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.interrogation_files import load_interrogations
-from holocron_assets.derive.pools import read_dispatch_settings
-from holocron_assets.derive.repeat import Experiment, run_experiment
-from holocron_assets.derive.repeat_compare import compared_tags, compared_times, compared_with_shadow
-from holocron_assets.derive.repeat_sample import sample_items
+from holocron_assets.derive.dispatch.pools import read_dispatch_settings
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.repeat.agreement import Agreement, Compared, agreement_of
+from holocron_assets.derive.repeat.compare import compared_tags, compared_times, compared_with_shadow
+from holocron_assets.derive.repeat.experiments import Experiment, run_experiment
+from holocron_assets.derive.repeat.sample import sample_items
 from holocron_assets.lake.errors import TransientError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.models.connection import model_server

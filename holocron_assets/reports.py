@@ -8,11 +8,11 @@ from holocron_assets.classify.merge import MODEL_TABLE
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.standing import hosts_not_as_usual
-from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.interrogation_files import load_interrogations
-from holocron_assets.derive.problems import ModelServerUnavailable
-from holocron_assets.derive.served import is_switched_off, served_models
-from holocron_assets.derive.tallies import interrogation_rows
+from holocron_assets.derive.dispatch.served import is_switched_off, served_models
+from holocron_assets.derive.dispatch.tallies import interrogation_rows
+from holocron_assets.derive.engine.problems import ModelServerUnavailable
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.paths import Lake

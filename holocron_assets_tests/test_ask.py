@@ -11,12 +11,12 @@ from click.testing import CliRunner, Result
 from fake_ollama import LARGE, SMALL, FakeOllama, malformed, refused_url
 
 from holocron_assets.cli import main
-from holocron_assets.derive.slots import NotedLock
+from holocron_assets.derive.gpu.slots import NotedLock
 
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AskedHolocron]:
-    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
     # It wants none of the pages: a person may ask about any.
     write_interrogation(tmp_path, "kinds", SMALL, 500, wants={"types": ["Droid"]})
     write_interrogation(tmp_path, "other", LARGE, 400)

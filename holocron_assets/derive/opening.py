@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from holocron_assets.derive.interrogation_files import load_interrogations
+from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.paths import Lake
 
 

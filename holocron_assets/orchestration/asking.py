@@ -7,13 +7,13 @@ from typing import Any
 
 import dagster as dg
 
-from holocron_assets.derive.backlog import model_to_ask
-from holocron_assets.derive.gpu_log import seconds_of
-from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.model_run import ModelRun, Stretch
-from holocron_assets.derive.partition_work import PartitionWork
-from holocron_assets.derive.pools import DispatchSettings, read_dispatch_settings
-from holocron_assets.derive.served import ServedModels, served_models
+from holocron_assets.derive.dispatch.backlog import model_to_ask
+from holocron_assets.derive.dispatch.pools import DispatchSettings, read_dispatch_settings
+from holocron_assets.derive.dispatch.served import ServedModels, served_models
+from holocron_assets.derive.gpu.gpu_log import seconds_of
+from holocron_assets.derive.gpu.model_run import ModelRun, Stretch
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.footers import Footer
 from holocron_assets.lake.parquet import read_partition

@@ -11,12 +11,12 @@ from typing import Any
 
 import dagster as dg
 
-from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.items import derivation_of
-from holocron_assets.derive.model_run import Stretch, work_on
-from holocron_assets.derive.partition_work import PartitionWork
-from holocron_assets.derive.pools import DispatchSettings
-from holocron_assets.derive.turns import Given
+from holocron_assets.derive.dispatch.pools import DispatchSettings
+from holocron_assets.derive.gpu.model_run import Stretch, work_on
+from holocron_assets.derive.gpu.turns import Given
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.items import derivation_of
+from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.footers import Footer
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from holocron_assets.derive.interrogation import Interrogation
+from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.lake.views import connect, query
 from holocron_assets.orchestration.failures import RETRIES
 from holocron_assets.orchestration.resources import LakeResource

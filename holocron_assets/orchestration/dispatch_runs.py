@@ -7,8 +7,8 @@ from typing import NamedTuple
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
 
-from holocron_assets.derive.served import gpu_holder
-from holocron_assets.derive.slots import GPU_POOL
+from holocron_assets.derive.dispatch.served import gpu_holder
+from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake

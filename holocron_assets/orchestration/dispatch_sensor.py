@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import dagster as dg
 
-from holocron_assets.derive.backlog import backlog
-from holocron_assets.derive.dispatch import Waiting
-from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.interrogation_files import load_interrogations
-from holocron_assets.derive.plans import Plan, plan_pool, version_of
-from holocron_assets.derive.pools import DispatchError, DispatchSettings, read_dispatch_settings
-from holocron_assets.derive.problems import ModelServerUnavailable
-from holocron_assets.derive.served import ServedModels, is_switched_off, served_models
-from holocron_assets.derive.slots import GPU_POOL
+from holocron_assets.derive.dispatch.backlog import backlog
+from holocron_assets.derive.dispatch.decisions import Waiting
+from holocron_assets.derive.dispatch.plans import Plan, plan_pool, version_of
+from holocron_assets.derive.dispatch.pools import DispatchError, DispatchSettings, read_dispatch_settings
+from holocron_assets.derive.dispatch.served import ServedModels, is_switched_off, served_models
+from holocron_assets.derive.engine.problems import ModelServerUnavailable
+from holocron_assets.derive.gpu.slots import GPU_POOL
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.paths import Lake

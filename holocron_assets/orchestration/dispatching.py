@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from holocron_assets.derive.plans import Plan
+from holocron_assets.derive.dispatch.plans import Plan
 from holocron_assets.orchestration.dispatch_runs import job_of, run_tags
 from holocron_assets.orchestration.launching import launch_job
 

@@ -11,11 +11,11 @@ from holocron_assets.crawl.batches import NoManifestError
 from holocron_assets.crawl.errors import WikiUnavailable
 from holocron_assets.crawl.source_files import SourceError
 from holocron_assets.crawl.xml_dump import DumpError
-from holocron_assets.derive.conditions import ConditionError
-from holocron_assets.derive.interrogation import InterrogationError
-from holocron_assets.derive.pools import DispatchError
-from holocron_assets.derive.problems import ModelServerUnavailable
-from holocron_assets.derive.slots import SlotTakenError
+from holocron_assets.derive.dispatch.pools import DispatchError
+from holocron_assets.derive.engine.problems import ModelServerUnavailable
+from holocron_assets.derive.gpu.slots import SlotTakenError
+from holocron_assets.derive.interrogations.conditions import ConditionError
+from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError

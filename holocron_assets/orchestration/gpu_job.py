@@ -13,13 +13,13 @@ from typing import Any
 
 import dagster as dg
 
-from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.interrogation_files import load_interrogations
-from holocron_assets.derive.items import Item
-from holocron_assets.derive.model_run import ModelRun, Stretch, work_on
-from holocron_assets.derive.pools import read_dispatch_settings
-from holocron_assets.derive.slots import GPU_POOL
-from holocron_assets.derive.turns import Dispatched
+from holocron_assets.derive.dispatch.pools import read_dispatch_settings
+from holocron_assets.derive.gpu.model_run import ModelRun, Stretch, work_on
+from holocron_assets.derive.gpu.slots import GPU_POOL
+from holocron_assets.derive.gpu.turns import Dispatched
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.orchestration.asking import (
     Asking,

@@ -8,7 +8,7 @@ from pathlib import Path
 import dagster as dg
 from filelock import FileLock
 
-from holocron_assets.derive.pools import read_dispatch_settings
+from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.lake.parquet import replacing
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.crawl_assets import CRAWL_POOL

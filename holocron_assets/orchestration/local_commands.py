@@ -17,7 +17,7 @@ from holocron_assets.crawl.seeds import load_site
 from holocron_assets.crawl.source_files import read_sources
 from holocron_assets.crawl.sources import Source
 from holocron_assets.definitions import defs
-from holocron_assets.derive.served import is_switched_off
+from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.paths import Lake

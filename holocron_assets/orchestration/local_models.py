@@ -13,14 +13,14 @@ from rich.console import Console
 
 from holocron_assets.crawl.batches import source_of
 from holocron_assets.crawl.sources import Source
-from holocron_assets.derive.backlog import model_to_ask, stale_partitions, waiting_of
-from holocron_assets.derive.conditions import TYPE_TABLES
-from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.interrogation_files import load_interrogations
-from holocron_assets.derive.partition_work import PartitionWork
-from holocron_assets.derive.served import served_models
-from holocron_assets.derive.slots import GPU_POOL
-from holocron_assets.derive.wanted import wanted_rows
+from holocron_assets.derive.dispatch.backlog import model_to_ask, stale_partitions, waiting_of
+from holocron_assets.derive.dispatch.served import served_models
+from holocron_assets.derive.gpu.slots import GPU_POOL
+from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.wanted import wanted_rows
+from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
-from holocron_assets.derive.interrogation_files import load_interrogations
-from holocron_assets.derive.result_journals import StateJournal, journal_path
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.results.result_journals import StateJournal, journal_path
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.gpu_job import WhatToAsk
 

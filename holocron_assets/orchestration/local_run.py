@@ -13,8 +13,8 @@ from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.seeds import seeds_are_usable
 from holocron_assets.crawl.sources import Source
-from holocron_assets.derive.problems import ModelServerUnavailable
-from holocron_assets.derive.slots import GPU_POOL
+from holocron_assets.derive.engine.problems import ModelServerUnavailable
+from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake

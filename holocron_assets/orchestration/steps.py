@@ -8,7 +8,7 @@ from holocron_assets.classify.merge import MODEL_TABLE, page_type_row
 from holocron_assets.classify.rules import RULES_VERSION, classify_page
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.batches import source_of
-from holocron_assets.derive.interrogation_files import load_interrogations
+from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.freshness import Derivation, RowInput, RowsOf
 from holocron_assets.lake.parquet import Footer, read_footer, read_partition, write_partition
 from holocron_assets.lake.paths import Lake

@@ -4,11 +4,11 @@ from typing import Any
 
 from fake_ollama import LARGE, SMALL, FakeOllama
 
-from holocron_assets.derive.calls import Outcome
-from holocron_assets.derive.engine import Engine, open_client
-from holocron_assets.derive.evidence import Bundle, EvidenceItem
-from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.items import Item
+from holocron_assets.derive.engine.calls import Outcome
+from holocron_assets.derive.engine.engine import Engine, open_client
+from holocron_assets.derive.evidence.bundles import Bundle, EvidenceItem
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.lake.keys import title_key
 
 BATCH = "wiki-000001"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.derive.agreement import Compared, agreement_of, agreement_of_values
+from holocron_assets.derive.repeat.agreement import Compared, agreement_of, agreement_of_values
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.floats(-5, 5) | st.sampled_from(["a", "b", ""]),

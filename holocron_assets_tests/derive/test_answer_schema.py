@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.derive.answer_schema import (
+from holocron_assets.derive.interrogations.answer_schema import (
     AnswerSchemaError,
     columns_of,
     fitting,

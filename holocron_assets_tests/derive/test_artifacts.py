@@ -12,10 +12,10 @@ from fake_ollama import SMALL, Behaviour, FakeOllama, malformed
 from wiki_lake import BATCH, a_wiki, write_wiki
 
 from holocron_assets.cli import main
-from holocron_assets.derive.artifacts import NoArtifactsError, write_artifacts
-from holocron_assets.derive.engine import Engine, open_client
-from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.partition_work import PartitionWork
+from holocron_assets.derive.engine.engine import Engine, open_client
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.results.artifacts import NoArtifactsError, write_artifacts
+from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.paths import Lake
 
 KINDS = interrogation(rows={})
@@ -25,7 +25,7 @@ ALWAYS = {"request.json", "response.json", "evidence.json", "prompt.txt"}
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
 
 
 def work(lake: Lake, *script: Behaviour, batch: str = BATCH, asked: Interrogation = KINDS) -> PartitionWork:

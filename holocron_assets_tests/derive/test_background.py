@@ -8,7 +8,7 @@ from time import sleep
 
 import pytest
 
-from holocron_assets.derive.background import told_by
+from holocron_assets.derive.gpu.background import told_by
 
 Tell = Callable[[int], None]
 

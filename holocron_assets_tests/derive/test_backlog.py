@@ -10,9 +10,15 @@ import pytest
 from asked import interrogation
 from sample_holocron import SAMPLE_BATCH, Holocron
 
-from holocron_assets.derive.backlog import Counts, StalePartition, backlog, stale_partitions, waiting_of
-from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.recipe import recipe_of
+from holocron_assets.derive.dispatch.backlog import (
+    Counts,
+    StalePartition,
+    backlog,
+    stale_partitions,
+    waiting_of,
+)
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.recipe import recipe_of
 from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import PAGE_SIGNALS, PAGE_TYPES
@@ -117,7 +123,7 @@ def test_a_second_look_reads_no_footer(lake: Lake, monkeypatch: pytest.MonkeyPat
     make(lake)
     changed = interrogation(prompt="Else.", **WANTS)
     assert why(lake, changed) == [("prompt",)]
-    monkeypatch.setattr("holocron_assets.derive.recipe.read_footer", pytest.fail)
+    monkeypatch.setattr("holocron_assets.derive.interrogations.recipe.read_footer", pytest.fail)
     monkeypatch.setattr("holocron_assets.lake.freshness.read_footer", pytest.fail)
     assert why(lake, changed) == [("prompt",)]
 

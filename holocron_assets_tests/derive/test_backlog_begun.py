@@ -12,13 +12,13 @@ from asked import DIGEST, GOOD, interrogation
 from fake_ollama import SMALL, Behaviour, FakeOllama, malformed
 from wiki_lake import BATCH, a_wiki, write_wiki
 
-from holocron_assets.derive import backlog as backlog_module
-from holocron_assets.derive.backlog import REQUEUED, StalePartition, backlog, stale_partitions
-from holocron_assets.derive.engine import Engine, open_client
-from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.partition_work import PartitionWork
-from holocron_assets.derive.superseded import superseded_pages
-from holocron_assets.derive.tallies import interrogation_rows, stale_rows
+from holocron_assets.derive.dispatch import backlog as backlog_module
+from holocron_assets.derive.dispatch.backlog import REQUEUED, StalePartition, backlog, stale_partitions
+from holocron_assets.derive.dispatch.tallies import interrogation_rows, stale_rows
+from holocron_assets.derive.engine.engine import Engine, open_client
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.results.partition_work import PartitionWork
+from holocron_assets.derive.results.superseded import superseded_pages
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import write_partition
 from holocron_assets.lake.paths import Lake
@@ -38,7 +38,7 @@ def lake(tmp_path: Path) -> Lake:
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
 
 
 def ask(

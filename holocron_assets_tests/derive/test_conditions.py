@@ -2,7 +2,7 @@
 
 import pytest
 
-from holocron_assets.derive.conditions import ConditionError, check_condition
+from holocron_assets.derive.interrogations.conditions import ConditionError, check_condition
 
 
 @pytest.mark.parametrize(

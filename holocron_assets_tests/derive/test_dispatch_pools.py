@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from holocron_assets.derive.dispatch import Ageing, Waiting
-from holocron_assets.derive.plans import plan, plan_pool
-from holocron_assets.derive.pools import DispatchError, DispatchSettings, read_dispatch_settings
+from holocron_assets.derive.dispatch.decisions import Ageing, Waiting
+from holocron_assets.derive.dispatch.plans import plan, plan_pool
+from holocron_assets.derive.dispatch.pools import DispatchError, DispatchSettings, read_dispatch_settings
 from holocron_assets.settings import PROJECT_FOLDER, dispatch_file
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

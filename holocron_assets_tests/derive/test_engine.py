@@ -26,10 +26,10 @@ from fake_ollama import (
     with_trailing_text,
 )
 
-from holocron_assets.derive.calls import Outcome
-from holocron_assets.derive.engine import Engine, open_client
-from holocron_assets.derive.items import Item
-from holocron_assets.derive.tries import PAUSES
+from holocron_assets.derive.engine.calls import Outcome
+from holocron_assets.derive.engine.engine import Engine, open_client
+from holocron_assets.derive.engine.tries import PAUSES
+from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.lake.tables import LLM_ATTEMPTS
 
 BAD = {"kind": "starship"}
@@ -37,7 +37,7 @@ BAD = {"kind": "starship"}
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
 
 
 def asked(*script: Behaviour, about: Item | None = None, **told: Any) -> tuple[Outcome, FakeOllama]:
@@ -164,7 +164,7 @@ def test_the_fourth_attempt_is_the_last() -> None:
 
 
 def test_pauses_between_tries_are_as_declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", PAUSES)
+    monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", PAUSES)
     _, fake = asked(*[malformed()] * 3)
     first, second, third = (chat.arrived_at for chat in fake.chats)
     assert 0.25 <= second - first < 0.9

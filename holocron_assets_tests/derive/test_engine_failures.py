@@ -26,9 +26,9 @@ from fake_ollama import (
     slow,
 )
 
-from holocron_assets.derive.calls import Outcome
-from holocron_assets.derive.engine import Engine, open_client
-from holocron_assets.derive.problems import (
+from holocron_assets.derive.engine.calls import Outcome
+from holocron_assets.derive.engine.engine import Engine, open_client
+from holocron_assets.derive.engine.problems import (
     ContextTooSmallError,
     ModelMissingError,
     ModelServerUnavailable,
@@ -39,7 +39,7 @@ from holocron_assets.lake.errors import PermanentError, TransientError
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
 
 
 def asked(*script: Behaviour, **told: Any) -> Outcome:
@@ -133,7 +133,7 @@ def test_a_missing_model_names_the_command_that_gets_it() -> None:
 
 
 def test_the_client_is_there_whatever_ollama_host_says() -> None:
-    code = "import os, holocron_assets.derive.engine; print(os.environ['OLLAMA_HOST'])"
+    code = "import os, holocron_assets.derive.engine.engine; print(os.environ['OLLAMA_HOST'])"
     done = subprocess.run(  # noqa: S603 - our own code
         [sys.executable, "-c", code],
         env={**os.environ, "OLLAMA_HOST": "http://[bad"},

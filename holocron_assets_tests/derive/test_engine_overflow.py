@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.derive.overflow import fewest_tokens, most_tokens, was_cut
+from holocron_assets.derive.engine.overflow import fewest_tokens, most_tokens, was_cut
 
 PROSE = "Varn was a pilot of the northern fleet, and flew home late. "
 WORDS_OF_PROSE = 12

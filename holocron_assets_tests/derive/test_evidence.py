@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from holocron_assets.derive.chunks import page_chunks
-from holocron_assets.derive.evidence import Bundle, Cut, EvidenceError, build_bundle
-from holocron_assets.derive.evidence_query import QueryError, QueryRows
-from holocron_assets.derive.evidence_spec import EvidenceSpec
-from holocron_assets.derive.page_parts import PageParts
-from holocron_assets.derive.redaction import Redactor
+from holocron_assets.derive.evidence.bundles import Bundle, Cut, EvidenceError, build_bundle
+from holocron_assets.derive.evidence.chunks import page_chunks
+from holocron_assets.derive.evidence.page_parts import PageParts
+from holocron_assets.derive.evidence.queries import QueryError, QueryRows
+from holocron_assets.derive.evidence.redaction import Redactor
+from holocron_assets.derive.evidence.specs import EvidenceSpec
 
 WIKITEXT = (
     "{{Planet|name=Varn|sector=[[Outer Rim]]|moons=}}\n'''Varn''' was a waterworld in the [[Outer Rim]].\n\n"

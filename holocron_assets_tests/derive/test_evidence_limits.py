@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.derive.sampling import cut_to_bytes, fair_shares, sampled, table_to_bytes
+from holocron_assets.derive.evidence.sampling import cut_to_bytes, fair_shares, sampled, table_to_bytes
 
 
 def test_of_too_many_rows_the_first_the_last_or_evenly_spread_ones_stay() -> None:

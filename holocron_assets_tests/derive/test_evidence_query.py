@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import duckdb
 import pytest
 
-from holocron_assets.derive.evidence_query import (
+from holocron_assets.derive.evidence.queries import (
     AskSql,
     QueryError,
     check_query,
@@ -103,7 +103,7 @@ def test_a_wrong_query_is_wrong_for_good(ask: AskSql, sql: str) -> None:
 def test_what_the_machine_is_to_blame_for_may_pass(
     ask: AskSql, error: duckdb.Error, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holocron_assets.derive.evidence_query.query", Mock(side_effect=error))
+    monkeypatch.setattr("holocron_assets.derive.evidence.queries.query", Mock(side_effect=error))
     with pytest.raises(QueryError) as failed:
         ask("select 1", {}, 10)
     assert failed.value.is_transient

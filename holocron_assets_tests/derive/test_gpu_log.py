@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holocron_assets.derive.gpu_log import GpuRun, Tally, write_gpu_run
+from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS

@@ -6,11 +6,11 @@ import pytest
 from asked import interrogation
 from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
-from holocron_assets.derive.derived_rows import derived_rows
-from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.items import Item, derivation_of, wanted_items
-from holocron_assets.derive.tokens import estimate_tokens
-from holocron_assets.derive.wanted import wanted_rows
+from holocron_assets.derive.interrogations.derived_rows import derived_rows
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.items import Item, derivation_of, wanted_items
+from holocron_assets.derive.interrogations.tokens import estimate_tokens
+from holocron_assets.derive.interrogations.wanted import wanted_rows
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import MissingPartitionError, read_partition, write_partition
 from holocron_assets.lake.paths import Lake

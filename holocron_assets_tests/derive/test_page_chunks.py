@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.derive.chunks import page_chunks
+from holocron_assets.derive.evidence.chunks import page_chunks
 
 TEXTS = st.lists(
     st.sampled_from(["== Moons ==", "\n\n", "\n", "word ", "A sentence. ", "long" * 30, "- item", "ä"])

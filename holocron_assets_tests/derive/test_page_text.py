@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.derive.page_text import page_text
+from holocron_assets.derive.evidence.page_text import page_text
 from holocron_assets.lake.titles import DEFAULT_SITE
 
 REAL_PAGES = Path(__file__).parents[2] / ".." / "shared" / "wookieepedia" / "wikitext_pages.jsonl.gz"

@@ -13,14 +13,14 @@ from asked import DIGEST, GOOD, interrogation
 from fake_ollama import LARGE, SMALL, Behaviour, FakeOllama, malformed, out_of_memory
 from wiki_lake import BATCH, a_wiki, write_wiki
 
-from holocron_assets.derive.calls import Outcome
-from holocron_assets.derive.engine import Engine, open_client
-from holocron_assets.derive.evidence_query import QueryError
-from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.items import Item
-from holocron_assets.derive.partition_work import PartitionWork, journal_path
-from holocron_assets.derive.recipe import recipe_of
-from holocron_assets.derive.result_journals import exchanges_path
+from holocron_assets.derive.engine.calls import Outcome
+from holocron_assets.derive.engine.engine import Engine, open_client
+from holocron_assets.derive.evidence.queries import QueryError
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.interrogations.recipe import recipe_of
+from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
+from holocron_assets.derive.results.result_journals import exchanges_path
 from holocron_assets.lake.parquet import read_footer, read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
@@ -37,7 +37,7 @@ def lake(tmp_path: Path) -> Lake:
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
 
 
 def work_on(
@@ -271,7 +271,7 @@ def test_evidence_that_cannot_be_gathered_for_now_is_a_failed_attempt_and_dies_a
     waits = []
     with time_machine.travel(datetime(2026, 5, 4, tzinfo=UTC), tick=False) as clock:
         with monkeypatch.context() as machine:
-            machine.setattr("holocron_assets.derive.evidence.cut_to_bytes", too_busy)
+            machine.setattr("holocron_assets.derive.evidence.bundles.cut_to_bytes", too_busy)
             for _ in range(3):
                 work = work_on(lake)
                 assert (work.dead, run(work), work.publish("run-1")) == (0, 0, None)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from wiki_lake import BATCH, a_wiki
 from work_and_die import AT_ONCE
 
-from holocron_assets.derive.calls import Outcome
-from holocron_assets.derive.item_states import ItemState
-from holocron_assets.derive.partition_work import PartitionWork, journal_path
-from holocron_assets.derive.result_journals import StateJournal
+from holocron_assets.derive.engine.calls import Outcome
+from holocron_assets.derive.results.item_states import ItemState
+from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
+from holocron_assets.derive.results.result_journals import StateJournal
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from holocron_assets.derive.quotes import LONGEST_GAP, SHORTEST_QUOTE, Span, find_quote, is_quoted
+from holocron_assets.derive.evidence.quotes import LONGEST_GAP, SHORTEST_QUOTE, Span, find_quote, is_quoted
 
 TEXT = (
     "Varn was a waterworld in the Outer Rim. "

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.derive.payment_cards import passes_luhn
-from holocron_assets.derive.redaction import Redactor
+from holocron_assets.derive.evidence.payment_cards import passes_luhn
+from holocron_assets.derive.evidence.redaction import Redactor
 
 KEY_BODY = "MIIEvQIBADANBgkqhkiG9w0B\nAQEFAASC+/==\n"
 PRIVATE_KEY = f"-----BEGIN RSA PRIVATE KEY-----\n{KEY_BODY}-----END RSA PRIVATE KEY-----"

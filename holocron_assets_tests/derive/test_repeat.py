@@ -14,8 +14,8 @@ from ruamel.yaml import YAML
 from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
 from holocron_assets.cli import main
-from holocron_assets.derive.interrogation_files import read_interrogations
-from holocron_assets.derive.repeat_sample import sample_items
+from holocron_assets.derive.interrogations.files import read_interrogations
+from holocron_assets.derive.repeat.sample import sample_items
 from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS, LLM_ATTEMPTS, LLM_RUNS, PAGE_TYPES, REPEAT_ANSWERS
@@ -37,7 +37,7 @@ def lake(tmp_path: Path) -> Lake:
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
 
 
 def holocron(lake: Lake, *arguments: str, fake: FakeOllama | None = None) -> Result:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.derive.replies import (
+from holocron_assets.derive.engine.replies import (
     InvalidAnswerError,
     MalformedReplyError,
     RefusedValueError,

@@ -10,14 +10,14 @@ from time import perf_counter
 
 import pytest
 
-from holocron_assets.derive import slots
-from holocron_assets.derive.slots import GpuLock, NotedLock, SlotTakenError
+from holocron_assets.derive.gpu import slots
+from holocron_assets.derive.gpu.slots import GpuLock, NotedLock, SlotTakenError
 from holocron_assets.lake.paths import Lake
 
 _HOLDER = """
 import asyncio, sys
 from pathlib import Path
-from holocron_assets.derive.slots import GpuLock
+from holocron_assets.derive.gpu.slots import GpuLock
 from holocron_assets.lake.paths import Lake
 
 gpu = GpuLock(Lake(Path(sys.argv[1])), "a process of its own")

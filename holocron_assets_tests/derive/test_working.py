@@ -16,17 +16,21 @@ from asked import interrogation
 from fake_ollama import LARGE, SMALL, FakeOllama, malformed, out_of_memory, refused_url
 from wiki_lake import write_wiki
 
-from holocron_assets.derive.calls import Outcome
-from holocron_assets.derive.engine import Engine
-from holocron_assets.derive.interrogation import Interrogation
-from holocron_assets.derive.model_run import ModelRun, Stretch, work_on
-from holocron_assets.derive.partition_work import PartitionWork
-from holocron_assets.derive.pools import DispatchSettings
-from holocron_assets.derive.problems import ModelMissingError, ModelServerUnavailable, ModelTooLargeError
-from holocron_assets.derive.question import Question
-from holocron_assets.derive.served import ServedModels
-from holocron_assets.derive.slots import GpuLock, NotedLock
-from holocron_assets.derive.turns import Agenda, Dispatched, Given
+from holocron_assets.derive.dispatch.pools import DispatchSettings
+from holocron_assets.derive.dispatch.served import ServedModels
+from holocron_assets.derive.engine.calls import Outcome
+from holocron_assets.derive.engine.engine import Engine
+from holocron_assets.derive.engine.problems import (
+    ModelMissingError,
+    ModelServerUnavailable,
+    ModelTooLargeError,
+)
+from holocron_assets.derive.gpu.model_run import ModelRun, Stretch, work_on
+from holocron_assets.derive.gpu.question import Question
+from holocron_assets.derive.gpu.slots import GpuLock, NotedLock
+from holocron_assets.derive.gpu.turns import Agenda, Dispatched, Given
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS
@@ -89,8 +93,8 @@ def lake(tmp_path: Path) -> Lake:
 
 @pytest.fixture(autouse=True)
 def no_pauses_and_little_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holocron_assets.derive.working.PREPARED", 2)
-    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holocron_assets.derive.gpu.working.PREPARED", 2)
+    monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
     monkeypatch.setenv("OLLAMA_NUM_PARALLEL", "2")
 
 
@@ -311,7 +315,7 @@ def test_a_question_to_another_model_costs_two_more_loads(lake: Lake) -> None:
 def test_requests_that_wait_to_be_tried_again_leave_their_slot_to_others(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (1.0, 1.0, 1.0))
+    monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (1.0, 1.0, 1.0))
     monkeypatch.setenv("OLLAMA_NUM_PARALLEL", "1")
     (name,) = batches(lake, 1, 10)
     with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.05) as fake:

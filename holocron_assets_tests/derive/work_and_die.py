@@ -9,9 +9,9 @@ from asked import DIGEST, interrogation
 from fake_ollama import SMALL
 from wiki_lake import BATCH
 
-from holocron_assets.derive.engine import Engine, open_client
-from holocron_assets.derive.items import Item
-from holocron_assets.derive.partition_work import PartitionWork
+from holocron_assets.derive.engine.engine import Engine, open_client
+from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.paths import Lake
 
 AT_ONCE = 3

@@ -17,7 +17,7 @@ from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PART
 from fake_ollama import LARGE, SMALL, FakeOllama, malformed
 from sample_dagster import definitions_of, failure_message
 
-from holocron_assets.derive.slots import GPU_POOL
+from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.orchestration.failures import failure_of
 
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -26,7 +26,7 @@ _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AskedHolocron]:
     """Five batches, and four interrogations of two models, their priorities mixed."""
-    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
     write_interrogation(tmp_path, "kinds", SMALL, 500)
     write_interrogation(tmp_path, "facts", LARGE, 450, prompt="Say facts.")
     write_interrogation(tmp_path, "more", SMALL, 400, prompt="Say more.")
@@ -188,7 +188,7 @@ def _described(asked: AskedHolocron) -> dict[str, Any]:
 
 def _read_anew() -> None:
     """Reload the code location, as far as interrogations go."""
-    from holocron_assets.derive import interrogation_files  # noqa: PLC0415 - its cache is what is cleared
+    from holocron_assets.derive.interrogations import files as interrogation_files  # noqa: PLC0415 - its cache is what is cleared
 
     interrogation_files._loaded.cache_clear()  # noqa: SLF001 - a process reads interrogations once
 

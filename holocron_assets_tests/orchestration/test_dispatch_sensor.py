@@ -14,8 +14,8 @@ from sample_dagster import run_job
 from sample_holocron import Holocron
 from watched import Watched
 
-from holocron_assets.derive.plans import Plan
-from holocron_assets.derive.slots import GPU_POOL, NotedLock
+from holocron_assets.derive.dispatch.plans import Plan
+from holocron_assets.derive.gpu.slots import GPU_POOL, NotedLock
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.tables import GPU_RUNS

@@ -24,7 +24,7 @@ def instance() -> Iterator[dg.DagsterInstance]:
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AskedHolocron]:
     """Two batches of three pages, and two interrogations of one model."""
-    monkeypatch.setattr("holocron_assets.derive.engine.PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
     write_interrogation(tmp_path, "kinds", SMALL, 500)
     write_interrogation(tmp_path, "more", SMALL, 400, prompt="Say more of the page.")
     with FakeOllama(slots=2) as ollama:
@@ -118,7 +118,7 @@ def test_a_person_who_names_a_model_is_not_kept_waiting_by_another_of_higher_pri
     asked: AskedHolocron, instance: dg.DagsterInstance
 ) -> None:
     write_interrogation(asked.holocron.folder, "first", LARGE, 900)
-    from holocron_assets.derive import interrogation_files  # noqa: PLC0415 - its cache is what is cleared
+    from holocron_assets.derive.interrogations import files as interrogation_files  # noqa: PLC0415 - its cache is what is cleared
 
     interrogation_files._loaded.cache_clear()  # noqa: SLF001 - a process reads interrogations once
     assert outcome(instance, derive(asked, instance, model=SMALL, dispatched=True)) == "stopped"

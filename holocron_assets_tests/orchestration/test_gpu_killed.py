@@ -14,7 +14,7 @@ from asked_holocron import AskedHolocron, asked_holocron, write_interrogation
 from dagster import DagsterRunStatus
 from fake_ollama import SMALL, FakeOllama
 
-from holocron_assets.derive.slots import GPU_POOL, NotedLock
+from holocron_assets.derive.gpu.slots import GPU_POOL, NotedLock
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.tables import LLM_RUNS
 from holocron_assets.orchestration.instance import open_instance

@@ -12,7 +12,7 @@ from asked_holocron import write_interrogation
 from fake_ollama import LARGE, SMALL, FakeOllama
 from sample_holocron import Holocron
 
-from holocron_assets.derive.slots import NotedLock
+from holocron_assets.derive.gpu.slots import NotedLock
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.tables import GPU_RUNS, RULE_CLASSIFICATIONS
 

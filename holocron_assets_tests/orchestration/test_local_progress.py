@@ -3,8 +3,8 @@
 from pathlib import Path
 from queue import Queue
 
-from holocron_assets.derive.interrogation_files import load_interrogations
-from holocron_assets.derive.result_journals import journal_path
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.results.result_journals import journal_path
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.gpu_job import WhatToAsk

@@ -8,7 +8,7 @@ import pytest
 from dagster import DagsterRunStatus
 
 from holocron_assets.crawl.errors import WikiUnavailable
-from holocron_assets.derive.slots import SlotTakenError
+from holocron_assets.derive.gpu.slots import SlotTakenError
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.orchestration.failures import DUE_AT, clear_failures
 from holocron_assets.orchestration.run_requests import MOST_REQUESTS, run_requests, work_tags

@@ -1,6 +1,6 @@
 """Tables of the LLM half: what became of each item, each call and each GPU run.
 
-The tables `derived_NAME` are declared by the interrogations themselves: see `derive/interrogation.py`.
+The tables `derived_NAME` are declared by the interrogations themselves: see `derive/interrogations/`.
 """
 
 from holocron_assets.lake.schema import Column, Table, type_bool, type_float, type_int, type_string, type_time

@@ -1,0 +1,1 @@
+"""Which model works next: what waits in the lake, and the decision."""

@@ -1,0 +1,301 @@
+"""What interrogations have to do, read from the lake: partitions whose table is not what it would be now.
+
+A look reads footers, and those once. Only partitions that were begun are opened, to see what of them is left:
+how many items the others hold is known when they are worked on.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from time import monotonic
+
+from holocron_assets.derive.dispatch.decisions import Waiting
+from holocron_assets.derive.interrogations.conditions import ConditionError
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.recipe import ANY_MODEL, NOT_THERE, Recipe, recipe_of
+from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
+from holocron_assets.derive.results.requeued import requeued_partitions
+from holocron_assets.derive.results.superseded import superseded_pages
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.packs import FileMark
+from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import REQUEUES
+
+MOST_OPENED = 20
+"""Partitions that a look opens, those begun last first. What it leaves is opened by the next looks."""
+
+LOOK_SECONDS = 20.0
+"""A look opens no more after so long, however few it opened: a sensor's tick ends at 60 s."""
+
+REQUEUED = ("requeued",)
+"""Why a partition is to be done again whose dead letters a person brought back."""
+
+OTHER_COLUMNS = ("schema",)
+"""Why a partition is to be done again that has a table, but one of other columns than answers have now."""
+
+_NANOSECONDS = 10**9
+
+_State = tuple[FileMark | str | None, ...]
+_DIFFERENCES: dict[tuple[Path, str, str], tuple[_State, tuple[str, ...]]] = {}
+"""What each partition of each interrogation's table lacked, in the state in which it was looked at."""
+
+_COUNTS: dict[tuple[Path, str, str], tuple[_State, "Counts | None"]] = {}
+"""The same of what was counted; None of what could not be."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The items of one partition that was begun.
+
+    Attributes:
+        answered: with an answer.
+        dead: given up.
+        untried: that may be asked about at once.
+        dues: when each item that failed for now may be tried again; sorted.
+    """
+
+    answered: int
+    dead: int
+    untried: int
+    dues: tuple[datetime, ...]
+
+    @property
+    def left(self) -> int:
+        """Items that are to be asked about, now or later."""
+        return self.untried + len(self.dues)
+
+    def ready(self, now: datetime) -> int:
+        """Items that may be asked about now."""
+        return self.untried + sum(due <= now for due in self.dues)
+
+    def waiting(self, now: datetime) -> int:
+        """Items that may be asked about later."""
+        return self.left - self.ready(now)
+
+    def next_due(self, now: datetime) -> datetime | None:
+        """When the first of the others may be."""
+        return next((due for due in self.dues if due > now), None)
+
+
+@dataclass(frozen=True)
+class StalePartition:
+    """A partition whose table is not what it would be now.
+
+    Attributes:
+        interrogation: whose table.
+        partition: its name.
+        model: the model to ask.
+        digest: the model's; `ANY_MODEL` where none can be asked.
+        differences: why it is stale; see `Recipe.differences`, and `REQUEUED`.
+        possible_since: since when it can be worked on: what it is made from is there, and was not so before.
+        state: of everything that was looked at, for remembering.
+        counts: what is left of it; None if it was never begun, not opened yet, or cannot be opened.
+    """
+
+    interrogation: Interrogation
+    partition: str
+    model: str
+    digest: str
+    differences: tuple[str, ...]
+    possible_since: datetime
+    state: _State
+    counts: Counts | None = None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether it lacks nothing but its table: every item is answered or given up."""
+        return self.counts is not None and not self.counts.left
+
+    def waiting_since(self, now: datetime) -> datetime | None:
+        """Since when something can be done; None if nothing can, until an item is due."""
+        if self.counts is None or self.counts.untried or not self.counts.dues:
+            return self.possible_since
+        return self.counts.dues[0] if self.counts.dues[0] <= now else None
+
+
+def backlog(
+    lake: Lake,
+    interrogations: Sequence[Interrogation],
+    *,
+    digests: Mapping[str, str],
+    now: datetime,
+    most_opened: int | None = MOST_OPENED,
+) -> list[Waiting]:
+    """What there is to do, for `dispatch.decide`.
+
+    Args:
+        lake: where results lack.
+        interrogations: that may lack them.
+        digests: of the models that can be asked, by name. Interrogations that have none of them are left out.
+        now: the moment.
+        most_opened: as in `stale_partitions`.
+    """
+    return waiting_of(stale_partitions(lake, interrogations, digests=digests, most_opened=most_opened), now)
+
+
+def waiting_of(stale: Iterable[StalePartition], now: datetime) -> list[Waiting]:
+    """What stale partitions come to, by interrogation."""
+    found: dict[str, list[StalePartition]] = {}
+    for part in stale:
+        found.setdefault(part.interrogation.name, []).append(part)
+    return [_waiting(parts, now) for parts in found.values()]
+
+
+def stale_partitions(  # noqa: PLR0913 - what to look at, and how much of it
+    lake: Lake,
+    interrogations: Sequence[Interrogation],
+    *,
+    digests: Mapping[str, str],
+    most_opened: int | None = MOST_OPENED,
+    without_models: bool = False,
+    held: Mapping[tuple[str, str], Counts] | None = None,
+) -> list[StalePartition]:
+    """Every partition that lacks a table, or has one made otherwise than it would be now.
+
+    Args:
+        lake: where they lack.
+        interrogations: whose tables.
+        digests: of the models that can be asked, by name.
+        most_opened: partitions that are opened to count what is left of them; all that were begun, if None.
+        without_models: also of interrogations whose models cannot be asked; what is left there is not known.
+        held: what is left of partitions that the caller works on, by interrogation and partition; they are
+            not opened again.
+    """
+    look, nobody = _Look(lake), ("", ANY_MODEL)
+    stale = [
+        part
+        for interrogation in interrogations
+        if (chosen := model_to_ask(interrogation, digests) or (nobody if without_models else None))
+        for part in _stale(look, interrogation, *chosen)
+    ]
+    known = held or {}
+    places = [(part.interrogation.name, part.partition) for part in stale]
+    ours = [
+        replace(part, counts=known[place])
+        for part, place in zip(stale, places, strict=True)
+        if place in known
+    ]
+    others = [part for part, place in zip(stale, places, strict=True) if place not in known]
+    return [*ours, *_counted(lake, others, most_opened)]
+
+
+def model_to_ask(interrogation: Interrogation, digests: Mapping[str, str]) -> tuple[str, str] | None:
+    """The first of an interrogation's models that can be asked, and its digest; None if none can."""
+    return next(((name, digests[name]) for name in interrogation.models if name in digests), None)
+
+
+class _Look:
+    """The lake as one look finds it: each folder is listed once."""
+
+    def __init__(self, lake: Lake) -> None:
+        self.lake = lake
+        self.listing = cache(lake.listing)
+        self.requeued = requeued_partitions(lake)
+        self.requeues = lake.mark([REQUEUES]) if self.requeued else ""
+
+
+def _stale(look: _Look, interrogation: Interrogation, model: str, digest: str) -> Iterator[StalePartition]:
+    recipe = recipe_of(interrogation, digest)
+    version = content_hash(repr((sorted(recipe.versions.items()), recipe.derivation.code_version)))
+    inputs = [look.listing(table) for table in recipe.derivation.inputs]
+    of_sources = [look.listing(table) for table in recipe.derivation.source_inputs]
+    own = look.listing(recipe.derivation.table)
+    earlier = look.lake.earlier_partitions(recipe.derivation.table)
+    for partition in inputs[0].names:
+        marks = [listed.mark(partition) for listed in inputs]
+        marks += [listed.mark(partition.rpartition("-")[0]) for listed in of_sources]
+        there = [mark for mark in marks if mark]
+        if len(there) < len(marks):
+            continue
+        made = own.mark(partition)
+        state = (*marks, version, made)
+        differences = _differences(look.lake, recipe, interrogation.name, partition, state)
+        if differences == NOT_THERE and partition in earlier:
+            differences = OTHER_COLUMNS
+        if not differences and (interrogation.name, partition) in look.requeued:
+            differences = REQUEUED
+        if differences:
+            newest = max(mark.mtime_ns for mark in (*there, *([made] if made else ())))
+            since = datetime.fromtimestamp(newest / _NANOSECONDS, UTC)
+            known_by = (*state, look.requeues)
+            yield StalePartition(interrogation, partition, model, digest, differences, since, known_by)
+
+
+def _differences(lake: Lake, recipe: Recipe, name: str, partition: str, state: _State) -> tuple[str, ...]:
+    place = (lake.root, name, partition)
+    known = _DIFFERENCES.get(place)
+    if known and known[0] == state:
+        return known[1]
+    made = state[-1]
+    differences = recipe.differences(lake, partition) if made else NOT_THERE
+    _DIFFERENCES[place] = (state, differences)
+    return differences
+
+
+def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | None) -> list[StalePartition]:
+    """Count the partitions that were begun; the others hold what they hold."""
+    begun = {
+        place: mark
+        for place, part in enumerate(stale)
+        if part.digest != ANY_MODEL and (mark := _journal_mark(lake, part))
+    }
+    counted = list(stale)
+    opened, until = 0, monotonic() + LOOK_SECONDS
+    for place in sorted(begun, key=lambda place: begun[place], reverse=True):
+        part = stale[place]
+        state = (*part.state, begun[place])
+        key = (lake.root, part.interrogation.name, part.partition)
+        known = _COUNTS.get(key)
+        if known is None or known[0] != state:
+            if most_opened is not None and (opened == most_opened or monotonic() > until):
+                continue
+            known = _COUNTS[key] = (state, count(lake, part))
+            opened += 1
+        counted[place] = replace(part, counts=known[1])
+    return counted
+
+
+def _journal_mark(lake: Lake, part: StalePartition) -> FileMark | None:
+    try:
+        return FileMark.of(journal_path(lake, part.interrogation, part.partition).stat())
+    except FileNotFoundError:
+        return None
+
+
+def count(lake: Lake, part: StalePartition) -> Counts | None:
+    """Open a partition and count its items: takes seconds.
+
+    Returns:
+        None where it cannot be opened. Whoever is to work on it then tells why; the others are not kept back.
+    """
+    try:
+        work = PartitionWork(
+            *(lake, part.interrogation, part.partition),
+            model=part.model,
+            digest=part.digest,
+            superseded=superseded_pages(lake),
+        )
+    except (ConditionError, DamagedPartitionError, MissingPartitionError):
+        return None
+    return Counts(work.answered, work.dead, work.untried, tuple(sorted(work.dues)))
+
+
+def _waiting(parts: Sequence[StalePartition], now: datetime) -> Waiting:
+    """The work of one interrogation, of its stale partitions."""
+    first = parts[0]
+    counted = [part.counts for part in parts if part.counts]
+    dues = [due for counts in counted if (due := counts.next_due(now))]
+    since = [moment for part in parts if (moment := part.waiting_since(now))]
+    return Waiting(
+        interrogation=first.interrogation.name,
+        model=first.model,
+        priority=first.interrogation.priority,
+        items=sum(counts.ready(now) for counts in counted),
+        waiting_since=min(since, default=None),
+        due=min(dues, default=None),
+        completions=sum(part.is_answered for part in parts),
+        uncounted=sum(part.counts is None for part in parts),
+    )

@@ -1,0 +1,95 @@
+"""What the dispatcher wants done next, pool by pool. Pure, like the decisions that it is made of."""
+
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import datetime
+
+from holocron_assets.derive.dispatch.decisions import Decision, Waiting, decide
+from holocron_assets.derive.dispatch.pools import DispatchSettings
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.recipe import recipe_of
+from holocron_assets.lake.keys import content_hash
+
+_NOBODY: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is decided for one place of a pool.
+
+    Attributes:
+        pool: the pool's name.
+        decision: which model works there, if any.
+    """
+
+    pool: str
+    decision: Decision
+
+    @property
+    def progress(self) -> str:
+        """A hash of what the chosen model has to do: another as soon as any of it was done."""
+        return content_hash(
+            repr(
+                sorted(
+                    (work.interrogation, work.items, work.completions, work.uncounted)
+                    for work in (score.waiting for score in self.decision.scores)
+                    if work.model == self.decision.model
+                )
+            )
+        )[:12]
+
+
+def plan(
+    waiting: Iterable[Waiting], settings: DispatchSettings, loaded: AbstractSet[str], now: datetime
+) -> list[Plan]:
+    """Decide for every place of every pool, as if all were free; see `plan_pool`."""
+    work = list(waiting)
+    return [one for pool in settings.limits for one in plan_pool(pool, work, settings, loaded, now)]
+
+
+def plan_pool(  # noqa: PLR0913 - five say what there is, two what is taken
+    pool: str,
+    waiting: Iterable[Waiting],
+    settings: DispatchSettings,
+    loaded: AbstractSet[str],
+    now: datetime,
+    *,
+    at_work: AbstractSet[str] = _NOBODY,
+    resting: AbstractSet[str] = _NOBODY,
+) -> list[Plan]:
+    """Decide for every free place of a pool.
+
+    Args:
+        pool: the pool's name.
+        waiting: the work of all interrogations, of whatever pool.
+        settings: pools, and how waiting counts.
+        loaded: models that are loaded now.
+        now: the moment.
+        at_work: models that runs under way ask. Each has a place, and is not given another.
+        resting: models that are not to be asked now.
+
+    Returns:
+        A plan for each free place that finds work; if none does, one that says why. None if no place is free.
+    """
+    own = [work for work in waiting if settings.pool_of(work.model) == pool]
+    taken = at_work | resting
+    found: list[Plan] = []
+    for _ in range(settings.limits[pool] - len(at_work)):
+        free = [work for work in own if work.model not in taken]
+        decision = decide(free, loaded, now, ageing=settings.rules, items_a_turn=settings.items_a_turn)
+        if decision.model is None:
+            return found or [Plan(pool, decision)]
+        found.append(Plan(pool, decision))
+        taken |= {decision.model}
+    return found
+
+
+def version_of(interrogations: Iterable[Interrogation], model: str, digest: str) -> str:
+    """A hash of what a model is asked at all: a failed run is tried at once when that is something else."""
+    recipes = [
+        (interrogation.name, sorted(recipe_of(interrogation, digest).versions.items()))
+        for interrogation in interrogations
+        if model in interrogation.models
+    ]
+    return content_hash(repr((model, digest, sorted(recipes))))

@@ -1,0 +1,111 @@
+"""How work is dispatched, as data: live or shadow, how waiting counts, which models share what machine."""
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from holocron_assets.derive.dispatch.decisions import ITEMS_A_TURN, Ageing
+from holocron_assets.derive.gpu.slots import GPU_POOL
+
+PoolName = Annotated[StrictStr, Field(pattern=r"^[a-z][a-z0-9_]{0,29}$")]
+
+
+class DispatchError(ValueError):
+    """The file that says how work is dispatched cannot be used; the message names file, key and reason."""
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Pool(_Settings):
+    """Models that a machine other than this one's GPU serves.
+
+    Attributes:
+        models: patterns of their names, such as `*-cloud`; capitals count.
+        limit: runs at once, each for another model.
+    """
+
+    models: tuple[StrictStr, ...] = Field(min_length=1)
+    limit: Annotated[StrictInt, Field(ge=1, le=100)]
+
+
+class AgeingSettings(_Settings):
+    """How waiting raises a priority; see `dispatch.Ageing`."""
+
+    points_an_hour: Annotated[StrictInt, Field(ge=0, le=1000)] = Ageing.points_an_hour
+    most_points: Annotated[StrictInt, Field(ge=0, le=1000)] = Ageing.most_points
+
+
+class DispatchSettings(_Settings):
+    """How work is dispatched.
+
+    Attributes:
+        mode: 'live' launches runs; 'shadow' records what would be launched, and launches nothing.
+        ageing: how waiting raises a priority.
+        items_a_turn: items after which it is decided again.
+        pools: of models that do not need this machine's GPU, by name. Every other model is of pool 'gpu',
+            which one run has at a time.
+    """
+
+    mode: Literal["live", "shadow"] = "live"
+    ageing: AgeingSettings = AgeingSettings()
+    items_a_turn: Annotated[StrictInt, Field(ge=1, le=10_000)] = ITEMS_A_TURN
+    pools: dict[PoolName, Pool] = {}
+
+    @model_validator(mode="after")
+    def _one_gpu(self) -> Self:
+        if GPU_POOL in self.pools:
+            raise ValueError(f"pools: {GPU_POOL!r} is the pool of all other models, and of one run at a time")
+        return self
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """Runs at once by pool."""
+        return {GPU_POOL: 1, **{name: pool.limit for name, pool in self.pools.items()}}
+
+    @property
+    def rules(self) -> Ageing:
+        """How waiting counts, for `dispatch.decide`."""
+        return Ageing(self.ageing.points_an_hour, self.ageing.most_points)
+
+    def pool_of(self, model: str) -> str:
+        """The pool of a model: the first that has a pattern of its name."""
+        return next(
+            (
+                name
+                for name, pool in self.pools.items()
+                if any(fnmatchcase(model, pattern) for pattern in pool.models)
+            ),
+            GPU_POOL,
+        )
+
+
+def read_dispatch_settings(file: Path) -> DispatchSettings:
+    """How work is dispatched; as the defaults say where there is no file.
+
+    Raises:
+        DispatchError: the file cannot be used; names file, key and reason.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return DispatchSettings()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DispatchError(f"{file}: cannot be read: {error}") from error
+    try:
+        return DispatchSettings.model_validate(YAML(typ="safe", pure=True).load(text) or {})
+    except YAMLError as error:
+        raise DispatchError(f"{file}: is not valid YAML: {error}") from error
+    except ValidationError as error:
+        problems = (f"{_dotted(details['loc'])}: {details['msg']}" for details in error.errors())
+        raise DispatchError(f"{file}: {'; '.join(problems)}") from error
+
+
+def _dotted(keys: Sequence[str | int]) -> str:
+    return ".".join(str(key) for key in keys if key != "[key]") or "the file"

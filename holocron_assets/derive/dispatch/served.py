@@ -1,0 +1,101 @@
+"""Which models can be asked, and which are loaded: a short look at the server, which starts nothing."""
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from holocron_assets.derive.engine.engine import open_client
+from holocron_assets.derive.engine.problems import ModelServerUnavailable, failure_of_call
+from holocron_assets.derive.gpu.slots import GPU_POOL, NotedLock
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.lake.attempts import delay_after
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
+from holocron_assets.models.catalog import Catalog, shipped_catalog
+from holocron_assets.models.connection import running_server
+from holocron_assets.models.errors import UnknownModelError
+
+_LATEST = ":latest"
+
+LOOK_SECONDS = 3.0
+"""A server that works hard still tells quickly what it has."""
+
+
+@dataclass(frozen=True)
+class ServedModels:
+    """What a model server has.
+
+    Attributes:
+        digests: of the models that can be asked, by the names they are asked for by.
+        loaded: those of them that are loaded.
+        lacking: what would have to be fetched: first models of interrogations that have none to ask.
+    """
+
+    digests: Mapping[str, str]
+    loaded: frozenset[str]
+    lacking: frozenset[str]
+
+
+def is_switched_off(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether no model is to be asked: HOLOCRON_LLM is `off`."""
+    return environment.get("HOLOCRON_LLM") == "off"
+
+
+def served_models(
+    interrogations: Iterable[Interrogation], environment: Mapping[str, str] = os.environ
+) -> ServedModels:
+    """Ask the server what it has of the models that interrogations name.
+
+    Where no server runs, and an embedded one would be started for the work, it has what the catalog has.
+
+    Args:
+        interrogations: that name models.
+        environment: says where the server is.
+
+    Raises:
+        ModelServerUnavailable: the server gives no answer.
+    """
+    wanted = [interrogation.models for interrogation in interrogations]
+    names = {name for models in wanted for name in models}
+    address = running_server(environment)
+    if address is None:
+        listed, running = _of_catalog(names, shipped_catalog()), set[str]()
+    else:
+        listed, running = _of_server(address)
+    found = {name: listed[name] for name in names if name in listed}
+    lacking = frozenset(models[0] for models in wanted if not found.keys() & set(models))
+    return ServedModels(found, frozenset(found.keys() & running), lacking)
+
+
+def gpu_holder(lake: Lake) -> str | None:
+    """Which process has calls of models under way on this machine, in words; None if none has."""
+    lock = NotedLock(lake.locks, f"gpu-{GPU_POOL}")
+    return str(lock.holder() or "another process") if lock.is_held() else None
+
+
+def _of_server(address: str) -> tuple[dict[str, str], set[str]]:
+    try:
+        return asyncio.run(_look(address))
+    except Exception as error:  # the client lets the errors of its transport through
+        reason = failure_of_call(error, model="the server", timeout_seconds=LOOK_SECONDS).reason
+        raise ModelServerUnavailable(reason, utc_now() + delay_after(1)) from error
+
+
+async def _look(address: str) -> tuple[dict[str, str], set[str]]:
+    """Digests of what the server has, and the names of what is loaded; with and without the tag 'latest'."""
+    async with asyncio.timeout(LOOK_SECONDS), open_client(address) as client:
+        had = {one.model: one.digest or "" for one in (await client.list()).models if one.model}
+        running = {one.model for one in (await client.ps()).models if one.model}
+    short = {name.removesuffix(_LATEST): digest for name, digest in had.items()}
+    return short | had, running | {name.removesuffix(_LATEST) for name in running}
+
+
+def _of_catalog(names: Iterable[str], catalog: Catalog) -> dict[str, str]:
+    found = {}
+    for name in names:
+        try:
+            found[name] = catalog.find(name).sha256
+        except UnknownModelError:
+            continue
+    return found

@@ -1,0 +1,262 @@
+"""The engine: asks a model about items through the official client, and says what came of it."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from time import monotonic
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from holocron_assets.derive.engine.calls import ChosenModel, Exchange, Outcome, Reply, Request
+from holocron_assets.derive.engine.official_client import ollama
+from holocron_assets.derive.engine.outcomes import Attempt
+from holocron_assets.derive.engine.overflow import was_cut
+from holocron_assets.derive.engine.problems import (
+    PERHAPS_SERVERS_FAULT,
+    ContextTooSmallError,
+    Failure,
+    ModelMissingError,
+    failure_of_call,
+    problem_of,
+)
+from holocron_assets.derive.engine.replies import (
+    InvalidAnswerError,
+    MalformedReplyError,
+    check_answer,
+    read_reply,
+)
+from holocron_assets.derive.engine.tries import PAUSES, Try, first_try
+from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.interrogations.prompting import TemplateError
+from holocron_assets.lake.clock import utc_now
+
+KEEP_ALIVE = "15m"
+"""A server keeps a model so long after a call: longer than the longest wait between attempts."""
+
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_SLOTS = 2
+_LOOK_SECONDS = 30.0
+_LOAD_SECONDS = 600.0
+_MOST_IN_A_ROW = 3
+"""Calls in a row that fail as if the server did; from then on it is the server, and no item is to blame."""
+
+_T = TypeVar("_T")
+
+
+def open_client(url: str) -> ollama.AsyncClient:
+    """The official client of the server at a URL. A proxy knows nothing of this machine's own ports."""
+    host = urlsplit(url if "://" in url else f"//{url}").hostname
+    return ollama.AsyncClient(host=url, trust_env=host not in _LOOPBACK)
+
+
+class Engine:
+    """Asks models. One event loop's; calls may be under way at once."""
+
+    def __init__(
+        self,
+        client: ollama.AsyncClient,
+        *,
+        run_id: str = "",
+        tag: str | None = None,
+        fetch_command: str = "ollama pull",
+        around_call: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
+    ) -> None:
+        """Make an engine that sends nothing yet.
+
+        Args:
+            client: of the server that is asked.
+            run_id: the run that asks.
+            tag: name of the experiment that asks; None for work.
+            fetch_command: what gets the server a model that it lacks, said in errors.
+            around_call: entered around every call about an item, before its time begins to run; a pause
+                between two tries is outside. What it raises ends the attempt, and is raised by `answer`.
+        """
+        self._client = client
+        self._run_id = run_id
+        self._tag = tag
+        self._fetch_command = fetch_command
+        self._around_call = around_call
+        self._failed_in_a_row = 0
+
+    async def models(self) -> dict[str, str]:
+        """Digests of the models that the server has, by name, with and without the tag 'latest'.
+
+        Raises:
+            ModelServerUnavailable: it does not answer.
+        """
+        listed = (await self._look(self._client.list())).models
+        found = {one.model: one.digest or "" for one in listed if one.model}
+        return {name.removesuffix(":latest"): digest for name, digest in found.items()} | found
+
+    async def digest(self, names: Iterable[str]) -> ChosenModel:
+        """The first of some models that the server has.
+
+        Args:
+            names: models that may be asked, best first.
+
+        Raises:
+            ModelMissingError: it has none of them.
+            ModelServerUnavailable: it does not answer.
+        """
+        wanted = tuple(names)
+        found = await self.models()
+        for name in wanted:
+            if name in found:
+                return ChosenModel(name, found[name])
+        others = f", or one of {', '.join(wanted[1:])}" if wanted[1:] else ""
+        raise ModelMissingError(
+            f"the model server lacks {wanted[0]}{others}; get it with `{self._fetch_command} {wanted[0]}`"
+        )
+
+    async def slots(self) -> int:
+        """Calls to have under way at once: OLLAMA_NUM_PARALLEL, as the server reads it too, or 2.
+
+        A server that works on one at a time has the next at hand then.
+        """
+        return max(1, int(os.environ.get("OLLAMA_NUM_PARALLEL") or _SLOTS))
+
+    async def warm_up(self, model: str, num_ctx: int) -> float:
+        """Have the server load a model, and make sure that it reads as much at once as it is told to.
+
+        Args:
+            model: which.
+            num_ctx: tokens of its context.
+
+        Returns:
+            Seconds of loading, by the server; 0 if the model was loaded.
+
+        Raises:
+            ContextTooSmallError: the model reads less, and the server would cut prompts in silence.
+            ModelMissingError: the server lacks it.
+            ModelTooLargeError: it does not fit into memory.
+            ModelServerUnavailable: the server does not answer.
+        """
+        loading = self._client.chat(model, messages=[], options={"num_ctx": num_ctx}, keep_alive=KEEP_ALIVE)
+        response = await self._look(loading, model=model, seconds=_LOAD_SECONDS)
+        for one in (await self._look(self._client.ps())).models:
+            if one.model == model and one.context_length and one.context_length < num_ctx:
+                raise ContextTooSmallError(
+                    f"{model} reads {one.context_length} tokens at once, not {num_ctx}: lower "
+                    f"options.num_ctx of the interrogations that ask it"
+                )
+        return (response.load_duration or 0) / 1e9
+
+    async def unload(self, model: str) -> None:
+        """Have the server forget a model now.
+
+        Raises:
+            ModelServerUnavailable: it does not answer.
+        """
+        await self._look(self._client.chat(model, messages=[], keep_alive=0), model=model)
+
+    async def answer(self, item: Item, *, model: str, digest: str, attempt: int) -> Outcome:
+        """Ask about an item: at most three tries, and the follow-up where there is one.
+
+        When it is cancelled, the call under way is given up, and its connection closed.
+
+        Args:
+            item: what to ask about.
+            model: whom.
+            digest: the model's.
+            attempt: which attempt at the item it is, from 1.
+
+        Returns:
+            What came of it. No fault of the item, the model or the server raises; what `around_call` raises
+            does.
+        """
+        made = Attempt(item, model, digest, attempt, run_id=self._run_id, tag=self._tag)
+        if item.problem:
+            return made.refused(item.problem, is_transient=item.is_transient)
+        trying: Try = first_try(item)
+        while True:
+            async with self._around_call():
+                exchange = await self._exchange(trying.request(model))
+            made.add(trying, exchange)
+            failure = exchange.failure
+            if failure is None:
+                following = _follow_up(trying, exchange)
+                if following is None:
+                    return made.answered(exchange)
+                if isinstance(following, Try):
+                    trying = following
+                    continue
+                failure = following
+            again = trying.after(failure)
+            if again is None:
+                return made.failed(failure, self._problem(failure, model))
+            pause = PAUSES[-1] if failure.outcome == "out_of_memory" else PAUSES[trying.number - 1]
+            await asyncio.sleep(pause)
+            trying = again
+
+    def _problem(self, failure: Failure, model: str) -> Exception | None:
+        """What the run has to stop for, if it has to."""
+        is_servers = self._failed_in_a_row >= _MOST_IN_A_ROW and failure.outcome in PERHAPS_SERVERS_FAULT
+        return problem_of(failure, model, self._fetch_command, utc_now(), is_servers=is_servers)
+
+    async def _exchange(self, request: Request) -> Exchange:
+        started_at, started = utc_now(), monotonic()
+
+        def ended(reply: Reply | None = None, **what: Any) -> Exchange:
+            return Exchange(request, started_at, (monotonic() - started) * 1000, reply, **what)
+
+        try:
+            async with asyncio.timeout(request.timeout_seconds):
+                response = await self._chat(request)
+        except Exception as error:  # noqa: BLE001 - the client lets through whatever its transport raises
+            failure = failure_of_call(error, model=request.model, timeout_seconds=request.timeout_seconds)
+            self._failed_in_a_row += failure.outcome in PERHAPS_SERVERS_FAULT
+            return ended(failure=failure)
+        self._failed_in_a_row = 0
+        reply = Reply.of(response)
+        answer, strategy, refused = _read(request, reply)
+        return ended(reply, answer=answer, parse_strategy=strategy, failure=refused)
+
+    def _chat(self, request: Request) -> Awaitable[ollama.ChatResponse]:
+        return self._client.chat(
+            request.model,
+            messages=request.messages,
+            format=dict(request.schema),
+            options=request.options,
+            keep_alive=KEEP_ALIVE,
+        )
+
+    async def _look(self, asking: Awaitable[_T], *, model: str = "", seconds: float = _LOOK_SECONDS) -> _T:
+        """Ask the server something that is about no item."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await asking
+        except Exception as error:
+            failure = failure_of_call(error, model=model or "the model server", timeout_seconds=seconds)
+            problem = problem_of(failure, model, self._fetch_command, utc_now(), is_servers=True)
+            raise problem or error from error
+
+
+def _follow_up(trying: Try, good: Exchange) -> Try | Failure | None:
+    """The next turn after a call whose answer was good; why it cannot be; or None if that was the last."""
+    if trying.first or good.answer is None or good.reply is None:
+        return None
+    try:
+        question = trying.item.follow_up_text(good.answer)
+    except TemplateError as error:
+        return Failure("invalid", f"nothing can be asked about this answer: {error}")
+    return None if question is None else trying.followed_up(good.reply, question)
+
+
+def _read(request: Request, reply: Reply) -> tuple[dict[str, Any] | None, str | None, Failure | None]:
+    """An answer that counts and how it was read, or why there is none."""
+    num_ctx = request.options["num_ctx"]
+    if was_cut(request.text, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, num_ctx=num_ctx):
+        told = f"the server tells of {reply.tokens_in} tokens read and {reply.tokens_out} written"
+        return None, None, Failure("overflow", f"the prompt did not fit into {num_ctx} tokens: {told}")
+    if reply.done_reason == "length":
+        return None, None, Failure("truncated", f"it was cut off after {reply.tokens_out} tokens")
+    strategy = None
+    try:
+        answer, strategy = read_reply(reply.text)
+        check_answer(answer, request.schema)
+    except MalformedReplyError as error:
+        return None, None, Failure("malformed", str(error))
+    except InvalidAnswerError as error:
+        return None, strategy, Failure("invalid", str(error))
+    return answer, strategy, None

@@ -1,0 +1,85 @@
+"""From the calls of one attempt at an item to its outcome: an answer, another attempt, or a dead letter."""
+
+from holocron_assets.derive.engine.calls import Exchange, Outcome
+from holocron_assets.derive.engine.problems import Failure
+from holocron_assets.derive.engine.tries import Try
+from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.lake.attempts import MAX_ATTEMPTS, delay_after
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.schema import Row
+
+
+class Attempt:
+    """One attempt at an item, and the calls made so far."""
+
+    def __init__(  # noqa: PLR0913 - four say what is asked, two who asks
+        self, item: Item, model: str, digest: str, number: int, *, run_id: str, tag: str | None
+    ) -> None:
+        """Begin an attempt; the arguments are as in `Engine.answer`."""
+        self._subject = item.subject
+        self._number = number
+        name = item.interrogation.name
+        self._common = {
+            "scope": f"{name}-{item.partition}",
+            "interrogation": name,
+            "partition": item.partition,
+            "item_id": item.item_id,
+            "subject": item.subject,
+            "result_key": item.result_key(digest),
+            "model": model,
+            "model_digest": digest,
+            "attempt": number,
+            "tag": tag,
+            "run_id": run_id,
+        }
+        self._rows: list[Row] = []
+        self._exchanges: list[Exchange] = []
+
+    def add(self, trying: Try, exchange: Exchange) -> None:
+        """Note a call."""
+        estimated = trying.tokens_estimated
+        row = exchange.row(**self._common, turn=trying.turn, tokens_estimated=estimated)
+        self._rows.append({**row, "try": trying.number})
+        self._exchanges.append(exchange)
+
+    def answered(self, exchange: Exchange) -> Outcome:
+        """The outcome of an attempt whose last call gave the answer."""
+        return Outcome(
+            status="ok",
+            answer=exchange.answer,
+            parse_strategy=exchange.parse_strategy,
+            calls=tuple(self._rows),
+            exchanges=tuple(self._exchanges),
+        )
+
+    def failed(self, failure: Failure, problem: Exception | None) -> Outcome:
+        """The outcome of an attempt that gave no answer.
+
+        Args:
+            failure: of its last call.
+            problem: what the run has to stop for, if it has to.
+        """
+        counts = problem is None
+        # A prompt that still does not fit will not fit next time.
+        is_dead = counts and (failure.outcome == "overflow" or self._number >= MAX_ATTEMPTS)
+        is_due_later = counts and not is_dead
+        return Outcome(
+            status="dead" if is_dead else "failed",
+            error=f"{self._subject}: {failure.reason}",
+            due_at=utc_now() + delay_after(self._number) if is_due_later else None,
+            calls=tuple(self._rows),
+            exchanges=tuple(self._exchanges),
+            counts=counts,
+            problem=problem,
+        )
+
+    def refused(self, problem: str, *, is_transient: bool) -> Outcome:
+        """The outcome of an item that cannot be asked about.
+
+        Args:
+            problem: why, naming the item.
+            is_transient: whether it may be possible later.
+        """
+        if is_transient and self._number < MAX_ATTEMPTS:
+            return Outcome(status="failed", error=problem, due_at=utc_now() + delay_after(self._number))
+        return Outcome(status="dead", error=problem)

@@ -1,0 +1,149 @@
+"""What can go wrong with a call of a model, and whose fault it is: decided here and nowhere else."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from holocron_assets.derive.engine.official_client import ollama
+from holocron_assets.lake.attempts import delay_after
+from holocron_assets.lake.errors import PermanentError, TransientError
+
+CallOutcome = Literal[
+    "ok",
+    "malformed",
+    "invalid",
+    "truncated",
+    "overflow",
+    "timeout",
+    "server_down",
+    "server_error",
+    "out_of_memory",
+    "model_missing",
+    "refused",
+]
+"""What became of a call, as in column `outcome` of table `llm_attempts`."""
+
+PERHAPS_SERVERS_FAULT: frozenset[CallOutcome] = frozenset({"timeout", "server_error"})
+"""An item may bring these about, or the server may be broken: several in a row, and it is."""
+
+_UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _UNAVAILABLE = 401, 403, 404, 429, 503
+
+_NO_MEMORY = re.compile(
+    r"out of memory|requires more (system )?memory|unable to allocate|failed to allocate|cannot allocate"
+    r"|insufficient memory|allocate backend buffer",
+    re.IGNORECASE,
+)
+_NO_ROOM = re.compile(
+    r"exceed\w* (the )?(available )?context|context (size|length|window)\D*exceed", re.IGNORECASE
+)
+
+
+class ModelServerUnavailable(TransientError):  # noqa: N818 - named for what happened
+    """No model server answers for now.
+
+    Attributes:
+        due_at: when it may be asked again.
+    """
+
+    def __init__(self, reason: str, due_at: datetime) -> None:
+        """Say why, and until when."""
+        super().__init__(f"{reason}; to be asked again at {due_at.isoformat(timespec='seconds')}")
+        self.due_at = due_at
+
+
+class ModelServerRefusedError(PermanentError):
+    """The model server does not let us in."""
+
+
+class ModelMissingError(PermanentError):
+    """The server has none of the models that may be asked. The message names the command that gets one."""
+
+
+class ModelTooLargeError(PermanentError):
+    """A model does not fit into the server's memory."""
+
+
+class ContextTooSmallError(PermanentError):
+    """The server reads fewer tokens at once than an interrogation counts on, and would cut in silence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a call gave no answer that counts.
+
+    Attributes:
+        outcome: what became of it.
+        reason: in a line, for people; it does not name the item.
+    """
+
+    outcome: CallOutcome
+    reason: str
+
+
+def problem_of(
+    failure: Failure, model: str, fetch_command: str, now: datetime, *, is_servers: bool
+) -> Exception | None:
+    """What a run has to stop for, because no other item would fare better; None if only this one failed.
+
+    Args:
+        failure: of a call.
+        model: that was asked.
+        fetch_command: what gets the server a model that it lacks.
+        now: the moment.
+        is_servers: whether the server is to blame for what an item could have brought about too.
+    """
+    match failure.outcome:
+        case "model_missing":
+            return ModelMissingError(f"{failure.reason}; get it with `{fetch_command} {model}`")
+        case "out_of_memory":
+            return ModelTooLargeError(f"{failure.reason}; choose a smaller model or num_ctx, or free memory")
+        case "refused":
+            return ModelServerRefusedError(failure.reason)
+        case "server_down":
+            return ModelServerUnavailable(failure.reason, now + delay_after(1))
+    return ModelServerUnavailable(failure.reason, now + delay_after(1)) if is_servers else None
+
+
+def failure_of_call(error: Exception, *, model: str, timeout_seconds: float) -> Failure:
+    """What an error raised by the client means.
+
+    Args:
+        error: as raised while a call was under way.
+        model: the model that was asked.
+        timeout_seconds: how long the call might take.
+    """
+    match error:
+        case TimeoutError():
+            return Failure("timeout", f"{model} gave no whole answer within {timeout_seconds:g} s")
+        case ConnectionError():
+            return Failure(
+                "server_down", "no model server answers: start it (`ollama serve`), or see OLLAMA_HOST"
+            )
+        case ollama.ResponseError():
+            return _failure_of_response(error, model)
+        case ValueError() | AttributeError() | TypeError():
+            return Failure("server_error", f"what answered is no Ollama: {_line(error)}")
+    # The client lets errors of its transport through as they are: the connection broke during the call.
+    return Failure("server_error", f"the connection broke: {type(error).__name__}: {_line(error)}")
+
+
+def _failure_of_response(error: ollama.ResponseError, model: str) -> Failure:
+    said = _line(error.error)
+    if _NO_MEMORY.search(said):
+        return Failure("out_of_memory", f"{model} does not fit into the server's memory: {said}")
+    if _NO_ROOM.search(said):
+        return Failure("overflow", f"the prompt does not fit: {said}")
+    if error.status_code == _NOT_FOUND and "model" in said:
+        return Failure("model_missing", said)
+    if error.status_code in (_UNAUTHORIZED, _FORBIDDEN):
+        advice = "see that OLLAMA_HOST names the right server, and OLLAMA_API_KEY a key that it takes"
+        return Failure("refused", f"the model server refuses us ({error.status_code}): {said}; {advice}")
+    if error.status_code in (_TOO_MANY, _UNAVAILABLE):
+        return Failure("server_down", f"the model server is busy ({error.status_code}): {said}")
+    return Failure("server_error", f"the model server answered {error.status_code}: {said}")
+
+
+def _line(error: object) -> str:
+    """What was said, in one line of a length that fits a row."""
+    return " ".join(str(error).split())[:500] or type(error).__name__

@@ -1,0 +1,72 @@
+"""The parts of a page that evidence is taken from, as clean text, from the rows that its batch holds."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from holocron_assets.derive.evidence.chunks import Chunk
+from holocron_assets.derive.evidence.page_text import page_text
+from holocron_assets.lake.schema import Row
+from holocron_assets.lake.titles import Site
+
+SQL_VALUES = ("source", "batch", "title", "title_key", "page_id", "revision_id")
+"""Columns of `pages` that a query may name."""
+
+
+@dataclass(frozen=True)
+class PageParts:
+    """One page, read by parts; nothing is read before it is asked for.
+
+    Attributes:
+        page: its row of table `pages`.
+        signals: its row of table `page_signals`.
+        site: the wiki that it is on.
+        chunk: the chunk of its text that is asked about, if the page is read in chunks.
+    """
+
+    page: Row
+    signals: Row
+    site: Site
+    chunk: Chunk | None = None
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values that a query may name."""
+        return {name: self.page.get(name) for name in SQL_VALUES}
+
+    @cached_property
+    def text(self) -> str:
+        """The whole page as clean text."""
+        return page_text(self.page.get("wikitext") or "", self.site, self.signals["name"])
+
+    def part(self, name: str) -> str:
+        """A part as clean text, empty where the page has none.
+
+        Args:
+            name: 'lead', 'text', 'infobox', 'categories' or 'sections'.
+
+        Raises:
+            KeyError: there is no such part.
+        """
+        return {
+            "lead": self._lead,
+            "text": lambda: self.text,
+            "infobox": self._infobox,
+            "categories": lambda: "\n".join(self.signals["categories"]),
+            "sections": self._sections,
+        }[name]()
+
+    def _lead(self) -> str:
+        return self.signals["lead_excerpt"] or ""
+
+    def _infobox(self) -> str:
+        fields = [
+            f"{field['name']}: {field['value']}" for field in self.signals["infobox_fields"] if field["value"]
+        ]
+        template = self.signals["infobox_template"]
+        return "\n".join([f"template: {template}", *fields] if template else fields)
+
+    def _sections(self) -> str:
+        return "\n".join(
+            f"{'  ' * max(part['level'] - 2, 0)}{part['title']}" for part in self.signals["sections"]
+        )

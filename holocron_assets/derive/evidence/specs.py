@@ -1,0 +1,117 @@
+"""What an interrogation may say about the evidence that it takes: the models of its `evidence` list."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from holocron_assets.derive.evidence.queries import check_query
+from holocron_assets.derive.evidence.sampling import Sample
+
+MOST_ITEMS = 50
+MOST_BYTES = 100_000
+MOST_ITEM_BYTES = 10_000
+MOST_ROWS = 100
+MOST_COLUMNS = 20
+
+PagePart = Literal["lead", "text", "infobox", "categories", "sections", "all"]
+PageRole = Literal["page", "first", "second"]
+Value = str | int | float | bool | None
+
+
+class _Spec(BaseModel):
+    """What all sources have in common.
+
+    Attributes:
+        label: what the prompt calls it; by default what it is, such as 'lead'.
+        limit_bytes: what is kept of it at most, in UTF-8 bytes.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # A label stands in the line that opens an item, where nothing may look like a delimiter.
+    label: str | None = Field(default=None, pattern=r"^[\w ,.'()-]{1,60}$")
+    limit_bytes: int = Field(default=MOST_ITEM_BYTES, gt=0, le=MOST_ITEM_BYTES)
+
+
+class _Rows(_Spec):
+    """What both sources of rows have in common.
+
+    Attributes:
+        rows: how many are kept at most.
+        sample: which of more.
+    """
+
+    rows: int = Field(default=MOST_ROWS, gt=0, le=MOST_ROWS)
+    sample: Sample = "first"
+
+
+class InlineEvidence(_Spec):
+    """A text that the interrogation itself gives. A quote from it supports nothing."""
+
+    source: Literal["inline"]
+    text: str = Field(min_length=1)
+
+
+class PageEvidence(_Spec):
+    """A part of a page as clean text.
+
+    Attributes:
+        part: 'all' is infobox, categories and text, an item each.
+        of: which page: the one asked about, or the first's or second's of a pair.
+    """
+
+    source: Literal["page"]
+    part: PagePart
+    of: PageRole = "page"
+
+
+class ChunkEvidence(_Spec):
+    """The chunk of the page that the item is about. The interrogation says `chunk_characters`."""
+
+    source: Literal["chunk"]
+
+
+class SqlResultEvidence(_Rows):
+    """Rows that the interrogation itself gives, as a table."""
+
+    source: Literal["sql_result"]
+    columns: tuple[str, ...] = Field(min_length=1)
+    values: tuple[tuple[Value, ...], ...]
+
+    @model_validator(mode="after")
+    def _rows_fit_the_columns(self) -> Self:
+        for number, row in enumerate(self.values):
+            if len(row) != len(self.columns):
+                raise ValueError(
+                    f"row {number} of values has {len(row)} values for {len(self.columns)} columns"
+                )
+        return self
+
+
+class SqlEvidence(_Rows):
+    """The rows of a query over the lake's public views.
+
+    It may name values of the page: `$source`, `$batch`, `$title`, `$title_key`, `$page_id`, `$revision_id`,
+    with `first_` or `second_` before the name for a pair. Rows that it does not order are sorted, so that the
+    same lake gives the same evidence.
+
+    Attributes:
+        sql: one SELECT, such as `select from_title from page_links where target_key = $title_key`.
+        timeout_seconds: how long it may take.
+    """
+
+    source: Literal["sql"]
+    sql: str
+    timeout_seconds: float = Field(default=10, gt=0, le=60)
+
+    @field_validator("sql")
+    @classmethod
+    def _only_reads(cls, sql: str) -> str:
+        check_query(sql)
+        return sql
+
+
+EvidenceSpec = Annotated[
+    InlineEvidence | PageEvidence | ChunkEvidence | SqlResultEvidence | SqlEvidence,
+    Field(discriminator="source"),
+]

@@ -1,0 +1,160 @@
+"""A stretch of work with one model: from its first item to what it came to, with its row of `gpu_runs`."""
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+
+from holocron_assets.derive.engine.engine import Engine, open_client
+from holocron_assets.derive.gpu.background import told_by
+from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
+from holocron_assets.derive.gpu.request_turns import RequestTurns
+from holocron_assets.derive.gpu.slots import GPU_POOL, GpuLock
+from holocron_assets.derive.gpu.turns import Agenda, Supply, open_partition
+from holocron_assets.derive.gpu.working import Working, Written
+from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.paths import Lake
+from holocron_assets.models.connection import fetch_command
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """Who asks which model.
+
+    Attributes:
+        lake: where pages are and answers go.
+        server: address of the model server.
+        pool: the pool of models that share what serves them.
+        model: the model's name.
+        digest: its digest.
+        num_ctx: tokens that it is loaded with.
+        run_id: the run that asks.
+        started_by: as in table `gpu_runs`.
+    """
+
+    lake: Lake
+    server: str
+    pool: str
+    model: str
+    digest: str
+    num_ctx: int
+    run_id: str
+    started_by: str
+
+
+@dataclass
+class Stretch:
+    """What a stretch of work comes to.
+
+    Attributes:
+        tally: its counts.
+        outcome: 'complete', 'partial' or 'stopped'.
+        reason: why it ended, in a sentence.
+        items: items of the partitions that it worked on.
+        remaining: of these, without an answer, and not given up.
+        dead: of these, given up.
+        due_at: when the first that failed may be tried again; None if none failed.
+        problems: why partitions could not be worked on, by interrogation and partition.
+        problem: what the server lacks, if it ended for that.
+    """
+
+    tally: Tally = field(default_factory=Tally)
+    outcome: str = "stopped"
+    reason: str = "it was interrupted"
+    items: int = 0
+    remaining: int = 0
+    dead: int = 0
+    due_at: datetime | None = None
+    problems: dict[tuple[str, str], Exception] = field(default_factory=dict)
+    problem: Exception | None = None
+
+    def count(self, written: Written) -> None:
+        """Count a partition that was written."""
+        work = written.opened.work
+        left = work.untried + len(work.dues)
+        self.items += left + work.answered + work.dead
+        self.remaining += left
+        self.dead += work.dead
+        self.due_at = min((due for due in (self.due_at, *work.dues) if due), default=None)
+
+    def conclude(self, stopped: str | None) -> None:
+        """Say how it ended, and why."""
+        if self.problem:
+            self.outcome, self.reason = "partial", str(self.problem)
+        elif stopped:
+            self.outcome, self.reason = "stopped", stopped
+        elif self.remaining or self.problems:
+            self.outcome, self.reason = "partial", self.told()
+        else:
+            self.outcome, self.reason = "complete", "everything is answered"
+
+    def told(self) -> str:
+        """How much remains, for people."""
+        due = f", due {self.due_at:%H:%M} UTC" if self.due_at else ""
+        return f"{self.remaining} of {self.items} remain{due}"
+
+
+def work_on(
+    run: ModelRun, agenda: Agenda, stretch: Stretch, *, is_wanted: Callable[[Item], bool] = lambda _: True
+) -> Generator[Written, None, None]:
+    """Do what the agenda says, with the model loaded once.
+
+    Whatever interrupts it, outcomes are kept, locks are given back, and a row of `gpu_runs` is written. Close
+    the generator if it is not read to its end.
+
+    Args:
+        run: who asks which model.
+        agenda: what about.
+        stretch: filled with what it comes to.
+        is_wanted: whether to ask about an item at all.
+
+    Yields:
+        Each partition whose outcomes were written, when they are.
+    """
+    open_one = partial(open_partition, run.lake, model=run.model, digest=run.digest)
+    supply = Supply(agenda, open_one, is_wanted)
+    try:
+        with closing(supply):
+            yield from told_by(partial(_work, run, supply, stretch))
+        stretch.problems = supply.problems
+        stretch.conclude(agenda.stopped)
+    finally:
+        log = GpuRun(run.run_id, run.model, run.digest, run.started_by, stretch.outcome, stretch.reason)
+        write_gpu_run(run.lake, log, stretch.tally)
+
+
+async def _work(run: ModelRun, supply: Supply, stretch: Stretch, tell: Callable[[Written], None]) -> None:
+    """Work until the supply ends, or the server does."""
+
+    def written(one: Written) -> None:
+        stretch.count(one)
+        tell(one)
+
+    async def load() -> None:
+        started = utc_now()
+        seconds = await engine.warm_up(run.model, run.num_ctx)
+        stretch.tally.count_load(started, seconds)
+
+    async with open_client(run.server) as client:
+        gpu = GpuLock(run.lake, f"{run.started_by} asking {run.model}", pool=place_of(run.pool, run.model))
+        turns = RequestTurns(gpu, await Engine(client).slots(), prepare=load)
+        engine = Engine(client, run_id=run.run_id, fetch_command=fetch_command(), around_call=turns.turn)
+        working = Working(engine, turns, run.model, run.digest, run.run_id, written, stretch.tally)
+        try:
+            await working.work(supply.steps())
+        finally:
+            turns.close()
+        stretch.problem = working.problem
+
+
+def place_of(pool: str, model: str) -> str:
+    """What only one process has at a time, to ask a model: the GPU, or a model of another pool.
+
+    Args:
+        pool: the model's.
+        model: its name.
+    """
+    return pool if pool == GPU_POOL else f"{pool}-{content_hash(model)[:12]}"

@@ -1,0 +1,138 @@
+"""A person's direct question: one interrogation about one page, between two requests of what else goes on.
+
+It is asked as the batch would ask it, and its answer is kept with the batch's, so no batch asks it again.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from holocron_assets.derive.engine.calls import ChosenModel, Outcome
+from holocron_assets.derive.engine.engine import Engine, open_client
+from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
+from holocron_assets.derive.gpu.slots import GpuLock
+from holocron_assets.derive.interrogations.interrogation import Interrogation, Wants
+from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.results.partition_work import PartitionWork
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.errors import PermanentError
+from holocron_assets.lake.keys import title_key
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.views import connect
+from holocron_assets.models.connection import fetch_command
+
+_BATCH_OF_PAGE = "select batch from current_pages where title_key = $key"
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What came of asking about one item.
+
+    Attributes:
+        item: the item; a page that is read in chunks has several.
+        model: the model.
+        answer: what it said; None if it gave no answer that counts.
+        error: why not.
+        is_new: whether it was asked now, and not before.
+    """
+
+    item: Item
+    model: str
+    answer: Mapping[str, Any] | None
+    error: str | None
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class Question:
+    """An interrogation about a page, whether it wants that page or not.
+
+    Attributes:
+        lake: where the page is and its answer goes.
+        interrogation: what is asked.
+        source: the page's source.
+        title: its canonical title.
+        place: what only one process has at a time, to ask; see `model_run.place_of`.
+    """
+
+    lake: Lake
+    interrogation: Interrogation
+    source: str
+    title: str
+    place: str
+
+    async def answers(self, server: str) -> list[Answered]:
+        """Ask what is not known yet; the answers about the page, or about each of its chunks.
+
+        Args:
+            server: address of the model server.
+
+        Raises:
+            PermanentError: the page was not fetched, or the server lacks the model; says what to do.
+            SlotTakenError: another question goes first; says whose.
+            ModelServerUnavailable: the server does not answer.
+            MissingPartitionError: the page has no signals or type yet.
+        """
+        async with open_client(server) as client:
+            run_id = f"ask-{uuid.uuid4().hex[:12]}"
+            engine = Engine(client, run_id=run_id, fetch_command=fetch_command())
+            chosen = await engine.digest(self.interrogation.models)
+            work = await asyncio.to_thread(self._work, chosen)
+            new = [item for item in work.items if work.answer_of(item) is None]
+            run = GpuRun(run_id, *chosen, "ask", "stopped", "it was interrupted")
+            outcomes = await self._ask(engine, run, work, new) if new else {}
+        found = []
+        for item in work.items:
+            outcome = outcomes.get(item.item_id)
+            answer, error = (outcome.answer, outcome.error) if outcome else (work.answer_of(item), None)
+            found.append(Answered(item, chosen.name, answer, error, is_new=outcome is not None))
+        return found
+
+    def _work(self, chosen: ChosenModel) -> PartitionWork:
+        key = title_key(self.source, self.title)
+        with connect(self.lake) as connection:
+            found = connection.execute(_BATCH_OF_PAGE, {"key": key}).fetchall()
+        if not found:
+            raise PermanentError(
+                f"{self.title!r} of {self.source} was not fetched, so nothing can be asked about it; "
+                f"`holocron crawl --source {self.source} --title {self.title!r}` fetches it"
+            )
+        about_it = Wants(of=self.interrogation.wants.of, sql=f"title_key = {key}", redirects=True)
+        asked = self.interrogation.model_copy(update={"wants": about_it})
+        model, digest = chosen
+        return PartitionWork(self.lake, asked, found[0][0], model=model, digest=digest)
+
+    async def _ask(
+        self, engine: Engine, run: GpuRun, work: PartitionWork, items: Sequence[Item]
+    ) -> dict[str, Outcome]:
+        """Ask while nobody else does; what came of it, by item id."""
+        tally, outcomes = Tally(), dict[str, Outcome]()
+        name, num_ctx = self.interrogation.name, self.interrogation.options.num_ctx
+        try:
+            async with GpuLock(self.lake, f"{name} about {self.title}", pool=self.place).reserved():
+                tally.count_load(utc_now(), await engine.warm_up(run.model, num_ctx))
+                await asyncio.to_thread(work.catch_up)  # a run may have asked while we waited
+                for item in items:
+                    if work.answer_of(item) is not None:
+                        continue
+                    outcomes[item.item_id] = outcome = await _outcome(engine, run, work, item)
+                    tally.count(name, outcome)
+                    if outcome.problem:
+                        raise outcome.problem
+            run = replace(run, outcome="complete", reason="it is answered")
+        finally:
+            write_gpu_run(self.lake, run, tally)
+        return outcomes
+
+
+async def _outcome(engine: Engine, run: GpuRun, work: PartitionWork, item: Item) -> Outcome:
+    attempt = work.start(item)
+    try:
+        outcome = await engine.answer(item, model=run.model, digest=run.digest, attempt=attempt)
+    except BaseException:
+        work.abandon(item)
+        raise
+    work.record(item, outcome)
+    return outcome

@@ -1,0 +1,298 @@
+"""Which items come next: turns of the interrogations that ask one model, a partition after the other."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Protocol
+
+from filelock import FileLock, Timeout
+
+from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, stale_partitions, waiting_of
+from holocron_assets.derive.dispatch.decisions import Decision, decide
+from holocron_assets.derive.dispatch.pools import DispatchSettings
+from holocron_assets.derive.dispatch.served import ServedModels
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.results.partition_work import PartitionWork
+from holocron_assets.derive.results.superseded import superseded_pages
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
+
+LONGEST_SECONDS = 30 * 60.0
+"""A run that goes on because its model still has work ends after so long: others may wait for its place."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one interrogation may do until it is decided again.
+
+    Attributes:
+        interrogation: which.
+        completions: partitions that lack a table, but no answer.
+        partitions: those that lack answers, or may.
+        items: items that it may take; None for all.
+    """
+
+    interrogation: Interrogation
+    completions: Sequence[str]
+    partitions: Sequence[str]
+    items: int | None
+
+
+Held = Mapping[tuple[str, str], int]
+"""Items still to be handed out of each partition that was taken, by interrogation and partition."""
+
+
+class Agenda(Protocol):
+    """Says what is to be done.
+
+    Attributes:
+        stopped: why no more is to be done although there is more; None if there is not.
+    """
+
+    stopped: str | None
+
+    def shares(self, held: Held) -> Sequence[Share]:
+        """What is to be done next, in order; nothing when it is enough."""
+        ...
+
+
+@dataclass
+class Given:
+    """Some partitions of one interrogation, to their end."""
+
+    interrogation: Interrogation
+    partitions: Sequence[str]
+    stopped: str | None = None
+    _is_told: bool = False
+
+    def shares(self, held: Held) -> Sequence[Share]:
+        """All of it, once."""
+        del held
+        if self._is_told:
+            return []
+        self._is_told = True
+        return [Share(self.interrogation, (), self.partitions, None)]
+
+
+@dataclass
+class Dispatched:
+    """What the dispatcher would have one model do, as long as it would choose that model.
+
+    Attributes:
+        lake: where results lack.
+        interrogations: that may lack them, of any model that takes turns with this one.
+        served: the models that can be asked.
+        settings: how work is dispatched.
+        partitions: only these; all if None.
+        model: that is asked; None while it is not chosen.
+        deadline: on the clock `monotonic`; after it, no more is begun.
+        stopped: why no more is to be done although there is more.
+    """
+
+    lake: Lake
+    interrogations: Sequence[Interrogation]
+    served: ServedModels
+    settings: DispatchSettings
+    partitions: frozenset[str] | None = None
+    model: str | None = None
+    deadline: float = field(default_factory=lambda: monotonic() + LONGEST_SECONDS)
+    stopped: str | None = None
+    _stale: Sequence[StalePartition] = ()
+
+    def decision(self, held: Held) -> Decision:
+        """Whose turn it is, as the dispatcher would see it if all that was handed out were done.
+
+        Only the model that works counts as loaded.
+        """
+        counts = {place: Counts(0, 0, untried=left, dues=()) for place, left in held.items()}
+        found = stale_partitions(self.lake, self.interrogations, digests=self.served.digests, held=counts)
+        self._stale = [
+            one
+            for one in found
+            if held.get((one.interrogation.name, one.partition)) != 0
+            and (self.partitions is None or one.partition in self.partitions)
+        ]
+        now = utc_now()
+        return decide(
+            waiting_of(self._stale, now),
+            {self.model} if self.model else self.served.loaded,
+            now,
+            ageing=self.settings.rules,
+            items_a_turn=self.settings.items_a_turn,
+        )
+
+    def shares(self, held: Held) -> Sequence[Share]:
+        """What is to be done before it is decided again; nothing if another model's turn has come."""
+        if monotonic() > self.deadline:
+            self.stopped = "it has had its time; the dispatcher goes on"
+            return []
+        decision = self.decision(held)
+        if decision.model != self.model:
+            self.stopped = decision.model and f"another model's turn: {decision.reasons[0]}"
+            return []
+        named = {one.name: one for one in self.interrogations}
+        return [_share(named[turn.interrogation], turn.items, self._stale) for turn in decision.turns]
+
+
+def _share(interrogation: Interrogation, items: int, stale: Sequence[StalePartition]) -> Share:
+    own = [part for part in stale if part.interrogation.name == interrogation.name]
+    completions = [part.partition for part in own if part.is_answered]
+    # Those begun first: a partition is of use when it is complete.
+    others = sorted((part for part in own if not part.is_answered), key=lambda part: part.counts is None)
+    return Share(interrogation, completions, [part.partition for part in others], items)
+
+
+@dataclass(eq=False)
+class OpenPartition:
+    """A partition that this process works on, and no other.
+
+    Attributes:
+        work: its items and their outcomes.
+        lock: held until it is closed.
+        under_way: items that were taken and have no outcome yet.
+        is_all_out: whether no more of its items are to come.
+        passed: questions that other processes had asked when the journal was last read.
+    """
+
+    work: PartitionWork
+    lock: FileLock
+    under_way: int = 0
+    is_all_out: bool = False
+    passed: int = 0
+
+
+OpenOne = Callable[[Interrogation, str], OpenPartition | None]
+"""Opens a partition; gives None if another process works on it."""
+
+Step = tuple[OpenPartition, Item | None]
+"""An item to ask about; or None, when no more of the partition is to come."""
+
+
+@dataclass
+class _Shelf:
+    """What one interrogation has left: partitions to open, and the rest of the one that is open."""
+
+    seen: set[str] = field(default_factory=set)
+    closed: deque[str] = field(default_factory=deque)
+    opened: OpenPartition | None = None
+    items: deque[Item] = field(default_factory=deque)
+
+    def add(self, partitions: Iterable[str]) -> None:
+        new = [name for name in partitions if name not in self.seen]
+        self.seen.update(new)
+        self.closed.extend(new)
+
+
+@dataclass
+class Supply:
+    """The items to ask about, in order. Making the next one may take a while: it is done ahead, in a thread.
+
+    Attributes:
+        agenda: says whose turn it is.
+        open_one: opens a partition.
+        is_wanted: whether to ask about an item at all.
+        problems: why partitions could not be opened, by interrogation and partition. The others go on.
+    """
+
+    agenda: Agenda
+    open_one: OpenOne
+    is_wanted: Callable[[Item], bool] = lambda _: True
+    problems: dict[tuple[str, str], Exception] = field(default_factory=dict)
+    _shelves: dict[str, _Shelf] = field(default_factory=dict)
+    _held: dict[tuple[str, str], int] = field(default_factory=dict)
+    _opened: list[OpenPartition] = field(default_factory=list)
+
+    def steps(self) -> Iterator[Step]:
+        """Every item until the agenda says that it is enough, or nothing is left that this process can do."""
+        while shares := self.agenda.shares(self._held):
+            moved = False
+            for share in shares:
+                for step in self._steps_of(share):
+                    moved = True
+                    yield step
+            if not moved:
+                break
+        for shelf in self._shelves.values():
+            if shelf.opened:
+                yield shelf.opened, None
+
+    def close(self) -> None:
+        """Let others work on what this process opened."""
+        for opened in self._opened:
+            opened.lock.release()
+
+    def _steps_of(self, share: Share) -> Iterator[Step]:
+        shelf = self._shelves.setdefault(share.interrogation.name, _Shelf())
+        for partition in share.completions:
+            if partition not in shelf.seen:
+                shelf.seen.add(partition)
+                yield from self._completion(share.interrogation, partition, shelf)
+        shelf.add(share.partitions)
+        left = share.items
+        while left != 0 and (opened := self._first_open(share.interrogation, shelf)):
+            if shelf.items:
+                item = shelf.items.popleft()
+                self._held[item.interrogation.name, item.partition] -= 1
+                left = left and left - 1
+                yield opened, item
+            else:
+                shelf.opened = None
+                yield opened, None
+
+    def _completion(self, interrogation: Interrogation, partition: str, shelf: _Shelf) -> Iterator[Step]:
+        opened = self._open(interrogation, partition)
+        if opened is None:
+            return
+        if opened.work.ready(utc_now()):  # it is not what it was when it was counted
+            opened.lock.release()
+            del self._held[interrogation.name, partition]
+            shelf.closed.append(partition)
+        else:
+            yield opened, None
+
+    def _first_open(self, interrogation: Interrogation, shelf: _Shelf) -> OpenPartition | None:
+        """The partition that is open, or else the first that can be opened."""
+        while shelf.opened is None and shelf.closed:
+            shelf.opened = self._open(interrogation, shelf.closed.popleft())
+            if shelf.opened:
+                work = shelf.opened.work
+                shelf.items.extend(filter(self.is_wanted, work.ready(utc_now())))
+                self._held[interrogation.name, work.partition] = len(shelf.items)
+        return shelf.opened
+
+    def _open(self, interrogation: Interrogation, partition: str) -> OpenPartition | None:
+        self._held[interrogation.name, partition] = 0
+        try:
+            opened = self.open_one(interrogation, partition)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told when the others are done
+            self.problems[interrogation.name, partition] = error
+            return None
+        if opened:
+            self._opened.append(opened)
+        return opened
+
+
+def open_partition(
+    lake: Lake, interrogation: Interrogation, partition: str, *, model: str, digest: str
+) -> OpenPartition | None:
+    """Take a partition for this process; None if another process works on it.
+
+    Raises:
+        MissingPartitionError: what its items are made from is not there.
+        ConditionError: the interrogation's condition failed on a page.
+    """
+    lock = FileLock(lake.locks / f"derive-{interrogation.name}-{partition}.lock", thread_local=False)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return None
+    try:
+        work = PartitionWork(
+            lake, interrogation, partition, model=model, digest=digest, superseded=superseded_pages(lake)
+        )
+    except BaseException:
+        lock.release()
+        raise
+    return OpenPartition(work, lock)

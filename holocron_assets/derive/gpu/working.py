@@ -1,0 +1,167 @@
+"""Working on what one model has to do: as many requests under way as the server takes, until it is enough.
+
+What comes next is prepared in a thread, and what is done is written in others, so that the model waits for
+neither. A person's question goes between two requests. Every outcome is in its partition's journal before the
+next request is sent, so whatever ends this loses the calls under way and nothing else.
+"""
+
+import asyncio
+from asyncio import Queue, TaskGroup
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from holocron_assets.derive.engine.engine import Engine
+from holocron_assets.derive.gpu.gpu_log import Tally
+from holocron_assets.derive.gpu.request_turns import RequestTurns
+from holocron_assets.derive.gpu.turns import OpenPartition, Step
+from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.lake.errors import PermanentError, TransientError
+from holocron_assets.lake.footers import Footer
+
+PREPARED = 16
+"""Items that are ready to be asked about, waiting for the model."""
+
+_ASKERS_MORE = 2
+"""Items in hand beyond those that the server answers: they are being written, or wait to be tried again."""
+
+_Queue = Queue[tuple[OpenPartition, Item] | None]
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class Written:
+    """A partition whose outcomes were written to the lake.
+
+    Attributes:
+        opened: the partition, with its counts.
+        footer: of the interrogation's table; None while answers lack.
+    """
+
+    opened: OpenPartition
+    footer: Footer | None
+
+
+@dataclass
+class Working:
+    """The work on one model's items.
+
+    Attributes:
+        engine: asks the model.
+        turns: of its requests.
+        model: the model's name.
+        digest: the model's digest.
+        run_id: of the run that works.
+        tell: told each partition that was written, from another thread than the caller's.
+        tally: what it came to so far.
+        problem: why it could not go on; None if it could.
+    """
+
+    engine: Engine
+    turns: RequestTurns
+    model: str
+    digest: str
+    run_id: str
+    tell: Callable[[Written], None]
+    tally: Tally = field(default_factory=Tally)
+    problem: Exception | None = None
+    _unwritten: set[OpenPartition] = field(default_factory=set)
+
+    async def work(self, steps: Iterator[Step]) -> None:
+        """Ask about every item that `steps` gives. When cancelled, calls under way are given up.
+
+        A server that is gone, lacks the model or has no memory for it ends the work: see `problem`.
+        """
+        # One thread writes the journals, so that outcomes of one partition do not mix.
+        self._journals = ThreadPoolExecutor(1, "journals")
+        try:
+            await self._ask_about_all(steps, askers=self.turns.slots + _ASKERS_MORE)
+        except BaseExceptionGroup as errors:
+            self.problem = _halted_by(errors)
+            await self._in_journal(lambda: None)  # what was given up is recorded by now
+            for opened in list(self._unwritten):
+                await self._write(opened)
+        finally:
+            self._journals.shutdown()
+
+    async def _ask_about_all(self, steps: Iterator[Step], *, askers: int) -> None:
+        queue: _Queue = Queue(PREPARED)
+        async with TaskGroup() as tasks:
+            for _ in range(askers):
+                tasks.create_task(self._ask(queue, tasks))
+            while step := await asyncio.to_thread(next, steps, None):
+                opened, item = step
+                self._unwritten.add(opened)
+                if item is not None:
+                    opened.under_way += 1
+                    await queue.put((opened, item))
+                else:
+                    opened.is_all_out = True
+                    self._write_if_done(opened, tasks)
+            for _ in range(askers):
+                await queue.put(None)
+
+    async def _ask(self, queue: _Queue, tasks: TaskGroup) -> None:
+        while step := await queue.get():
+            opened, item = step
+            if await self._is_open(opened, item):
+                await self._ask_about(opened, item)
+            opened.under_way -= 1
+            self._write_if_done(opened, tasks)
+
+    async def _is_open(self, opened: OpenPartition, item: Item) -> bool:
+        """Whether the item still has to be asked about: it may have been in a question that went first."""
+        if opened.passed < self.turns.passed:
+            opened.passed = self.turns.passed
+            await self._in_journal(opened.work.catch_up)
+        return opened.work.is_open(item)
+
+    async def _ask_about(self, opened: OpenPartition, item: Item) -> None:
+        try:
+            attempt = await self._in_journal(opened.work.start, item)
+            outcome = await self.engine.answer(item, model=self.model, digest=self.digest, attempt=attempt)
+        except BaseException:
+            # Not awaited: who is cancelled has no time to wait.
+            self._journals.submit(opened.work.abandon, item)
+            raise
+        await self._in_journal(opened.work.record, item, outcome)
+        self.tally.count(opened.work.interrogation.name, outcome)
+        if outcome.problem:
+            raise outcome.problem
+
+    def _write_if_done(self, opened: OpenPartition, tasks: TaskGroup) -> None:
+        if opened.is_all_out and not opened.under_way:
+            tasks.create_task(self._write(opened))
+
+    async def _write(self, opened: OpenPartition) -> None:
+        footer = await asyncio.to_thread(opened.work.publish, self.run_id)
+        opened.lock.release()
+        self.tally.calls_saved += opened.work.calls_saved
+        self.tally.partitions_completed += footer is not None
+        self._unwritten.discard(opened)
+        self.tell(Written(opened, footer))
+
+    async def _in_journal(self, write: Callable[..., _Result], *arguments: Any) -> _Result:
+        writing = asyncio.get_running_loop().run_in_executor(self._journals, write, *arguments)
+        return await asyncio.shield(writing)  # what was answered is written, whoever is cancelled
+
+
+def _halted_by(errors: BaseExceptionGroup[BaseException]) -> Exception:
+    """What halted the work.
+
+    Raises:
+        BaseException: another error than a halt, if there is one.
+    """
+    halts, others = errors.split((PermanentError, TransientError))
+    for error in _leaves(others):
+        raise error
+    return next(error for error in _leaves(halts) if isinstance(error, Exception))
+
+
+def _leaves(errors: BaseException | None) -> Iterator[BaseException]:
+    if isinstance(errors, BaseExceptionGroup):
+        for error in errors.exceptions:
+            yield from _leaves(error)
+    elif errors:
+        yield errors

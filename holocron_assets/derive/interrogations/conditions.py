@@ -1,0 +1,98 @@
+"""Conditions: which pages or pairs an interrogation wants, asked of their rows in an empty database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from holocron_assets.derive.evidence.queries import check_query
+from holocron_assets.derive.interrogations.derived_tables import Over
+from holocron_assets.lake.schema import Table
+from holocron_assets.lake.tables import ENTITY_PAIRS, PAGE_SIGNALS, PAGE_TYPES, RULE_CLASSIFICATIONS
+
+TYPE_TABLES = {table.name: table for table in (PAGE_TYPES, RULE_CLASSIFICATIONS)}
+"""Tables that a page's type can be read from, by name."""
+
+_KEY = "title_key"
+_POSITION = "row_number_in_file"
+_MEMORY = "512MB"
+
+
+class ConditionError(ValueError):
+    """A condition cannot be asked."""
+
+
+def check_condition(condition: str, over: Over, of: str) -> None:
+    """Refuse a condition that does not compile, is no truth value, or reads anything but the row.
+
+    Args:
+        condition: an SQL expression.
+        over: whether the rows are pages or pairs of entities.
+        of: for pages, the table that their type is read from.
+
+    Raises:
+        ConditionError: says what is wrong.
+    """
+    empty = [table.arrow_schema.empty_table() for table in _tables(over, of)]
+    # As a column to learn its type, and where it will stand: not all that is a value can choose rows.
+    query = f"from wanted_rows select ({condition}) as wanted where ({condition})"
+    try:
+        check_query(query)
+        with _opened(over, empty) as connection:
+            [[_, kind, *_]] = connection.execute(f"describe {query}").fetchall()
+    except (ValueError, duckdb.Error) as error:
+        raise ConditionError(f"wants.sql: {condition!r} cannot be asked: {error}") from error
+    if kind != "BOOLEAN":
+        raise ConditionError(f"wants.sql: {condition!r} is no condition, but of type {kind}")
+
+
+def rows_that_fit(
+    over: Over, tables: list[pa.Table], conditions: list[str], values: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """The rows that fit all conditions, in the first table's order.
+
+    Args:
+        over: whether the rows are pages or pairs of entities.
+        tables: for pages, a partition's rows of page_signals and of the table of their types; for pairs,
+            those of entity_pairs.
+        conditions: SQL expressions over a row.
+        values: what the conditions name with `$`.
+
+    Raises:
+        ConditionError: a condition failed on some row.
+    """
+    where = " and ".join(f"({condition})" for condition in conditions) or "true"
+    query = f"from wanted_rows select * exclude {_POSITION} where {where} order by {_POSITION}"
+    try:
+        with _opened(over, tables) as connection:
+            found: pa.Table = connection.sql(query, params=values).to_arrow_table()
+            fitting: list[dict[str, Any]] = found.to_pylist()
+            return fitting
+    except duckdb.Error as error:
+        raise ConditionError(f"condition {where!r} failed: {error}") from error
+
+
+def _tables(over: Over, of: str) -> list[Table]:
+    return [PAGE_SIGNALS, TYPE_TABLES[of]] if over == "pages" else [ENTITY_PAIRS]
+
+
+@contextmanager
+def _opened(over: Over, tables: list[pa.Table]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database with nothing but the rows, which it calls `wanted_rows`."""
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "enable_external_access": False,
+        "threads": 1,
+        "memory_limit": _MEMORY,
+    }
+    with duckdb.connect(config=settings) as connection:
+        for number, table in enumerate(tables):
+            connection.register(f"part_{number}", table)
+        rows = f"from (from part_0 select *, row_number() over () as {_POSITION})"
+        if over == "pages":
+            shared = set(tables[0].column_names) & set(tables[1].column_names) - {_KEY}
+            rows += f" join (from part_1 select * exclude ({', '.join(sorted(shared))})) using ({_KEY})"
+        connection.execute(f"create temp view wanted_rows as {rows}")
+        connection.execute("set lock_configuration = true")
+        yield connection

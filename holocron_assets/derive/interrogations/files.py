@@ -1,0 +1,233 @@
+"""Interrogations as files: a YAML file, or a folder with one and its longer texts beside it."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from holocron_assets.derive.evidence.page_parts import SQL_VALUES
+from holocron_assets.derive.evidence.queries import AskSql, QueryError, open_queries
+from holocron_assets.derive.evidence.room import room_for_evidence
+from holocron_assets.derive.evidence.specs import SqlEvidence
+from holocron_assets.derive.interrogations.answer_schema import sample_answer
+from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
+from holocron_assets.derive.interrogations.prompting import TemplateError, rendered, system_part
+from holocron_assets.derive.interrogations.questions import SAMPLES
+from holocron_assets.lake.paths import Lake
+from holocron_assets.settings import interrogations_folder
+
+_MAIN_FILE = "interrogation.yaml"
+_BESIDE = {
+    "prompt": "prompt.md",
+    "question": "question.md",
+    "retry_prompt": "retry.md",
+    "follow_up": "follow_up.md",
+    "answer_schema": "schema.json",
+    "examples": "examples.yaml",
+}
+"""Keys that a folder may hold as files of their own."""
+
+_LEAST_ROOM = 200
+"""Tokens of evidence without which asking makes no sense: some sentences."""
+
+_NEEDED_COLUMNS = {
+    "page_classification": (
+        "primary_type",
+        "types",
+        "confidence",
+        "needs_review",
+        "work_medium",
+        "canon_context",
+        "description",
+        "tags",
+        "rationale",
+    )
+}
+"""What other parts of Holocron read from an interrogation's table, by its key."""
+
+
+def load_interrogations() -> tuple[Interrogation, ...]:
+    """The interrogations of the configured folder, read once a process (see `read_interrogations`)."""
+    return _loaded(interrogations_folder())
+
+
+@cache
+def _loaded(folder: Path) -> tuple[Interrogation, ...]:
+    return read_interrogations(folder)
+
+
+def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:
+    """Read and check every interrogation of some folders, in the order of their names.
+
+    Args:
+        folders: each holds files `KEY.yaml` or folders `KEY/`; a shadow's may be called `KEY` and more.
+
+    Raises:
+        InterrogationError: one cannot be used, or two are called the same, or ask one model with another
+            context; names file, key and reason.
+    """
+    found: dict[str, tuple[Path, Interrogation]] = {}
+    for path in (path for folder in folders for path in _paths(folder)):
+        interrogation = _read(path)
+        if interrogation.name in found:
+            taken = found[interrogation.name][0]
+            raise InterrogationError(f"{path}: key: {interrogation.name!r} is taken by {taken}")
+        found[interrogation.name] = path, interrogation
+    _check_contexts(found.values())
+    _check_queries(found.values())
+    return tuple(found[name][1] for name in sorted(found))
+
+
+def _paths(folder: Path) -> list[Path]:
+    try:
+        entries = sorted(path for path in folder.iterdir() if not path.name.startswith((".", "_")))
+    except OSError as error:
+        raise InterrogationError(f"{folder}: the folder cannot be read: {error.strerror}") from error
+    mains = [path / _MAIN_FILE if path.is_dir() else path for path in entries]
+    for path in mains:
+        if path.suffix not in {".yaml", ".md"}:
+            raise InterrogationError(f"{path}: must be called {path.stem}.yaml to be read")
+    return [path for path in mains if path.suffix == ".yaml"]
+
+
+def _read(path: Path) -> Interrogation:
+    content = _yaml(path)
+    if not isinstance(content, Mapping):
+        raise InterrogationError(f"{path}: is no mapping of keys such as key and prompt")
+    try:
+        interrogation = Interrogation.model_validate({**content, **_beside(path, content)})
+    except ValidationError as error:
+        raise InterrogationError(f"{path}: {_problem(error)}") from error
+    name = path.parent.name if path.name == _MAIN_FILE else path.stem
+    if not name.startswith(interrogation.key) or (name != interrogation.key and not interrogation.shadow):
+        raise InterrogationError(f"{path}: key: must be {name!r}, as the file is called")
+    _check_templates(path, interrogation)
+    _check_columns(path, interrogation)
+    return interrogation
+
+
+def _beside(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of keys that are files of their own."""
+    if path.name != _MAIN_FILE:
+        return {}
+    files = {key: path.parent / name for key, name in _BESIDE.items() if (path.parent / name).exists()}
+    if unknown := {file.name for file in path.parent.iterdir()} - {_MAIN_FILE, *_BESIDE.values()}:
+        raise InterrogationError(f"{path.parent / min(unknown)}: no such file is read")
+    if twice := files.keys() & content.keys():
+        key = min(twice)
+        raise InterrogationError(f"{path}: {key}: is in {files[key].name} too; keep one")
+    return {key: _value(file) for key, file in files.items()}
+
+
+def _value(file: Path) -> Any:
+    text = _text(file)
+    if file.suffix == ".yaml":
+        return _yaml(file)
+    if file.suffix != ".json":
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InterrogationError(f"{file}: is not valid JSON: {error}") from error
+
+
+def _yaml(file: Path) -> Any:
+    text = _text(file)
+    try:
+        return YAML(typ="safe", pure=True).load(text)
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise InterrogationError(f"{file}: is not valid YAML: {error}") from error
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InterrogationError(f"{file}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InterrogationError(f"{file}: is not UTF-8 text: save it as UTF-8") from error
+
+
+def _problem(error: ValidationError) -> str:
+    first = error.errors()[0]
+    key = ".".join(map(str, first["loc"]))
+    words = {"extra_forbidden": "is no known key", "missing": "is missing"}
+    problem = words.get(first["type"], first["msg"].removeprefix("Value error, "))
+    return f"{key}: {problem}" if key else problem
+
+
+def _check_templates(path: Path, interrogation: Interrogation) -> None:
+    sample = SAMPLES[interrogation.over]
+    tried = "prompt"
+    try:
+        system_part(interrogation.model_copy(update={"examples": ()}))
+        tried = "examples"
+        system = system_part(interrogation)
+        tried = "question"
+        question = rendered(interrogation.question, sample)
+        tried = "follow_up"
+        answer = sample_answer(interrogation.answer_schema)
+        rendered(interrogation.follow_up or "", {**sample, "answer": answer})
+        tried = "retry_prompt"
+        rendered(interrogation.retry_prompt or "", {**sample, "error": "answer: is no JSON"})
+    except TemplateError as error:
+        raise InterrogationError(f"{path}: {tried}: {error}") from error
+    room = room_for_evidence(interrogation, system, question)
+    if room < _LEAST_ROOM:
+        raise InterrogationError(
+            f"{path}: options.num_ctx: prompt, question and answer leave room for {room} tokens of evidence; "
+            f"at least {_LEAST_ROOM} are needed: raise num_ctx, or shorten the prompt or num_predict"
+        )
+
+
+def _check_contexts(found: Iterable[tuple[Path, Interrogation]]) -> None:
+    """Refuse another `num_ctx` for the same model: it would be loaded again at every turn.
+
+    A shadow may try one out: it costs loads while it runs.
+    """
+    first: dict[str, tuple[Path, int]] = {}
+    for path, interrogation in found:
+        for model in () if interrogation.shadow else interrogation.models:
+            wanted = interrogation.options.num_ctx
+            other, known = first.setdefault(model, (path, wanted))
+            if wanted != known:
+                raise InterrogationError(
+                    f"{path}: options.num_ctx: is {wanted}, but {known} in {other}, which may ask {model}; "
+                    "a model is loaded anew for another num_ctx: give both the same"
+                )
+
+
+def _check_queries(found: Collection[tuple[Path, Interrogation]]) -> None:
+    """Ask the queries of a lake that is empty: what they name must be there."""
+    asking = [(path, interrogation) for path, interrogation in found if interrogation.asks_the_lake]
+    if not asking:
+        return
+    tables = tuple(interrogation.table for _, interrogation in found if not interrogation.shadow)
+    with TemporaryDirectory() as folder, open_queries(Lake(Path(folder), tables)) as ask_sql:
+        for path, interrogation in asking:
+            try:
+                _ask_all(interrogation, ask_sql)
+            except QueryError as error:
+                raise InterrogationError(f"{path}: evidence: {error}") from error
+
+
+def _ask_all(interrogation: Interrogation, ask_sql: AskSql) -> None:
+    roles = ("",) if interrogation.over == "pages" else ("first_", "second_")
+    values = {f"{role}{name}": None for role in roles for name in SQL_VALUES}
+    for spec in interrogation.evidence:
+        if isinstance(spec, SqlEvidence):
+            ask_sql(spec.sql, values, spec.timeout_seconds)
+
+
+def _check_columns(path: Path, interrogation: Interrogation) -> None:
+    missing = set(_NEEDED_COLUMNS.get(interrogation.key, ())) - set(interrogation.answer_columns)
+    if missing:
+        raise InterrogationError(
+            f"{path}: answer_schema: lacks {', '.join(sorted(missing))}, which table page_types is made from"
+        )

@@ -1,0 +1,64 @@
+"""What a question's template may name: the values that are known of an item without reading its page."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from holocron_assets.derive.evidence.chunks import Chunk
+from holocron_assets.derive.interrogations.derived_tables import Over
+from holocron_assets.lake.schema import Row
+
+SAMPLES: Mapping[Over, Mapping[str, Any]] = {
+    "pages": {
+        "title": "Grey Harbour",
+        "name": "Grey Harbour",
+        "source": "sample",
+        "continuity": "canon",
+        "types": [{"type": "LocationPlace", "weight": 0.6}],
+        "primary_type": "LocationPlace",
+        "confidence": 0.6,
+        "section": "History",
+        "chunk": 1,
+        "chunks": 2,
+    },
+    "pairs": {
+        "entity_type": "LocationPlace",
+        "continuity": "canon",
+        "first": {"title": "Grey Harbour", "source": "sample"},
+        "second": {"title": "Gray Harbour", "source": "other"},
+        "reason": "similar names",
+    },
+}
+"""Values of a made-up item, to try templates with. Their names are those that templates may use."""
+
+
+def page_variables(row: Row, chunk: Chunk | None, chunks: int) -> dict[str, Any]:
+    """What a template may name of a page.
+
+    Args:
+        row: of the page, as `wanted_rows` gives it.
+        chunk: the chunk asked about, if the page is read in chunks.
+        chunks: how many the page has.
+    """
+    names = ("title", "name", "source", "continuity", "types", "primary_type", "confidence")
+    place = {"section": chunk.section if chunk else "", "chunk": chunk.number + 1 if chunk else 1}
+    return {**{name: row[name] for name in names}, **place, "chunks": chunks}
+
+
+def pair_variables(pair: Row) -> dict[str, Any]:
+    """What a template may name of a pair of entities: of both, their page's title and source."""
+    entities = {
+        side: {"title": pair[f"{side}_title"], "source": pair[f"{side}_source"]}
+        for side in ("first", "second")
+    }
+    return {**{name: pair[name] for name in ("entity_type", "continuity", "reason")}, **entities}
+
+
+def redacted(value: Any, redact: Callable[[str], str]) -> Any:
+    """A value with every text in it redacted, always in the same order."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {name: redacted(part, redact) for name, part in value.items()}
+    if isinstance(value, list):
+        return [redacted(part, redact) for part in value]
+    return value

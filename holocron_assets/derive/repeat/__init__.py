@@ -1,0 +1,1 @@
+"""How repeatable answers are: experiments, kept apart from work."""

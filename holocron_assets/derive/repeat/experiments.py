@@ -1,0 +1,204 @@
+"""The same asked several times: how repeatable a model's answers are. An experiment, kept apart from work.
+
+Its answers are rows of `repeat_answers`, its calls rows of `llm_attempts` with its tag; no item counts as
+answered for it, and none that is answered is left out.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holocron_assets.derive.dispatch.pools import DispatchSettings
+from holocron_assets.derive.engine.calls import ChosenModel, Outcome
+from holocron_assets.derive.engine.engine import Engine, open_client
+from holocron_assets.derive.engine.official_client import ollama
+from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
+from holocron_assets.derive.gpu.model_run import place_of
+from holocron_assets.derive.gpu.request_turns import RequestTurns
+from holocron_assets.derive.gpu.slots import GpuLock
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.errors import PermanentError, TransientError
+from holocron_assets.lake.parquet import MissingPartitionError, read_partition, write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Table
+from holocron_assets.lake.tables import LLM_ATTEMPTS, REPEAT_ANSWERS
+from holocron_assets.models.connection import fetch_command
+
+# No interrogation's name has capitals, so that no work is ever kept in such a partition
+_SCOPE = "REPEAT-{tag}"
+
+
+class RepeatError(PermanentError):
+    """An experiment cannot be made, or compared, as it was asked for."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is asked, and how often.
+
+    Attributes:
+        tag: its name.
+        interrogation: what is asked.
+        items: about what.
+        times: how often.
+        models: whom: the first of these that the server has.
+        settings: say which models take turns.
+    """
+
+    tag: str
+    interrogation: Interrogation
+    items: Sequence[Item]
+    times: int
+    models: Sequence[str]
+    settings: DispatchSettings
+
+    @property
+    def scope(self) -> str:
+        """The partition of `llm_attempts` that its calls are in."""
+        return _SCOPE.format(tag=self.tag)
+
+
+def answers_of(lake: Lake, tag: str) -> list[dict[str, Any]]:
+    """The answers of an experiment: rows of `repeat_answers`; none if there was no such experiment."""
+    return _rows(lake, REPEAT_ANSWERS, tag)
+
+
+def run_experiment(
+    lake: Lake, experiment: Experiment, server: str, tell: Callable[[int, int], None]
+) -> list[dict[str, Any]]:
+    """Ask about every item as often as it is to be asked, one time after the other.
+
+    What is asked is written after each time, so that an experiment that was interrupted goes on where it was.
+
+    Args:
+        lake: where answers go.
+        experiment: what to ask.
+        server: address of the model server.
+        tell: told the time that ended, and the answers that it gave.
+
+    Returns:
+        All answers: rows of `repeat_answers`.
+
+    Raises:
+        RepeatError: the tag is another experiment's.
+        ModelMissingError: the server has none of the models.
+        ModelServerUnavailable: the server does not answer.
+        SlotTakenError: another process asks models, and does not end.
+    """
+    return asyncio.run(_Asking(lake, experiment).ask(server, tell))
+
+
+class _Asking:
+    """One experiment under way."""
+
+    def __init__(self, lake: Lake, experiment: Experiment) -> None:
+        self._lake = lake
+        self._experiment = experiment
+        self._answers = answers_of(lake, experiment.tag)
+        self._calls = _rows(lake, LLM_ATTEMPTS, experiment.scope)
+        self._tally = Tally()
+
+    async def ask(self, server: str, tell: Callable[[int, int], None]) -> list[dict[str, Any]]:
+        async with open_client(server) as client:
+            engine = Engine(client, fetch_command=fetch_command())
+            model = await engine.digest(self._experiment.models)
+            self._refuse_another(model)
+            outcome, reason = "stopped", "it was interrupted"
+            try:
+                await self._ask_all(client, model, tell)
+                outcome, reason = "complete", "everything was asked"
+            finally:
+                log = GpuRun(self._experiment.scope, *model, "repeat", outcome, reason)
+                write_gpu_run(self._lake, log, self._tally)
+        return self._answers
+
+    def _refuse_another(self, model: ChosenModel) -> None:
+        """Refuse to mix what another question, or another model, was answered."""
+        interrogation = self._experiment.interrogation
+        known = {(row["interrogation"], row["prompt_version"], row["model_digest"]) for row in self._answers}
+        if known - {(interrogation.name, interrogation.prompt_version, model.digest)}:
+            raise RepeatError(
+                f"tag {self._experiment.tag!r} holds answers of another prompt or model: choose another tag"
+            )
+
+    async def _ask_all(
+        self, client: ollama.AsyncClient, model: ChosenModel, tell: Callable[[int, int], None]
+    ) -> None:
+        experiment = self._experiment
+        looking = Engine(client, fetch_command=fetch_command())
+
+        async def load() -> None:
+            started = utc_now()
+            seconds = await looking.warm_up(model.name, experiment.interrogation.options.num_ctx)
+            self._tally.count_load(started, seconds)
+
+        place = place_of(experiment.settings.pool_of(model.name), model.name)
+        gpu = GpuLock(self._lake, f"holocron repeat {experiment.tag}", pool=place)
+        turns = RequestTurns(gpu, await looking.slots(), prepare=load)
+        engine = Engine(client, run_id=experiment.scope, tag=experiment.tag, around_call=turns.turn)
+        try:
+            for time in range(1, experiment.times + 1):
+                tell(time, await self._ask_once(engine, model, time))
+        finally:
+            turns.close()
+
+    async def _ask_once(self, engine: Engine, model: ChosenModel, time: int) -> int:
+        """Ask about every item that has no outcome for this time; how many have an answer now."""
+        done = {(row["partition"], row["item_id"]) for row in self._answers if row["time"] == time}
+        waiting = [item for item in self._experiment.items if (item.partition, item.item_id) not in done]
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for item in waiting:
+                    tasks.create_task(self._ask_about(item, engine, model, time))
+        except* (PermanentError, TransientError) as errors:
+            raise _first(errors) from None
+        finally:
+            write_partition(self._lake, REPEAT_ANSWERS, self._experiment.tag, self._answers)
+            write_partition(self._lake, LLM_ATTEMPTS, self._experiment.scope, self._calls)
+        return sum(row["time"] == time and row["output"] is not None for row in self._answers)
+
+    async def _ask_about(self, item: Item, engine: Engine, model: ChosenModel, time: int) -> None:
+        outcome = await engine.answer(item, model=model.name, digest=model.digest, attempt=1)
+        for call in outcome.calls:
+            self._tally.count_call(call)
+            self._calls.append({**call, "scope": self._experiment.scope})
+        if outcome.problem:
+            raise outcome.problem
+        self._tally.items[item.interrogation.name] += 1
+        self._tally.failed_items += outcome.status != "ok"
+        self._answers.append(self._row(item, outcome, model, time))
+
+    def _row(self, item: Item, outcome: Outcome, model: ChosenModel, time: int) -> dict[str, Any]:
+        return {
+            "tag": self._experiment.tag,
+            "interrogation": item.interrogation.name,
+            "version": item.interrogation.version,
+            "prompt_version": item.interrogation.prompt_version,
+            "partition": item.partition,
+            "item_id": item.item_id,
+            "subject": item.subject,
+            "time": time,
+            "model": model.name,
+            "model_digest": model.digest,
+            "result_key": item.result_key(model.digest),
+            "output": None if outcome.answer is None else json.dumps(outcome.answer, ensure_ascii=False),
+            "error": outcome.error,
+            "answered_at": utc_now(),
+        }
+
+
+def _rows(lake: Lake, table: Table, partition: str) -> list[dict[str, Any]]:
+    try:
+        return read_partition(lake, table, partition)
+    except MissingPartitionError:
+        return []
+
+
+def _first(errors: BaseExceptionGroup[Exception]) -> Exception:
+    """The first of some errors that came together."""
+    first = errors.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first

@@ -1,0 +1,75 @@
+"""A sample of an interrogation's items: the same ones whenever it is drawn from the same pages."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from heapq import nsmallest
+
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.items import Item, wanted_items
+from holocron_assets.derive.interrogations.wanted import Superseded, wanted_rows
+from holocron_assets.derive.results.superseded import superseded_pages
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.parquet import MissingPartitionError
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import ENTITY_PAIRS, PAGE_SIGNALS
+
+_MOST_PARTITIONS = 40
+"""Partitions that a sample is drawn from: each is read whole, and 40 batches are 20,000 pages."""
+
+
+def sample_items(lake: Lake, interrogation: Interrogation, count: int) -> list[Item]:
+    """The items whose ids have the smallest hashes, of the partitions whose names have.
+
+    Which they are depends on the pages alone, so that models, versions and days are asked about the same.
+
+    Args:
+        lake: where items are made from.
+        interrogation: whose items.
+        count: how many; all where there are fewer.
+    """
+    superseded = superseded_pages(lake)
+    rows = [
+        (_rank(row_id), partition, row_id)
+        for partition in _partitions(lake, interrogation)
+        for row_id in _row_ids(lake, interrogation, partition, superseded)
+    ]
+    chosen = nsmallest(count, rows)
+    items: list[Item] = []
+    for partition in sorted({partition for _, partition, _ in chosen}):
+        row_ids = [row_id for _, other, row_id in chosen if other == partition]
+        narrowed = _narrowed(interrogation, row_ids)
+        items += wanted_items(lake, narrowed, partition, superseded=superseded)
+    # A page that is read in chunks has several
+    return nsmallest(count, items, key=lambda item: (_rank(item.item_id), item.partition))
+
+
+def _partitions(lake: Lake, interrogation: Interrogation) -> list[str]:
+    table = ENTITY_PAIRS if interrogation.over == "pairs" else PAGE_SIGNALS
+    return nsmallest(_MOST_PARTITIONS, lake.partitions(table), key=_rank)
+
+
+def _row_ids(
+    lake: Lake, interrogation: Interrogation, partition: str, superseded: Superseded
+) -> Iterator[int | str]:
+    name = _id_column(interrogation)
+    # A batch that is under way has no types yet
+    with suppress(MissingPartitionError):
+        for row in wanted_rows(lake, interrogation, partition, superseded=superseded):
+            yield row[name]
+
+
+def _narrowed(interrogation: Interrogation, row_ids: list[int | str]) -> Interrogation:
+    """The interrogation, wanting only these pages or pairs: what it asks of each stays the same."""
+    values = ", ".join(f"'{row_id}'" if isinstance(row_id, str) else str(row_id) for row_id in row_ids)
+    condition = f"{_id_column(interrogation)} in ({values})"
+    wants = interrogation.wants
+    both = condition if wants.sql is None else f"({wants.sql}) and {condition}"
+    return interrogation.model_copy(update={"wants": wants.model_copy(update={"sql": both})})
+
+
+def _id_column(interrogation: Interrogation) -> str:
+    return "pair_id" if interrogation.over == "pairs" else "title_key"
+
+
+def _rank(name: int | str) -> str:
+    return content_hash(str(name))

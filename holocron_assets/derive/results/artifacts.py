@@ -1,0 +1,147 @@
+"""What was sent and answered about one item, written out as files for a person to read."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from holocron_assets.derive.results.result_journals import ExchangeJournal, exchanges_path
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.listing import JOURNAL_FILE
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
+from holocron_assets.lake.views import connect
+
+Record = Mapping[str, Any]
+
+_LONGEST_NAME = 200
+
+_SCOPES = """
+    select asked.scope, list(distinct asked.result_key)
+    from llm_runs as meant
+    join llm_runs as asked using (result_key)
+    where
+        meant.interrogation = $name
+        and (meant.subject = $subject or starts_with(meant.subject, $subject || '#'))
+    group by asked.scope
+    order by max(asked.calls) desc
+"""
+
+
+class NoArtifactsError(LookupError):
+    """Nothing is kept of what was asked about an item."""
+
+
+def write_artifacts(lake: Lake, name: str, subject: str, folder: Path) -> list[Path]:
+    """Write out what was said about an item the last time: a folder for each of a page's chunks.
+
+    Args:
+        lake: where the journals are.
+        name: the interrogation's.
+        subject: a page's title, or both names of a pair.
+        folder: where to; made if need be.
+
+    Returns:
+        The files: `request.json`, `response.json`, `evidence.json`, `prompt.txt`; `output.json` of an answer;
+        of a failure `error_manifest.json`, and `invalid_json_response.txt` if there was a reply.
+
+    Raises:
+        NoArtifactsError: nothing is kept about it.
+    """
+    found = _attempts(lake, name, subject)
+    if not found:
+        raise NoArtifactsError(
+            f"nothing is kept of interrogation {name!r} asking about {subject!r}; "
+            f"`holocron page` tells which titles there are"
+        )
+    repeated = Counter(one for one, _ in found)
+    return [
+        path
+        for (one, item_id), attempts in sorted(found.items())
+        # Pages of two sources may have one title.
+        for path in _write(
+            _files(attempts), folder / _folder(f"{one} {item_id}" if repeated[one] > 1 else one)
+        )
+    ]
+
+
+def _attempts(lake: Lake, name: str, subject: str) -> dict[tuple[str, str], list[tuple[Record, Record]]]:
+    """The attempts at each item of a title, with what its requests shared, from where it was asked."""
+    for scopes in (_published_scopes(lake, name, subject), _journaled_scopes(lake, name)):
+        found: defaultdict[tuple[str, str], list[tuple[Record, Record]]] = defaultdict(list)
+        for scope, keys in scopes.items():
+            for record, shared in _records(lake, scope):
+                is_own = scope.startswith(f"{name}-") or record["calls"][-1]["row"]["result_key"] in keys
+                if is_own and (record["subject"] == subject or record["subject"].startswith(f"{subject}#")):
+                    found[record["subject"], record["item"]].append((record, shared))
+        if found:
+            return found
+    return {}
+
+
+def _published_scopes(lake: Lake, name: str, subject: str) -> dict[str, list[str]]:
+    """Where an item was asked about, and its result keys; where an answer came from that served it, too."""
+    with connect(lake, tables=[LLM_RUNS]) as connection:
+        return dict(connection.execute(_SCOPES, {"name": name, "subject": subject}).fetchall())
+
+
+def _journaled_scopes(lake: Lake, name: str) -> dict[str, list[str]]:
+    """Every scope of an interrogation, for an item whose run was killed before it wrote to the lake."""
+    paths = sorted(lake.folder(LLM_ATTEMPTS).glob(f"{name}-*/{JOURNAL_FILE}"))
+    return {path.parent.name: [] for path in paths}
+
+
+def _records(lake: Lake, scope: str) -> Iterator[tuple[Record, Record]]:
+    shared: dict[str, Record] = {}
+    for record in ExchangeJournal(exchanges_path(lake, scope)).records():
+        if "name" in record:
+            shared[record["name"]] = record
+        else:
+            yield record, shared[record["shared"]]
+
+
+def _files(attempts: Sequence[tuple[Record, Record]]) -> dict[str, str]:
+    """The files of an item, by name: of its last attempt, and if that failed, of how all attempts failed."""
+    record, shared = max(attempts, key=lambda attempt: attempt[0]["at"])
+    call = record["calls"][-1]
+    messages = [{"role": "system", "content": shared["system"]}, *call["messages"]]
+    request = {
+        "model": call["row"]["model"],
+        "messages": messages,
+        "format": shared["schema"],
+        "options": call["options"],
+        "stream": False,
+    }
+    files = {
+        "request.json": _json(request),
+        "response.json": _json({**call["row"], "content": call["reply"]}),
+        "evidence.json": _json(record["evidence"]),
+        "prompt.txt": "\n\n".join(message["content"] for message in messages),
+    }
+    if record["status"] == "ok":
+        return {**files, "output.json": _json(record["answer"])}
+    rows = [call["row"] for attempt, _ in attempts for call in attempt["calls"]]
+    manifest = {"status": record["status"], "error": record["error"], "at": record["at"], "calls": rows}
+    files["error_manifest.json"] = _json(manifest)
+    replies = [call["reply"] for call in record["calls"] if call["reply"] is not None]
+    return {**files, "invalid_json_response.txt": replies[-1]} if replies else files
+
+
+def _write(files: Mapping[str, str], folder: Path) -> Iterator[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        path = folder / name
+        path.write_text(text, encoding="utf-8", errors="surrogatepass")
+        yield path
+
+
+def _folder(subject: str) -> str:
+    """A folder's name for any title: none leads elsewhere, and none is too long for a file system."""
+    name = quote(subject, safe=" #,()'").replace(".", "%2E")
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}-{content_hash(subject)[:16]}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"

@@ -1,0 +1,101 @@
+"""Answers that the lake holds: the same question of the same model is asked once, whoever asks it again."""
+
+import json
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.results.item_states import SUMMED, ItemState
+from holocron_assets.lake.packs import FileMark
+from holocron_assets.lake.parquet import MissingPartitionError, read_partition, read_table
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row
+from holocron_assets.lake.tables import LLM_RUNS
+
+_KEYS: dict[tuple[Path, str], tuple[FileMark | None, frozenset[str]]] = {}
+"""Keys of each scope's answers, in the state in which its file was read: some 50 KB for each."""
+
+
+def scope_of(name: str, partition: str) -> str:
+    """The partition of `llm_runs` and `llm_attempts` that tells of an interrogation's partition."""
+    return f"{name}-{partition}"
+
+
+def own_rows(lake: Lake, scope: str) -> list[dict[str, Any]]:
+    """The rows of `llm_runs` of one scope; none if it was not written yet."""
+    try:
+        return read_partition(lake, LLM_RUNS, scope)
+    except MissingPartitionError:
+        return []
+
+
+def kept_answers(lake: Lake, interrogation: Interrogation, keys: AbstractSet[str]) -> dict[str, ItemState]:
+    """Answers to some questions that any partition of an interrogation or its shadows got, by result key.
+
+    Each scope's file is looked into once as long as it stays as it is, and only those that hold such an
+    answer are read.
+
+    Args:
+        lake: where answers are.
+        interrogation: whose; what its shadow was answered before it went live serves it too.
+        keys: result keys that an answer is wanted for.
+    """
+    found: dict[str, ItemState] = {}
+    for scope, answered in answered_scopes(lake, interrogation).items():
+        if wanted := (keys & answered) - found.keys():
+            for row in own_rows(lake, scope):
+                if row["result_key"] in wanted and row["status"] == "ok":
+                    # What it cost is told where it was asked.
+                    found[row["result_key"]] = state_of(row, costs=False)
+    return found
+
+
+def state_of(row: Row, *, costs: bool) -> ItemState:
+    """How things stood with an item, by its row of `llm_runs`.
+
+    Args:
+        row: the row.
+        costs: whether to take over attempts, calls and what they cost.
+    """
+    spent = {name: row[name] if costs else 0 for name in ("calls", *SUMMED)}
+    return ItemState(
+        item_id=row["item_id"],
+        status=row["status"],
+        attempts=row["attempts"] if costs else 0,
+        due_at=row["due_at"],
+        answer=None if row["output"] is None else json.loads(row["output"]),
+        parse_strategy=row["parse_strategy"],
+        unsupported=row["unsupported"],
+        error=row["error"],
+        finished_at=row["finished_at"],
+        run_id=row["run_id"],
+        costs=spent,
+    )
+
+
+def is_of(scope: str, interrogation: Interrogation) -> bool:
+    """Whether a scope is of an interrogation or of one of its shadows."""
+    return scope.partition("-")[0].partition("_shadow_")[0] == interrogation.key
+
+
+def answered_scopes(lake: Lake, interrogation: Interrogation) -> dict[str, frozenset[str]]:
+    """The keys of the answers that the lake holds, by scope, of an interrogation and its shadows."""
+    listing, found = lake.listing(LLM_RUNS), {}
+    for scope in listing.names:
+        if not is_of(scope, interrogation):
+            continue
+        mark, place = listing.mark(scope), (lake.root, scope)
+        known = _KEYS.get(place)
+        if known is None or known[0] != mark:
+            known = _KEYS[place] = (mark, _keys_of_answers(lake, scope))
+        found[scope] = known[1]
+    return found
+
+
+def _keys_of_answers(lake: Lake, scope: str) -> frozenset[str]:
+    rows = read_table(lake, LLM_RUNS, scope, ["result_key", "status"])
+    answered = rows.filter(pc.equal(rows.column("status"), "ok"))
+    return frozenset(answered.column("result_key").to_pylist())

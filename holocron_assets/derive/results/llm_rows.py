@@ -1,0 +1,98 @@
+"""The rows of `llm_runs` and `llm_attempts`: what came of each item of a scope, and each call."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.results.item_states import SUMMED, ItemState
+from holocron_assets.lake.parquet import MissingPartitionError, read_partition, write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row, Table
+from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
+
+
+def run_row(item: Item, state: ItemState, scope: str, *, result_key: str) -> dict[str, Any]:
+    """The row of `llm_runs` of an item with an outcome, but for the model.
+
+    Args:
+        item: what was asked about.
+        state: how it stands.
+        scope: of the row.
+        result_key: of the item.
+    """
+    # Two items that ask the same are asked once; the first tells what it cost.
+    own = item.item_id == state.item_id
+    return {
+        "scope": scope,
+        "interrogation": item.interrogation.name,
+        "partition": item.partition,
+        "item_id": item.item_id,
+        "source": item.source,
+        "subject": item.subject,
+        "result_key": result_key,
+        "prompt_version": item.interrogation.prompt_version,
+        "evidence_hash": item.bundle.content_hash,
+        "status": state.status,
+        "parse_strategy": state.parse_strategy,
+        "attempts": state.attempts if own else 0,
+        "calls": int(state.costs["calls"]) if own else 0,
+        **{name: state.costs[name] if own else 0 for name in SUMMED},
+        "unsupported": state.unsupported,
+        "output": None if state.answer is None else json.dumps(state.answer, ensure_ascii=False),
+        "error": state.error,
+        "due_at": state.due_at,
+        "finished_at": state.finished_at,
+        "run_id": state.run_id,
+    }
+
+
+def write_runs(lake: Lake, scope: str, rows: Sequence[Row]) -> None:
+    """Write the rows of `llm_runs` of a scope.
+
+    Answers about items that are not asked about now stay: they serve whoever asks the same again.
+
+    Args:
+        lake: where.
+        scope: whose.
+        rows: the items that have an outcome.
+    """
+    before = _rows(lake, LLM_RUNS, scope)
+    written = {row["item_id"] for row in rows}
+    kept = [row for row in before if row["status"] == "ok" and row["item_id"] not in written]
+    _write(lake, LLM_RUNS, scope, before, [*rows, *kept])
+
+
+def write_attempts(lake: Lake, scope: str, records: Iterable[Row]) -> None:
+    """Write the rows of `llm_attempts` of a scope.
+
+    Args:
+        lake: where.
+        scope: whose.
+        records: of the journal of exchanges. Calls that a lost journal told of stay.
+    """
+    before = _rows(lake, LLM_ATTEMPTS, scope)
+    calls = {row["call_id"]: row for row in before}
+    for record in records:
+        for call in record.get("calls", ()):
+            calls.setdefault(call["row"]["call_id"], LLM_ATTEMPTS.revive(call["row"]))
+    _write(lake, LLM_ATTEMPTS, scope, before, list(calls.values()))
+
+
+def _rows(lake: Lake, table: Table, scope: str) -> list[dict[str, Any]]:
+    try:
+        return read_partition(lake, table, scope)
+    except MissingPartitionError:
+        return []
+
+
+def _write(lake: Lake, table: Table, scope: str, before: Sequence[Row], rows: Sequence[Row]) -> None:
+    """Replace a scope's rows if they changed: a new file is looked at again by whoever depends on it."""
+    clean = [{name: _clean(value) for name, value in row.items()} for row in rows]
+    if clean != before:
+        write_partition(lake, table, scope, clean)
+
+
+def _clean(value: Any) -> Any:
+    """A value as a column takes it: a model can write half of a surrogate pair, and Arrow cannot."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value

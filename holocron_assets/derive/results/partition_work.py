@@ -1,0 +1,255 @@
+"""The work of an interrogation on one partition: which items wait, and what the others came to.
+
+Nothing is lost between two runs: an attempt is in the journal before it begins, and its outcome before the
+next is sent. The partition's files are made from that, at any time and in any process.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from holocron_assets.derive.engine.calls import Outcome
+from holocron_assets.derive.interrogations.derived_rows import derived_rows
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.items import Item, wanted_items
+from holocron_assets.derive.interrogations.recipe import recipe_of
+from holocron_assets.derive.interrogations.wanted import Superseded
+from holocron_assets.derive.results.item_states import ItemState
+from holocron_assets.derive.results.journaled_answers import journaled_answers
+from holocron_assets.derive.results.kept_answers import kept_answers, own_rows, scope_of, state_of
+from holocron_assets.derive.results.llm_rows import run_row, write_attempts, write_runs
+from holocron_assets.derive.results.requeued import letter_key, requeue_times
+from holocron_assets.derive.results.result_journals import (
+    ExchangeJournal,
+    StateJournal,
+    exchanges_path,
+    journal_path,
+)
+from holocron_assets.lake.footers import Footer
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.parquet import write_partition
+from holocron_assets.lake.paths import Lake
+
+__all__ = ["PartitionWork", "journal_path"]
+
+
+class PartitionWork:
+    """An interrogation's items of one partition, each with its state.
+
+    One thread may begin and record attempts while another asks what is ready. Who begins attempts holds the
+    partition's lock; reading needs none.
+
+    Attributes:
+        interrogation: what is asked.
+        partition: the partition's name.
+        scope: the partition of `llm_runs` and `llm_attempts` that tells of it.
+        items: every wanted item, in order.
+        calls_saved: items that an answer which another partition got serves, and did not serve before.
+    """
+
+    def __init__(  # noqa: PLR0913 - three name the work, two whom it is for
+        self,
+        lake: Lake,
+        interrogation: Interrogation,
+        partition: str,
+        *,
+        model: str,
+        digest: str,
+        superseded: Superseded = (),
+    ) -> None:
+        """Read the items and how they stand.
+
+        Args:
+            lake: where they are.
+            interrogation: what is asked.
+            partition: a batch; for pairs, an entity type.
+            model: the model that is asked.
+            digest: the model's.
+            superseded: pages to leave out; see `superseded_pages`.
+
+        Raises:
+            MissingPartitionError: pages, signals, types or pairs of the partition are not there yet.
+        """
+        self.interrogation = interrogation
+        self.partition = partition
+        self._lake, self._model, self._digest = lake, model, digest
+        self.scope = scope_of(interrogation.name, partition)
+        self._recipe = recipe_of(interrogation, digest)
+        # Before the items are read: an input that is replaced meanwhile makes the table stale, not wrong.
+        self._inputs = self._recipe.inputs(lake, partition) or {}
+        self.items = tuple(wanted_items(lake, interrogation, partition, superseded=superseded))
+        self._keys = {item.item_id: _key(item, digest) for item in self.items}
+        self._journal = StateJournal(journal_path(lake, interrogation, partition))
+        self._exchanges = ExchangeJournal(exchanges_path(lake, self.scope))
+        self._states, self.calls_saved = self._read_states()
+        self._under_way: set[str] = set()
+
+    @property
+    def answered(self) -> int:
+        """Items with an answer."""
+        return sum(self._state(item).status == "ok" for item in self.items)
+
+    @property
+    def dead(self) -> int:
+        """Items given up, or that cannot be asked about."""
+        return sum(self._is_dead(item) for item in self.items)
+
+    @property
+    def untried(self) -> int:
+        """Items that were never asked about to an end, and that nobody asks about now."""
+        return sum(self._state(item).status == "untried" for item in self._open_items())
+
+    @property
+    def dues(self) -> list[datetime]:
+        """When each item that failed for now may be tried again, soonest first."""
+        return sorted(due for item in self._open_items() if (due := self._state(item).due_at))
+
+    @property
+    def next_due(self) -> datetime | None:
+        """When the first of them may."""
+        return next(iter(self.dues), None)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every item has an answer or is given up."""
+        return all(self._state(item).status == "ok" or self._is_dead(item) for item in self.items)
+
+    def ready(self, now: datetime) -> list[Item]:
+        """The items that may be asked about now, in order; of those that ask the same, the first.
+
+        Args:
+            now: the moment.
+        """
+        by_key = {
+            self._keys[item.item_id]: item
+            for item in reversed(list(self._open_items()))
+            if (due := self._state(item).due_at) is None or due <= now
+        }
+        return [item for item in self.items if by_key.get(self._keys[item.item_id]) is item]
+
+    def is_open(self, item: Item) -> bool:
+        """Whether an item lacks an outcome, be it due or not, and nobody asks about it now."""
+        is_settled = self._state(item).status == "ok" or self._is_dead(item)
+        return not is_settled and self._keys[item.item_id] not in self._under_way
+
+    def answer_of(self, item: Item) -> dict[str, Any] | None:
+        """The answer that is known for an item; None if there is none."""
+        return self._state(item).answer
+
+    def catch_up(self) -> None:
+        """Read what other processes recorded since; what is under way here stays so."""
+        states, _ = self._read_states()
+        self._states |= {key: state for key, state in states.items() if key not in self._under_way}
+
+    def start(self, item: Item) -> int:
+        """Record that an attempt at an item begins.
+
+        Returns:
+            Which attempt it is, from 1.
+        """
+        key = self._keys[item.item_id]
+        self._under_way.add(key)
+        self._states[key] = self._state(item).after(self._journal.begun(item.item_id, key))
+        return self._states[key].attempts
+
+    def record(self, item: Item, outcome: Outcome) -> None:
+        """Record what came of an attempt that was begun; returns when that is on disk."""
+        self._exchanges.add(item, outcome)
+        key = self._keys[item.item_id]
+        unsupported = sum(not row["supported"] for row in self._rows(item, outcome.answer, ""))
+        ended = self._journal.ended(item.item_id, key, outcome, unsupported=unsupported)
+        self._states[key] = self._state(item).after(ended)
+        self._under_way.discard(key)
+
+    def abandon(self, item: Item) -> None:
+        """Record that an attempt was broken off by us: it does not count."""
+        key = self._keys[item.item_id]
+        self._states[key] = self._state(item).after(self._journal.abandoned(item.item_id, key))
+        self._under_way.discard(key)
+
+    def publish(self, run_id: str) -> Footer | None:
+        """Write what came of the items: always `llm_runs` and `llm_attempts`, and the table when it is whole.
+
+        Args:
+            run_id: the run that writes.
+
+        Returns:
+            The footer of the interrogation's table; None while some items have no outcome.
+        """
+        self._give_up_what_cannot_be_asked()
+        write_attempts(self._lake, self.scope, self._exchanges.records())
+        write_runs(self._lake, self.scope, self._run_rows())
+        self._journal.close()
+        self._exchanges.close()
+        if not self.is_complete:
+            return None
+        answers = ((item, self.answer_of(item)) for item in self.items)
+        return write_partition(
+            self._lake,
+            self.interrogation.table,
+            self.partition,
+            [row for item, answer in answers for row in self._rows(item, answer, run_id)],
+            code_version=self._recipe.derivation.code_version,
+            inputs=self._inputs,
+        )
+
+    def _read_states(self) -> tuple[dict[str, ItemState], int]:
+        """The state of each wanted result key, and how many answers of other partitions serve."""
+        states = self._journal.states()
+        # A journal may be lost; what it came to is in the lake.
+        rows = reversed(own_rows(self._lake, self.scope))
+        published = {row["result_key"]: state_of(row, costs=True) for row in rows}
+        requeues = requeue_times(self._lake)
+        found: dict[str, ItemState] = {}
+        for item in reversed(self.items):  # of those that ask the same, the first counts
+            key = self._keys[item.item_id]
+            state = states.get(key) or published.get(key) or ItemState(item.item_id)
+            decided_at = requeues.get(letter_key(item.item_id, item.source, item.subject))
+            found[key] = state.settled().requeued(decided_at)
+        unanswered = {key for key, state in found.items() if state.status != "ok"}
+        kept = kept_answers(self._lake, self.interrogation, unanswered)
+        kept |= journaled_answers(self._lake, self.interrogation, unanswered - kept.keys())
+        for key, answer in kept.items():
+            own = found[key]
+            found[key] = replace(answer, item_id=own.item_id, attempts=own.attempts, costs=own.costs)
+        return found, len(kept)
+
+    def _state(self, item: Item) -> ItemState:
+        return self._states[self._keys[item.item_id]]
+
+    def _is_dead(self, item: Item) -> bool:
+        return _is_hopeless(item) or self._state(item).status == "dead"
+
+    def _open_items(self) -> Iterator[Item]:
+        return filter(self.is_open, self.items)
+
+    def _give_up_what_cannot_be_asked(self) -> None:
+        for item in self.items:
+            if _is_hopeless(item) and self._state(item).status != "dead":
+                self.record(item, Outcome(status="dead", error=item.problem))
+
+    def _rows(self, item: Item, answer: dict[str, Any] | None, run_id: str) -> list[dict[str, Any]]:
+        if answer is None:
+            return []
+        return derived_rows(item, answer, model=self._model, digest=self._digest, run_id=run_id)
+
+    def _run_rows(self) -> list[dict[str, Any]]:
+        rows = []
+        for item in self.items:
+            state, key = self._state(item), self._keys[item.item_id]
+            if state.status != "untried":
+                row = run_row(item, state, self.scope, result_key=key)
+                rows.append({**row, "model": self._model, "model_digest": self._digest})
+        return rows
+
+
+def _is_hopeless(item: Item) -> bool:
+    """Whether an item cannot be asked about, now or later."""
+    return item.problem is not None and not item.is_transient
+
+
+def _key(item: Item, digest: str) -> str:
+    """An item's result key. Items that cannot be asked about have no request to tell them apart by."""
+    key = item.result_key(digest)
+    return content_hash(f"{key} {item.item_id}") if item.problem else key

@@ -1,0 +1,151 @@
+"""The two journals of an interrogation's partition: how its items stand, and what was said about them.
+
+The first is short and read often; nothing else holds the state of an item. The second holds prompts and
+replies, for `holocron artifacts`, and the rows of `llm_attempts`.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from holocron_assets.derive.engine.calls import Outcome
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.results.item_states import SUMMED, ItemState
+from holocron_assets.derive.results.kept_answers import scope_of
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
+
+
+def journal_path(lake: Lake, interrogation: Interrogation, partition: str) -> Path:
+    """The journal that tells how the items of an interrogation's partition stand."""
+    return lake.journal(LLM_RUNS, scope_of(interrogation.name, partition))
+
+
+def exchanges_path(lake: Lake, scope: str) -> Path:
+    """The journal that tells what was said about the items of a scope."""
+    return lake.journal(LLM_ATTEMPTS, scope)
+
+
+class StateJournal:
+    """How items stand, by result key."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the journal at `path` without reading it."""
+        self._journal = Journal(path)
+
+    def states(self) -> dict[str, ItemState]:
+        """The state of each result key that the journal knows."""
+        found: dict[str, ItemState] = {}
+        for record in self._journal.records():
+            key = record["key"]
+            found[key] = found.get(key, ItemState(record["item"])).after(record)
+        return found
+
+    def begun(self, item_id: str, key: str) -> dict[str, Any]:
+        """Record that an attempt begins; returns when that is on disk."""
+        return self._append({"what": "begun", "item": item_id, "key": key})
+
+    def abandoned(self, item_id: str, key: str) -> dict[str, Any]:
+        """Record that an attempt was broken off by us, and does not count."""
+        return self._append({"what": "abandoned", "item": item_id, "key": key})
+
+    def ended(self, item_id: str, key: str, outcome: Outcome, *, unsupported: int) -> dict[str, Any]:
+        """Record what came of an attempt; returns when that is on disk.
+
+        Args:
+            item_id: the item's.
+            key: its result key.
+            outcome: what came of it.
+            unsupported: rows of its answer whose quotes are not in the page's text.
+        """
+        costs = {name: sum(call[name] for call in outcome.calls) for name in SUMMED}
+        return self._append(
+            {
+                "what": "ended",
+                "item": item_id,
+                "key": key,
+                "counts": outcome.counts,
+                "status": outcome.status,
+                "answer": outcome.answer,
+                "parse_strategy": outcome.parse_strategy,
+                "unsupported": unsupported,
+                "error": outcome.error,
+                "due_at": _iso(outcome.due_at),
+                "run_id": outcome.calls[-1]["run_id"] if outcome.calls else "",
+                "costs": {"calls": len(outcome.calls), **costs},
+            }
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._journal.close()
+
+    def _append(self, record: dict[str, Any]) -> dict[str, Any]:
+        record = {**record, "at": utc_now().isoformat()}
+        self._journal.append(record)
+        return record
+
+
+class ExchangeJournal:
+    """What was sent and answered, attempt by attempt; the part that all requests share once."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the journal at `path` without reading it."""
+        self._journal = Journal(path)
+        self._shared: set[str] | None = None
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Every record, in order."""
+        return self._journal.records()
+
+    def add(self, item: Item, outcome: Outcome) -> None:
+        """Record the calls of an attempt; returns when they are on disk."""
+        if not outcome.exchanges:
+            return
+        calls = [
+            {
+                "row": {**row, "started_at": row["started_at"].isoformat()},
+                "messages": [dict(message) for message in exchange.request.messages[1:]],
+                "options": dict(exchange.request.options),
+                "timeout_seconds": exchange.request.timeout_seconds,
+                "reply": exchange.reply.text if exchange.reply else None,
+            }
+            for row, exchange in zip(outcome.calls, outcome.exchanges, strict=True)
+        ]
+        self._journal.append(
+            {
+                "item": item.item_id,
+                "subject": item.subject,
+                "shared": self._share(item),
+                "evidence": item.bundle.to_json(),
+                "calls": calls,
+                "answer": outcome.answer,
+                "status": outcome.status,
+                "error": outcome.error,
+                "at": utc_now().isoformat(),
+            }
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._journal.close()
+
+    def _share(self, item: Item) -> str:
+        """The name of what all requests share, which is written once."""
+        shared = content_hash(item.system)
+        if self._shared is None:
+            self._shared = {record["name"] for record in self.records() if "name" in record}
+        if shared not in self._shared:
+            schema = item.interrogation.answer_schema
+            self._journal.append({"name": shared, "system": item.system, "schema": schema})
+            self._shared.add(shared)
+        return shared
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
