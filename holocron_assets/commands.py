@@ -49,10 +49,14 @@ def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
+        problem: str | None = None
         try:
             command(*arguments, **options)
         except _EXPECTED_ERRORS as error:
-            raise click.ClickException(str(error)) from error
+            problem = str(error)
+        # Raised without its cause: what that holds of DuckDB would outlive it, which DuckDB complains of.
+        if problem is not None:
+            raise click.ClickException(problem)
 
     return run
 

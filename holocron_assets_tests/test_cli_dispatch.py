@@ -1,6 +1,9 @@
 """`holocron dispatch`, `stale` and `status`: what a person and a script are told of models."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -150,3 +153,16 @@ def test_status_is_told_without_a_model_too(
     assert problem in report["models"]
     rows = {row["interrogation"]: row for row in report["interrogations"]}
     assert rows["page_classification"]["to_do"] == 1
+
+
+def test_a_broken_interrogation_is_told_in_one_line_and_nothing_else(tmp_path: Path) -> None:
+    broken = tmp_path / "mood.yaml"
+    broken.write_text("key: mood\n", encoding="utf-8")
+    environment = {**os.environ, "HOLOCRON_INTERROGATIONS": str(tmp_path), "HOLOCRON_DATA": str(tmp_path)}
+    holocron = Path(sys.executable).with_name("holocron")
+    told = subprocess.run(  # noqa: S603 - our own command
+        [holocron, "stale"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (told.returncode, told.stdout) == (1, "")
+    assert told.stderr.startswith(f"Error: {broken}: ")
+    assert told.stderr.count("\n") == 1
