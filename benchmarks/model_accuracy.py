@@ -225,7 +225,8 @@ async def ask_all(engine: Engine, work: PartitionWork, model: str, digest: str, 
 
 
 def by_rules(page: Page) -> Answered:
-    return Answered(page, page.rules["primary_type"], page.settled, page.rules["confidence"])
+    sure = page.settled and not page.rules["needs_review"]
+    return Answered(page, page.rules["primary_type"], sure, page.rules["confidence"])
 
 
 def alone(page: Page, row: Row) -> Answered:
