@@ -1,5 +1,6 @@
 """What tests of several rooms share: a sample wiki, a real MediaWiki, a small model; each made once."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +10,11 @@ from real_mediawiki import SHARED, RealWiki, running_wiki
 
 if TYPE_CHECKING:
     from sample_holocron import Holocron
+
+# No test asks a model unless it says so: a run about something else would fetch one, and ask for minutes.
+os.environ["HOLOCRON_LLM"] = "off"
+for name in ("OLLAMA_HOST", "HOLOCRON_MODEL"):
+    os.environ.pop(name, None)
 
 
 @pytest.fixture(scope="session")
