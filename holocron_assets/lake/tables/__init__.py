@@ -15,16 +15,19 @@ from holocron_assets.lake.tables.crawl import (
     SEED_TITLES,
     SITES,
 )
-from holocron_assets.lake.tables.derive import (
-    DECISIONS,
+from holocron_assets.lake.tables.decisions import DECISIONS
+from holocron_assets.lake.tables.derive import GPU_RUNS, LLM_ATTEMPTS, LLM_RUNS, REPEAT_ANSWERS
+from holocron_assets.lake.tables.facts import ENTITY_FACTS, ENTITY_RELATIONS, PAGE_FACTS
+from holocron_assets.lake.tables.identity import (
+    COMPARED_NAMES,
+    ENTITY_JUDGEMENTS,
+    ENTITY_MENTIONS,
     ENTITY_PAIRS,
-    GPU_RUNS,
-    LLM_ATTEMPTS,
-    LLM_RUNS,
-    REPEAT_ANSWERS,
 )
 from holocron_assets.lake.tables.resolve import ENTITIES, ENTITY_ALIASES, ENTITY_CANDIDATES
+from holocron_assets.lake.tables.review import REVIEW_ITEMS
 from holocron_assets.lake.tables.signals import PAGE_LINKS, PAGE_SIGNALS
+from holocron_assets.lake.tables.tags import ENTITY_TAGS, PAGE_TAGS, TAG_RELATIONS, TAGS
 
 ALL_TABLES: tuple[Table, ...] = (
     SITES,
@@ -42,10 +45,21 @@ ALL_TABLES: tuple[Table, ...] = (
     PAGE_SIGNALS,
     RULE_CLASSIFICATIONS,
     PAGE_TYPES,
+    PAGE_FACTS,
+    PAGE_TAGS,
     ENTITY_CANDIDATES,
+    ENTITY_MENTIONS,
+    ENTITY_PAIRS,
+    COMPARED_NAMES,
+    ENTITY_JUDGEMENTS,
     ENTITIES,
     ENTITY_ALIASES,
-    ENTITY_PAIRS,
+    ENTITY_FACTS,
+    ENTITY_RELATIONS,
+    TAGS,
+    TAG_RELATIONS,
+    ENTITY_TAGS,
+    REVIEW_ITEMS,
     LLM_RUNS,
     LLM_ATTEMPTS,
     GPU_RUNS,
@@ -57,12 +71,18 @@ __all__ = [
     "ALL_TABLES",
     "BATCH_PAGES",
     "CHANGE_LOOKS",
+    "COMPARED_NAMES",
     "DECISIONS",
     "DUMP_INDEX",
     "ENTITIES",
     "ENTITY_ALIASES",
     "ENTITY_CANDIDATES",
+    "ENTITY_FACTS",
+    "ENTITY_JUDGEMENTS",
+    "ENTITY_MENTIONS",
     "ENTITY_PAIRS",
+    "ENTITY_RELATIONS",
+    "ENTITY_TAGS",
     "GPU_RUNS",
     "HTTP_ATTEMPTS",
     "KNOWN_LINKS",
@@ -70,13 +90,18 @@ __all__ = [
     "LLM_RUNS",
     "PAGES",
     "PAGE_CHANGES",
+    "PAGE_FACTS",
     "PAGE_LINKS",
     "PAGE_SIGNALS",
+    "PAGE_TAGS",
     "PAGE_TYPES",
     "REPEAT_ANSWERS",
     "REQUEUES",
+    "REVIEW_ITEMS",
     "REVISION_CHECKS",
     "RULE_CLASSIFICATIONS",
     "SEED_TITLES",
     "SITES",
+    "TAGS",
+    "TAG_RELATIONS",
 ]

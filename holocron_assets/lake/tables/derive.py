@@ -3,7 +3,7 @@
 The tables `derived_NAME` are declared by the interrogations themselves: see `derive/interrogations/`.
 """
 
-from holocron_assets.lake.schema import Column, Table, type_bool, type_float, type_int, type_string, type_time
+from holocron_assets.lake.schema import Column, Table, type_float, type_int, type_string, type_time
 from holocron_assets.lake.tables.shared import RUN_ID
 
 SCOPE = Column("scope", type_string, "INTERROGATION-PARTITION; the partition of this table")
@@ -170,48 +170,5 @@ REPEAT_ANSWERS = Table(
         ),
         Column("error", type_string, "Why there was none, naming the item", nullable=True),
         Column("answered_at", type_time, "When this outcome came"),
-    ),
-)
-
-DECISIONS = Table(
-    name="decisions",
-    layer="decisions",
-    description="What a person decided; never changed, only followed by another decision",
-    key=("decision_id",),
-    columns=(
-        Column("decision_id", type_string, "Unique id; sorts by time"),
-        Column(
-            "kind", type_string, "'classify': the page is of the type `value`; 'withdraw': back to machines"
-        ),
-        Column("source", type_string, "Name of the source"),
-        Column("title", type_string, "Page that it is about"),
-        Column("title_key", type_int, "Signed 64-bit xxhash of source and title"),
-        Column("value", type_string, "What was decided", nullable=True),
-        Column("author", type_string, "Who decided"),
-        Column("reason", type_string, "Why"),
-        Column("decided_at", type_time, "When"),
-    ),
-)
-
-ENTITY_PAIRS = Table(
-    name="entity_pairs",
-    layer="resolve",
-    description="Two standing entities of one type and continuity that may be one",
-    key=("pair_id",),
-    columns=(
-        Column("pair_id", type_string, "Both entity ids, the smaller first, joined by '+'"),
-        Column("entity_type", type_string, "Type of both"),
-        Column("first_id", type_string, "Entity whose id sorts first"),
-        Column("second_id", type_string, "The other"),
-        Column("first_source", type_string, "Source of the first"),
-        Column("second_source", type_string, "Source of the second"),
-        Column("first_title", type_string, "Page of the first"),
-        Column("second_title", type_string, "Page of the second"),
-        Column("first_batch", type_string, "Batch of the first's page"),
-        Column("second_batch", type_string, "Batch of the second's page"),
-        Column("continuity", type_string, "Continuity of both"),
-        Column("reason", type_string, "Why they may be one"),
-        Column("score", type_float, "How alike they are, between 0 and 1"),
-        Column("is_exact", type_bool, "Whether their names are the same once normalised"),
     ),
 )

@@ -1,0 +1,154 @@
+"""Tables of statements: what infoboxes and models say of an entity, and of what it has to do with others.
+
+A statement is never merged with one that says otherwise: several and conflicting values stand side by side.
+"""
+
+from holocron_assets.lake.schema import Column, Table, type_bool, type_float, type_int, type_string
+from holocron_assets.lake.tables.resolve import ENTITY_TYPE
+from holocron_assets.lake.tables.shared import BATCH, REVISION_ID, RUN_ID, SOURCE, TITLE, TITLE_KEY
+
+_QUALIFIER = Column("qualifier", type_string, "What the page adds in parentheses: 'formerly'", nullable=True)
+_NUMBER = (
+    Column("number", type_float, "The value as a number, if it is one; in its unit", nullable=True),
+    Column("unit", type_string, "The number's unit, as written", nullable=True),
+)
+_CALENDAR = Column(
+    "calendar", type_string, "Calendar of the dates: 'galactic' (BBY, ABY) or 'gregorian'", nullable=True
+)
+_DATE = (
+    Column(
+        "date_from",
+        type_float,
+        "Where the date that the value is begins: years of its calendar, BBY negative",
+        nullable=True,
+    ),
+    Column("date_to", type_float, "Where it ends; the same year plus one for a whole year", nullable=True),
+)
+_PERIOD = (
+    Column("start_time", type_string, "Since when, as written", nullable=True),
+    Column("end_time", type_string, "Until when, as written", nullable=True),
+    Column("starts_from", type_float, "Earliest start: years of the calendar, BBY negative", nullable=True),
+    Column("ends_to", type_float, "Latest end, likewise", nullable=True),
+)
+_WORK = Column(
+    "work", type_string, "Title of the work that tells of it, where the page says so", nullable=True
+)
+_EVIDENCE = (
+    Column("evidence", type_string, "Words of the page that say it"),
+    Column(
+        "evidence_start", type_int, "First character of them in the wikitext; empty if unknown", nullable=True
+    ),
+    Column("evidence_end", type_int, "Character after the last", nullable=True),
+    Column("supported", type_bool, "Whether the page has these words"),
+)
+_TOLD_BY = (
+    Column("method", type_string, "'infobox' or 'model'"),
+    Column("rule_id", type_string, "The infobox rule: FILE:FIELD", nullable=True),
+    Column("model", type_string, "The model", nullable=True),
+    Column("confidence", type_float, "Between 0 and 1; of a rule, what it was measured to be worth"),
+)
+_STANDING = (
+    Column(
+        "status",
+        type_string,
+        "'stated' (a source says so), 'unsupported' (the words are not there), 'accepted' or "
+        "'rejected' (by a person)",
+    ),
+    Column("decision_id", type_string, "The person's decision", nullable=True),
+)
+
+PAGE_FACTS = Table(
+    name="page_facts",
+    layer="resolve",
+    description="A fact or relation that an infobox rule reads on one revision of a page",
+    key=("title_key", "position"),
+    partition_column="batch",
+    columns=(
+        SOURCE,
+        BATCH,
+        TITLE,
+        TITLE_KEY,
+        REVISION_ID,
+        Column("position", type_int, "Place on the page, from 0"),
+        Column("kind", type_string, "'fact', 'relation' (to what `target` names) or 'name' (of the entity)"),
+        Column("key", type_string, "Key of the fact, or name of the relation"),
+        Column("field", type_string, "Infobox field, as written"),
+        Column("value", type_string, "What it says, as clean text"),
+        Column("target", type_string, "Title that the value links to", nullable=True),
+        Column("target_key", type_int, "Title key of it", nullable=True),
+        _QUALIFIER,
+        *_NUMBER,
+        _CALENDAR,
+        *_DATE,
+        *_PERIOD,
+        _WORK,
+        *_EVIDENCE,
+        Column("rule_id", type_string, "The infobox rule: FILE:FIELD"),
+        Column("confidence", type_float, "What the rule was measured to be worth, between 0 and 1"),
+    ),
+)
+
+ENTITY_FACTS = Table(
+    name="entity_facts",
+    layer="resolve",
+    description="Something that a source says of an entity",
+    key=("fact_id",),
+    columns=(
+        Column(
+            "fact_id", type_string, "Hash of page, key, value, qualifier and method; the same in any rebuild"
+        ),
+        Column("entity_id", type_string, "The entity; of what was merged, the one that it is now"),
+        ENTITY_TYPE,
+        Column("fact_key", type_string, "What is told, such as 'homeworld'"),
+        Column("value", type_string, "What it is, as clean text"),
+        _QUALIFIER,
+        *_NUMBER,
+        _CALENDAR,
+        *_DATE,
+        Column("is_disputed", type_bool, "Whether another value stands where only one can be true"),
+        SOURCE,
+        TITLE,
+        TITLE_KEY,
+        BATCH,
+        REVISION_ID,
+        *_EVIDENCE,
+        *_TOLD_BY,
+        *_STANDING,
+        RUN_ID,
+    ),
+)
+
+ENTITY_RELATIONS = Table(
+    name="entity_relations",
+    layer="resolve",
+    description="What a source says that one entity has to do with another",
+    key=("relation_id",),
+    columns=(
+        Column(
+            "relation_id",
+            type_string,
+            "Hash of page, relation, other, qualifier and method; the same in any rebuild",
+        ),
+        Column("from_id", type_string, "The entity; of what was merged, the one that it is now"),
+        ENTITY_TYPE,
+        Column("relation", type_string, "What it has to do with the other, such as 'member_of'"),
+        Column("to_id", type_string, "The other entity, if it is known", nullable=True),
+        Column("to_type", type_string, "Its type", nullable=True),
+        Column("to_name", type_string, "What the page calls it"),
+        Column("to_title", type_string, "Title that the page links to", nullable=True),
+        _QUALIFIER,
+        _CALENDAR,
+        *_PERIOD,
+        _WORK,
+        Column("work_id", type_string, "That work's entity, if it is known", nullable=True),
+        SOURCE,
+        TITLE,
+        TITLE_KEY,
+        BATCH,
+        REVISION_ID,
+        *_EVIDENCE,
+        *_TOLD_BY,
+        *_STANDING,
+        RUN_ID,
+    ),
+)

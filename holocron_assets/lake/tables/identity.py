@@ -1,0 +1,117 @@
+"""Tables of who is who: what may be one, what was judged, and what list pages name."""
+
+from holocron_assets.lake.schema import (
+    Column,
+    Table,
+    type_bool,
+    type_float,
+    type_int,
+    type_string,
+    type_strings,
+    type_time,
+)
+from holocron_assets.lake.tables.resolve import ENTITY_TYPE
+from holocron_assets.lake.tables.shared import BATCH, REVISION_ID, RUN_ID, SOURCE, TITLE_KEY
+
+_PAIR = (
+    Column("pair_id", type_string, "Both entity ids, the smaller first, joined by '+'"),
+    Column("entity_type", type_string, "Type of both"),
+    Column("first_id", type_string, "Entity whose id sorts first"),
+    Column("second_id", type_string, "The other"),
+)
+
+ENTITY_PAIRS = Table(
+    name="entity_pairs",
+    layer="resolve",
+    description="Two entities of one type whose names are alike, so that they may be one",
+    key=("pair_id",),
+    columns=(
+        *_PAIR,
+        Column("first_source", type_string, "Source of the first"),
+        Column("second_source", type_string, "Source of the second"),
+        Column("first_title", type_string, "Page of the first"),
+        Column("second_title", type_string, "Page of the second"),
+        Column("first_batch", type_string, "Batch of the first's page"),
+        Column("second_batch", type_string, "Batch of the second's page"),
+        Column("first_origin", type_string, "'page', or 'mention' (only a list names the first)"),
+        Column("second_origin", type_string, "The same of the second"),
+        Column("continuity", type_string, "Continuity of both, or of the one whose continuity is known"),
+        Column("reason", type_string, "Why they may be one"),
+        Column("score", type_float, "How alike their names are, between 0 and 1"),
+        Column("method", type_string, "'exact' (one name, once normalised), or 'fuzzy'"),
+        Column(
+            "verdict", type_string, "What the identity policy makes of it: 'same', or 'unsure' (to be asked)"
+        ),
+    ),
+)
+
+COMPARED_NAMES = Table(
+    name="compared_names",
+    layer="resolve",
+    description="What an entity was compared by when pairs were made: only who differs is compared again",
+    key=("entity_id",),
+    columns=(
+        Column("entity_id", type_string, "The entity"),
+        Column("names_hash", type_string, "Hash of its names, continuity, source, origin and page"),
+    ),
+)
+
+ENTITY_JUDGEMENTS = Table(
+    name="entity_judgements",
+    layer="resolve",
+    description="Whether two entities are one, by the strongest voice: a person, then the identity policy",
+    key=("pair_id",),
+    columns=(
+        *_PAIR,
+        Column("judgement", type_string, "'same', 'different' or 'unsure'"),
+        Column("judged_by", type_string, "'person:NAME', or 'policy:ID' of the identity policy"),
+        Column("method", type_string, "'person', 'exact' or 'fuzzy'"),
+        Column("score", type_float, "How alike their names are, between 0 and 1", nullable=True),
+        Column("reason", type_string, "Why"),
+        Column("proposal", type_string, "What a model proposes: 'same' or 'different'", nullable=True),
+        Column("proposed_by", type_string, "The model", nullable=True),
+        Column("proposal_confidence", type_float, "How sure it says it is; not calibrated", nullable=True),
+        Column("decision_id", type_string, "The person's decision", nullable=True),
+        Column("is_followed", type_bool, "Whether the entities stand as it says"),
+        Column(
+            "refused",
+            type_string,
+            "Why it is not followed: it would join canon and legends, or what a person keeps apart",
+            nullable=True,
+        ),
+        Column("judged_at", type_time, "When it was first judged so", provenance=True),
+    ),
+)
+
+ENTITY_MENTIONS = Table(
+    name="entity_mentions",
+    layer="resolve",
+    description="A thing that a list page names, and the page or name that it goes by",
+    key=("mention_id",),
+    columns=(
+        Column("mention_id", type_string, "Hash of list page, name and type; the same in any rebuild"),
+        ENTITY_TYPE,
+        SOURCE,
+        Column("name", type_string, "The name that the list gives"),
+        Column("aliases", type_strings, "Other names that the list gives"),
+        Column("means_title", type_string, "Title that the name means: of a page, if there is one"),
+        Column("means_key", type_int, "Title key of it"),
+        Column(
+            "method",
+            type_string,
+            "How that is known: 'link' (the list links to it), 'title', 'redirect', or "
+            "'name' (no page has it)",
+        ),
+        Column("said_type", type_string, "Type that the model gives it; a page's own type outranks that"),
+        Column("continuity", type_string, "That of the page it means, or of the list page"),
+        Column("list_title", type_string, "The list page"),
+        TITLE_KEY,
+        BATCH,
+        REVISION_ID,
+        Column("chunk", type_int, "Chunk of the list page", nullable=True),
+        Column("evidence", type_string, "Words of the list page that name it"),
+        Column("supported", type_bool, "Whether the list page has these words"),
+        Column("model", type_string, "Model that read the list"),
+        RUN_ID,
+    ),
+)

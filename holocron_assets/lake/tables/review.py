@@ -1,0 +1,34 @@
+"""The table of what people should decide, the most important first."""
+
+from holocron_assets.lake.schema import Column, Table, type_float, type_int, type_string
+from holocron_assets.lake.tables.shared import SOURCE
+
+REVIEW_ITEMS = Table(
+    name="review_items",
+    layer="review",
+    description="Something that a person should decide; made anew from what machines left open",
+    key=("item_id",),
+    columns=(
+        Column("item_id", type_string, "KIND-KEY, the same in any rebuild"),
+        Column(
+            "kind",
+            type_string,
+            "'page' (its type is unsure), 'pair' (two entities may be one), 'entity' (its page changed, or a "
+            "machine contradicts a person), 'promotion' (sure enough to be seen, not to be promoted) or "
+            "'statement' (conflicting or unsupported)",
+        ),
+        SOURCE,
+        Column("subject", type_string, "What it is about, for people"),
+        Column("question", type_string, "What is to be decided"),
+        Column("title", type_string, "Page to look at first"),
+        Column("title_key", type_int, "Title key of it"),
+        Column("entity_type", type_string, "Entity type, if it has one", nullable=True),
+        Column("entity_id", type_string, "The entity, or the first of a pair", nullable=True),
+        Column("other_id", type_string, "The second of a pair", nullable=True),
+        Column("statement_id", type_string, "The fact or relation", nullable=True),
+        Column("inbound", type_int, "Links to the page from other pages"),
+        Column("dependants", type_int, "Facts, relations and names that hang on it"),
+        Column("uncertainty", type_float, "How unsure the machines are, between 0 and 1"),
+        Column("rank", type_float, "How much a decision would change; the highest first"),
+    ),
+)

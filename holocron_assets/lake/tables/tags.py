@@ -1,0 +1,76 @@
+"""Tables of tags: words to find pages, entities and chunks by, and how the words stand to each other."""
+
+from holocron_assets.lake.schema import Column, Table, type_float, type_int, type_string
+from holocron_assets.lake.tables.resolve import ENTITY_TYPE
+from holocron_assets.lake.tables.shared import BATCH, REVISION_ID, RUN_ID, SOURCE, TITLE, TITLE_KEY
+
+TAG_ID = Column("tag_id", type_string, "TYPE:NAME, the name normalised")
+_WORTH = (
+    Column("weight", type_float, "How much of the target it is about, between 0 and 1"),
+    Column("confidence", type_float, "How surely, between 0 and 1"),
+    Column("method", type_string, "Who says so: 'category', 'signals', 'types', 'model' or 'vocabulary'"),
+)
+
+TAGS = Table(
+    name="tags",
+    layer="tags",
+    description="A tag that something carries, or that the vocabulary names",
+    key=("tag_id",),
+    columns=(
+        TAG_ID,
+        Column("name", type_string, "The tag as people read it"),
+        Column(
+            "type", type_string, "'category', 'continuity', 'medium', 'type', 'topic' or a vocabulary's own"
+        ),
+        Column("visibility", type_string, "'public', 'internal' (for those who keep the wiki) or 'hidden'"),
+        Column("description", type_string, "What it means", nullable=True),
+    ),
+)
+
+TAG_RELATIONS = Table(
+    name="tag_relations",
+    layer="tags",
+    description="How two tags stand to each other",
+    key=("from_tag", "relation", "to_tag"),
+    columns=(
+        Column("from_tag", type_string, "Tag id"),
+        Column("relation", type_string, "'synonym', 'broader' (the other is), 'narrower' or 'replaced_by'"),
+        Column("to_tag", type_string, "Tag id of the other"),
+        Column("method", type_string, "'category' (the wiki's own), or 'vocabulary'"),
+    ),
+)
+
+PAGE_TAGS = Table(
+    name="page_tags",
+    layer="tags",
+    description="A tag that a page, or a chunk of one, carries",
+    key=("target_id", "tag_id", "method"),
+    partition_column="batch",
+    columns=(
+        Column("target_kind", type_string, "'page' or 'chunk'"),
+        Column("target_id", type_string, "Title key; of a chunk, with '#' and its number"),
+        TAG_ID,
+        *_WORTH,
+        SOURCE,
+        BATCH,
+        TITLE,
+        TITLE_KEY,
+        Column("chunk", type_int, "The chunk's number", nullable=True),
+        REVISION_ID,
+    ),
+)
+
+ENTITY_TAGS = Table(
+    name="entity_tags",
+    layer="tags",
+    description="A tag that an entity carries: its pages' own, and the vocabulary's word for them",
+    key=("entity_id", "tag_id", "method"),
+    columns=(
+        Column("entity_id", type_string, "The entity; of what was merged, the one that it is now"),
+        ENTITY_TYPE,
+        TAG_ID,
+        *_WORTH,
+        Column("from_title", type_string, "Page that carries it"),
+        RUN_ID,
+    ),
+)
