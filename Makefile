@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 WORKERS ?= 2
 
-.PHONY: run ui test test-realwiki test-all lint format bench lock clean
+.PHONY: run ui test test-browser test-realwiki test-all lint format bench lock clean
 
 run: $(READY) ## The sample wiki (or whatever is enabled), from nothing to promoted entities
 	$(BIN)/holocron run
@@ -14,7 +14,10 @@ ui: $(READY) ## Dagster's web UI on http://127.0.0.1:3000, with the daemon and s
 	$(BIN)/holocron ui
 
 test: $(READY) ## The quick tests that need nothing but Python
-	$(BIN)/pytest -m "not full and not realwiki" -n $(WORKERS)
+	$(BIN)/pytest -m "not full and not realwiki and not browser" -n $(WORKERS)
+
+test-browser: $(READY) ## The quick tests of the web page in a real browser
+	$(BIN)/pytest -m "browser and not full"
 
 test-realwiki: $(READY) ## The quick tests against a real MediaWiki on loopback
 	$(BIN)/pytest -m "realwiki and not full"
