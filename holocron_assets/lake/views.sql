@@ -72,15 +72,31 @@ semi join current_answers as current
 
 create view entity_history as from lake.entities;
 
-create view entities as from lake.entities where valid_to is null;
+-- One row an id: in the type where it stands. A retyped page leaves a suppressed row in its old type. Only ids with
+-- several rows are compared, which are few.
+create view entities as
+with several as (
+    select entity_id from lake.entities where valid_to is null group by entity_id having count(*) > 1
+),
+left_behind as (
+    select entity_id, entity_type
+    from lake.entities
+    semi join several using (entity_id)
+    where valid_to is null
+    qualify row_number() over (
+        partition by entity_id order by state = 'suppressed', valid_from desc, entity_type
+    ) > 1
+)
+from lake.entities
+anti join left_behind using (entity_id, entity_type)
+where valid_to is null;
 
--- Entities that a person should look at. One whose page was retyped stands in two types, and is shown once.
+-- Entities that a person should look at.
 create view entity_reviews as
 select
     entity_id, entity_type, source, title, title_key, page_id, revision_id, state, review_reason, review_since
 from entities
-where review_reason is not null
-qualify row_number() over (partition by entity_id order by state = 'suppressed', valid_from desc) = 1;
+where review_reason is not null;
 
 create view entity_aliases as from lake.entity_aliases;
 

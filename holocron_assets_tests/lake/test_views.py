@@ -95,16 +95,17 @@ def in_dump(title: str, revision_day: int, **changes: Any) -> dict[str, Any]:
     return page(title, 9, http_status=None, revision_at=START + revision_day * DAY, **changes)
 
 
-def entity(entity_type: str) -> dict[str, Any]:
+def entity(entity_type: str, **changes: Any) -> dict[str, Any]:
     return {
         "entity_id": f"id of {entity_type}",
         "entity_type": entity_type,
-        **dict.fromkeys(("source", "name", "continuity", "title", "batch", "method"), "any"),
+        **dict.fromkeys(("source", "name", "continuity", "title", "batch", "method", "origin"), "any"),
         "title_key": 1,
         "confidence": 0.9,
         "rule_ids": [],
         **dict.fromkeys(("state", "state_by", "state_reason", "run_id"), "any"),
         **dict.fromkeys(("state_at", "valid_from"), START),
+        **changes,
     }
 
 
@@ -152,6 +153,20 @@ def test_files_from_before_a_column_was_declared_are_read_beside_newer_ones(tmp_
     reasons = {row["entity_type"]: row["review_reason"] for row in rows}
     assert reasons == {"Droid": None, "Species": "page deleted"}
     assert described(lake, "entities") == described(Lake(tmp_path / "empty"), "entities")
+
+
+def test_an_entity_is_one_row_in_the_type_where_it_stands(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    left = entity("Droid", entity_id="1", state="suppressed", valid_from=START + DAY, review_reason="retyped")
+    gone = entity("Droid", entity_id="2", state="suppressed", valid_to=START + DAY)
+    suppressed = entity("Droid", entity_id="3", state="suppressed")
+    last_suppressed = entity("Species", entity_id="3", state="suppressed", valid_from=START + DAY)
+    write_partition(lake, ENTITIES, "Droid", [left, gone, suppressed])
+    write_partition(lake, ENTITIES, "Species", [entity("Species", entity_id="1"), last_suppressed])
+    rows = asked(lake, "select entity_id, entity_type, state from entities order by entity_id")
+    assert [tuple(row.values()) for row in rows] == [("1", "Species", "any"), ("3", "Species", "suppressed")]
+    assert asked(lake, "from entity_reviews") == []
+    assert asked(lake, "select count(*) as rows from entity_history") == [{"rows": 5}]
 
 
 @pytest.mark.parametrize("table", ALL_TABLES, ids=lambda table: table.name)
