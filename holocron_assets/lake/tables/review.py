@@ -1,7 +1,15 @@
 """The table of what people should decide, the most important first."""
 
-from holocron_assets.lake.schema import Column, Table, type_float, type_int, type_string
-from holocron_assets.lake.tables.shared import SOURCE
+from holocron_assets.lake.schema import (
+    Column,
+    Table,
+    type_float,
+    type_int,
+    type_string,
+    type_strings,
+    type_time,
+)
+from holocron_assets.lake.tables.shared import BATCH, SOURCE
 
 REVIEW_ITEMS = Table(
     name="review_items",
@@ -22,13 +30,26 @@ REVIEW_ITEMS = Table(
         Column("question", type_string, "What is to be decided"),
         Column("title", type_string, "Page to look at first"),
         Column("title_key", type_int, "Title key of it"),
+        BATCH,
         Column("entity_type", type_string, "Entity type, if it has one", nullable=True),
         Column("entity_id", type_string, "The entity, or the first of a pair", nullable=True),
         Column("other_id", type_string, "The second of a pair", nullable=True),
-        Column("statement_id", type_string, "The fact or relation", nullable=True),
+        Column(
+            "statement_ids",
+            type_strings,
+            "The fact or relation, or the facts that contradict each other, the surest first",
+        ),
         Column("inbound", type_int, "Links to the page from other pages"),
         Column("dependants", type_int, "Facts, relations and names that hang on it"),
         Column("uncertainty", type_float, "How unsure the machines are, between 0 and 1"),
-        Column("rank", type_float, "How much a decision would change; the highest first"),
+        Column(
+            "rank",
+            type_float,
+            "How much a decision would change, the highest first: uncertainty x (1 + ln(1 + inbound) + "
+            "ln(1 + dependants))",
+        ),
+        Column(
+            "since", type_time, "Only what was decided after it settles it", nullable=True, provenance=True
+        ),
     ),
 )
