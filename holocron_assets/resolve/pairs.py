@@ -1,107 +1,99 @@
-"""Which standing entities may be one: they go by the same name, however that is written."""
+"""Which records may be one thing, and which are: by their names, page ids and identifiers."""
 
-import re
-import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, pairwise
-from operator import attrgetter, itemgetter
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import combinations
 from typing import NamedTuple
 
+from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.schema import Row
-
-MOST_TOGETHER = 20
-"""Entities of one name that are compared each with each. Of more, neighbours are: work stays linear."""
-
-_SUFFIX = re.compile(r"\s*\([^()]*\)\s*$")
+from holocron_assets.resolve.identity_policy import IdentityPolicy
+from holocron_assets.resolve.names import name_key
 
 
-class _Name(NamedTuple):
-    """A name of an entity: its own, or one more that it goes by."""
+class Record(NamedTuple):
+    """What of an entity tells who it is.
 
-    is_own: bool
-    text: str
-
-
-class _Likeness(NamedTuple):
-    score: float
-    reason: str
-    is_exact: bool
-
-
-def name_key(name: str) -> str:
-    """What is left of a name without case, accents, punctuation, spaces and a suffix in parentheses.
-
-    Args:
-        name: a title or an alias.
-
-    Returns:
-        Letters and digits; empty for a name that has none.
+    Attributes:
+        entity_id: its id.
+        entity_type: its type; only records of one type are compared.
+        source: its source.
+        wiki: host of the wiki that the source reads, or the source's name: two sources may read one wiki.
+        page_id: the wiki's id of its page, if it has one.
+        title: its page, or the title that the mention means.
+        batch: batch of the page.
+        continuity: 'canon', 'legends', 'both', 'real' or 'unknown'.
+        origin: 'page' or 'mention'.
+        name: its own name: the title without namespace prefix and continuity suffix.
+        names: other names that it goes by; without continuity suffix too.
+        external_ids: identifiers that others gave it, as 'scheme:value' ('isbn:9780345446107').
     """
-    bare = _SUFFIX.sub("", name) or name
-    decomposed = unicodedata.normalize("NFKD", bare.casefold())
-    return "".join(character for character in decomposed if character.isalnum())
+
+    entity_id: str
+    entity_type: str
+    source: str
+    wiki: str
+    page_id: int | None
+    title: str
+    batch: str
+    continuity: str
+    origin: str
+    name: str
+    names: tuple[str, ...]
+    external_ids: tuple[str, ...]
 
 
-def pair_rows(entities: Iterable[Row], aliases: Iterable[Row]) -> list[Row]:
+def names_hash(record: Record) -> str:
+    """Hash of all that a record is compared by, and that its pairs say of it: another when it must be again."""
+    return content_hash(repr(record))
+
+
+def pair_rows(
+    records: Sequence[Record],
+    policy: IdentityPolicy,
+    *,
+    changed: AbstractSet[str] | None = None,
+    kept: Sequence[Row] = (),
+) -> list[Row]:
     """All rows of `entity_pairs` of one type.
 
-    Only entities of one continuity are paired: one in canon and one in legends are two by definition.
-
     Args:
-        entities: current rows of `entities` of one type; suppressed ones are passed over.
-        aliases: their rows of `entity_aliases`.
+        records: all records of the type that may be paired, in any order.
+        policy: what makes two records one.
+        changed: ids of the records that are new, or have another `names_hash` than when they were compared;
+            None to compare all.
+        kept: rows that stand of pairs; those of which neither record is among `changed` are looked at again,
+            and not all others.
 
     Returns:
         A row for each pair, by its id.
     """
-    held = {row["entity_id"]: row for row in entities if row["state"] != "suppressed"}
-    found: dict[tuple[str, str], _Likeness] = {}
-    for names in _by_name(held, aliases):
-        for one, other in _compared(names, held):
-            pair = (min(one, other), max(one, other))
-            likeness = _likeness(names[one], names[other], held[one], held[other])
-            found[pair] = max(likeness, found.get(pair, likeness), key=attrgetter("score"))
-    return [_row(held[first], held[second], found[first, second]) for first, second in sorted(found)]
+    del changed, kept
+    by_key: defaultdict[str, set[Record]] = defaultdict(set)
+    for record in records:
+        by_key[name_key(record.name)].add(record)
+    pairs = {pair for group in by_key.values() for pair in _pairs(group)}
+    return sorted((_row(*pair, policy) for pair in pairs), key=lambda row: str(row["pair_id"]))
 
 
-def _by_name(held: Mapping[str, Row], aliases: Iterable[Row]) -> Iterator[Mapping[str, _Name]]:
-    """Entities of one continuity that share a name, each with the best of its names that are so."""
-    groups: defaultdict[tuple[str, str], dict[str, _Name]] = defaultdict(dict)
-    names = [(identifier, _Name(is_own=True, text=row["name"])) for identifier, row in held.items()]
-    names += [
-        (row["entity_id"], _Name(is_own=False, text=row["alias"]))
-        for row in sorted(aliases, key=itemgetter("entity_id", "kind", "alias"))
-        if row["entity_id"] in held
-    ]
-    for identifier, name in names:
-        if key := name_key(name.text):
-            groups[held[identifier]["continuity"], key].setdefault(identifier, name)
-    return (group for group in groups.values() if len(group) > 1)
+def _pairs(group: Iterable[Record]) -> Iterator[tuple[Record, Record]]:
+    return combinations(sorted(group), 2)
 
 
-def _compared(names: Mapping[str, _Name], held: Mapping[str, Row]) -> Iterator[tuple[str, str]]:
-    if len(names) <= MOST_TOGETHER:
-        return combinations(names, 2)
-    return pairwise(sorted(names, key=lambda identifier: (held[identifier]["title"], identifier)))
-
-
-def _likeness(one: _Name, other: _Name, first: Row, second: Row) -> _Likeness:
-    if one.is_own and other.is_own:
-        return _Likeness(1.0, f"both are called {one.text!r}", is_exact=True)
-    if one.is_own or other.is_own:
-        named, owner = (other, second) if one.is_own else (one, first)
-        return _Likeness(0.9, f"{owner['name']!r} also goes by {named.text!r}", is_exact=False)
-    return _Likeness(0.8, f"both also go by {one.text!r}", is_exact=False)
-
-
-def _row(first: Row, second: Row, likeness: _Likeness) -> Row:
-    sides: Sequence[tuple[str, Row]] = (("first", first), ("second", second))
-    columns = {"id": "entity_id", "source": "source", "title": "title", "batch": "batch"}
+def _row(first: Record, second: Record, policy: IdentityPolicy) -> Row:
+    one_wiki = first.wiki == second.wiki and first.origin == second.origin == "page"
+    columns = ("source", "title", "batch", "origin")
+    sides = (("first", first), ("second", second))
     return {
-        "pair_id": f"{first['entity_id']}+{second['entity_id']}",
-        "entity_type": first["entity_type"],
-        **{f"{side}_{name}": row[column] for side, row in sides for name, column in columns.items()},
-        "continuity": first["continuity"],
-        **likeness._asdict(),
+        "pair_id": f"{first.entity_id}+{second.entity_id}",
+        "entity_type": first.entity_type,
+        "first_id": first.entity_id,
+        "second_id": second.entity_id,
+        **{f"{side}_{name}": getattr(record, name) for side, record in sides for name in columns},
+        "continuity": first.continuity,
+        "reason": f"both are called {first.name!r}",
+        "score": 1.0,
+        "method": "exact",
+        "verdict": "unsure" if one_wiki or policy.default.same > 1 else "same",
     }
