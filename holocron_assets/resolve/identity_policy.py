@@ -1,4 +1,4 @@
-"""The identity policy: data that says from which likeness two records are one thing, and from which it is asked."""
+"""The identity policy: data that says how alike records of one thing are, and when to ask."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet

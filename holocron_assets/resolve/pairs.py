@@ -45,7 +45,7 @@ class Record(NamedTuple):
 
 
 def names_hash(record: Record) -> str:
-    """Hash of all that a record is compared by, and that its pairs say of it: another when it must be again."""
+    """Hash of what a record is compared by: another, and it must be compared again."""
     return content_hash(repr(record))
 
 
