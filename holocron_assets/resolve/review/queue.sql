@@ -1,0 +1,170 @@
+-- What machines left open in one source ($source). `queue.py` leaves out what people have settled since.
+
+with standing as materialized (
+    select
+        entity_id, entity_type, source, name, title, title_key, batch, confidence, state, state_reason, state_at,
+        merged_into, review_reason, review_since
+    from entities
+),
+
+known as (select title_key, inbound from lake.known_links where source = $source),
+
+-- Compacted counts where there are some. Else each linking page counts once, as they do there.
+inbound as (
+    from known
+    union all
+    select target_key as title_key, count(distinct from_key) as inbound
+    from lake.page_links
+    where source = $source and kind = 'link' and not exists (from known)
+    group by target_key
+),
+
+hanging as (
+    select entity_id, count(*) as dependants
+    from (
+        select entity_id from lake.entity_aliases
+        union all
+        select entity_id from lake.entity_facts
+        union all
+        select from_id from lake.entity_relations
+        union all
+        select to_id from lake.entity_relations where to_id is not null
+        union all
+        select coalesce(standing.merged_into, standing.entity_id)
+        from lake.entity_mentions as mentions
+        join standing on mentions.means_key = standing.title_key
+    )
+    group by entity_id
+),
+
+unsure_pages as materialized (
+    select title, title_key, batch, primary_type, confidence, reason
+    from page_types
+    where needs_review and source = $source
+),
+
+page_items as (
+    select
+        'page-' || pages.title_key as item_id, 'page' as kind, $source as source, pages.title as subject,
+        'What is it about? '
+        || case
+            when pages.primary_type = 'Unknown' then ''
+            else format('So far {} at {:.2f}. ', pages.primary_type, pages.confidence)
+        end
+        || pages.reason as question,
+        pages.title, pages.title_key, pages.batch, nullif(pages.primary_type, 'Unknown') as entity_type,
+        entities.entity_id, null as other_id, [] as statement_ids, 1 - pages.confidence as uncertainty,
+        null as since
+    from unsure_pages as pages
+    left join (
+        select title_key, min(coalesce(merged_into, entity_id)) as entity_id from standing group by title_key
+    ) as entities using (title_key)
+),
+
+pair_items as (
+    select
+        'pair-' || judgements.pair_id, 'pair', one.source,
+        case when one.name = other.name then one.name else one.name || ' and ' || other.name end,
+        'Are they one? ' || judgements.reason
+        || coalesce('. A model proposes: ' || judgements.proposal, ''),
+        one.title, one.title_key, one.batch, judgements.entity_type, one.entity_id, other.entity_id, [],
+        case when judgements.proposal is null then 1 else 0.5 end,
+        null
+    from lake.entity_judgements as judgements
+    join standing as one on judgements.first_id = one.entity_id
+    join standing as other on judgements.second_id = other.entity_id
+    where
+        judgements.judgement = 'unsure'
+        and one.source = $source
+        and coalesce(one.merged_into, one.entity_id) <> coalesce(other.merged_into, other.entity_id)
+),
+
+entity_items as (
+    select
+        'entity-' || entity_id, 'entity', source, name, 'Does it stand as it is? ' || review_reason,
+        title, title_key, batch, entity_type, entity_id, null, [], 1, review_since
+    from standing
+    where review_reason is not null and state <> 'merged' and source = $source
+),
+
+-- A page that is unsure is asked about itself, and an entity with a reason to be looked at by that.
+promotion_items as (
+    select
+        'promotion-' || entity_id, 'promotion', source, name, 'Is it to be promoted? ' || state_reason,
+        title, title_key, batch, entity_type, entity_id, null, [], 1 - confidence, state_at
+    from standing
+    anti join unsure_pages using (title_key)
+    where state = 'candidate' and review_reason is null and source = $source
+),
+
+disputes as (
+    select
+        entity_id, entity_type, fact_key,
+        arg_max(struct_pack(source, title, title_key, batch), (confidence, fact_id)) as page,
+        list(fact_id order by confidence desc, fact_id) as statement_ids,
+        list(distinct value order by value) as told
+    from lake.entity_facts
+    where is_disputed and status in ('stated', 'accepted')
+    group by entity_id, entity_type, fact_key
+    having not bool_or(status = 'accepted')
+),
+
+unsupported as (
+    select
+        fact_id as statement_id, entity_id, entity_type, fact_key as told_of, value, source, title, title_key, batch
+    from lake.entity_facts
+    where status = 'unsupported' and source = $source
+    union all
+    select relation_id, from_id, entity_type, relation, to_name, source, title, title_key, batch
+    from lake.entity_relations
+    where status = 'unsupported' and source = $source
+),
+
+statement_items as (
+    select
+        'statement-' || entity_id || '.' || fact_key as item_id, page.source, fact_key || ' of ' as told_of,
+        format('Which is right? {} values stand side by side: {}', len(told), array_to_string(told, '; '))
+            as question,
+        page.title, page.title_key, page.batch, entity_type, entity_id, statement_ids,
+        1 - 1 / len(told) as uncertainty
+    from disputes
+    where page.source = $source
+    union all
+    select
+        'statement-' || statement_id, source, told_of || ' of ',
+        format('Is it so? The page does not have the words that are given for it: {}', value),
+        title, title_key, batch, entity_type, entity_id, [statement_id], 0.2
+    from unsupported
+),
+
+items as (
+    from page_items
+    union all
+    from pair_items
+    union all
+    from entity_items
+    union all
+    from promotion_items
+    union all
+    select
+        statements.item_id, 'statement', statements.source, statements.told_of || standing.name,
+        statements.question, statements.title, statements.title_key, statements.batch, statements.entity_type,
+        statements.entity_id, null, statements.statement_ids, statements.uncertainty, null
+    from statement_items as statements
+    join standing using (entity_id)
+),
+
+reach as (
+    select
+        items.*, coalesce(inbound.inbound, 0) as inbound,
+        coalesce(one.dependants, 0) + coalesce(other.dependants, 0) as dependants
+    from items
+    left join inbound using (title_key)
+    left join hanging as one on items.entity_id = one.entity_id
+    left join hanging as other on items.other_id = other.entity_id
+)
+
+select
+    *, round(uncertainty * (1 + ln(1 + inbound) + ln(1 + dependants)), 4) as rank
+from reach
+order by rank desc, item_id
