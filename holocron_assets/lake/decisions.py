@@ -154,7 +154,7 @@ def refuse_incomplete(row: Row) -> None:
     if lacking:
         raise DecisionError(f"a decision of kind {kind!r} needs {' and '.join(lacking)}")
     if row["other_id"] is not None and row["other_id"] == row["entity_id"]:
-        raise DecisionError(f"a decision of kind {kind!r} is about two entities, and both are {row['other_id']}")
+        raise DecisionError(f"a {kind} is of two entities, and both are {row['other_id']}")
 
 
 def record(lake: Lake, rows: Sequence[Row]) -> int:
