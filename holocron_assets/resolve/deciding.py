@@ -1,0 +1,220 @@
+"""Decisions that people make about entities and statements: what can be decided, and what is refused."""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from holocron_assets.lake.decisions import DecisionError, Standing, new_decision, record, standing
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row
+from holocron_assets.resolve.named import described, named_entity, named_statement, survivor
+
+StateKind = Literal["promote", "suppress"]
+StatementKind = Literal["accept", "reject"]
+
+_STATE_KINDS: tuple[StateKind, ...] = ("promote", "suppress")
+_STATEMENT_KINDS: tuple[StatementKind, ...] = ("accept", "reject")
+_APART = {"canon", "legends"}
+
+
+def kinds_for_entity(entity: Row, stands: Standing) -> tuple[str, ...]:
+    """What can be decided about an entity.
+
+    Args:
+        entity: a row of `entities`; columns `entity_id` and `merged_into` count.
+        stands: the decisions that count.
+    """
+    if entity["merged_into"]:
+        return ("split",)
+    last = stands.states.get(entity["entity_id"])
+    return ("merge", "split", *(kind for kind in _STATE_KINDS if last is None or last["kind"] != kind))
+
+
+def kinds_for_statement(statement_id: str, stands: Standing) -> tuple[StatementKind, ...]:
+    """What can be decided about a fact or relation."""
+    last = stands.statements.get(statement_id)
+    return tuple(kind for kind in _STATEMENT_KINDS if last is None or last["kind"] != kind)
+
+
+def merge_warning(one: Row, other: Row) -> str | None:
+    """What a person should know before two entities become one: that canon and Legends are told apart."""
+    if {one["continuity"], other["continuity"]} == _APART:
+        return "One is of canon and the other of Legends: no machine would merge them."
+    return None
+
+
+def decide_merge(lake: Lake, *, gone: str, into: str, author: str, reason: str) -> Row:
+    """Decide that two entities are one.
+
+    Args:
+        lake: where they are and the decision goes.
+        gone: id of the entity whose id will forward to the other.
+        into: id of the entity that stays. One that was merged stands for the one that it is now, unless that
+            is `gone`: then it is the one that stays.
+        author: who decides.
+        reason: why.
+
+    Returns:
+        The row of table `decisions` that was written. `merge_warning` tells what to say of it.
+
+    Raises:
+        DecisionError: there is no such entity, both are one id or of two types, or people keep them apart, or
+            what people hold to be one with them.
+    """
+    leaving, target = named_entity(lake, gone), named_entity(lake, into)
+    if target["merged_into"] not in (leaving["entity_id"], leaving["merged_into"], None):
+        target = survivor(lake, target)
+    _refuse_two_types(leaving, target)
+    _refuse_kept_apart(lake, leaving, target)
+    return _recorded(lake, _of_two("merge", leaving, target, author=author, reason=reason))
+
+
+def decide_split(lake: Lake, *, one: str, other: str, author: str, reason: str) -> Row:
+    """Decide that two entities are not one, whatever machines think of them now or later.
+
+    Args:
+        lake: where they are and the decision goes.
+        one: id of an entity.
+        other: id of another one of its type, merged with it or not.
+        author: who decides.
+        reason: why.
+
+    Raises:
+        DecisionError: there is no such entity, both are one id or of two types, or people's merges join them
+            through a third.
+    """
+    first, second = named_entity(lake, one), named_entity(lake, other)
+    _refuse_two_types(first, second)
+    pair = frozenset((first["entity_id"], second["entity_id"]))
+    merges = _people_s(lake, "merge", pair)
+    together = _one_with(first["entity_id"], merges)
+    if second["entity_id"] in together:
+        made = ", ".join(row["decision_id"] for pair, row in merges.items() if pair <= together)
+        raise DecisionError(
+            f"people merged {described(first)} and {described(second)} with others that they also merged: "
+            f"undo one of the decisions {made} first"
+        )
+    return _recorded(lake, _of_two("split", first, second, author=author, reason=reason))
+
+
+def decide_state(lake: Lake, kind: StateKind, *, entity_id: str, author: str, reason: str) -> Row:
+    """Decide that an entity is to be in the knowledge base ('promote'), or not ('suppress').
+
+    Args:
+        lake: where it is and the decision goes.
+        kind: which.
+        entity_id: the entity. To promote one that was merged is to promote the one that it is now.
+        author: who decides.
+        reason: why.
+
+    Raises:
+        DecisionError: there is no such entity, that is decided already, or one is to be suppressed that was
+            merged.
+    """
+    entity = named_entity(lake, entity_id)
+    if kind == "promote":
+        entity = survivor(lake, entity)
+    elif entity["merged_into"]:
+        other = described(survivor(lake, entity))
+        raise DecisionError(
+            f"{described(entity)} is merged into {other}: split the two first, or suppress the other"
+        )
+    if kind not in kinds_for_entity(entity, standing(lake)):
+        raise DecisionError(f"it is decided already to {kind} {described(entity)}")
+    return _recorded(
+        lake,
+        new_decision(
+            kind,
+            author=author,
+            reason=reason,
+            source=entity["source"],
+            title=entity["title"],
+            entity_id=entity["entity_id"],
+        ),
+    )
+
+
+def decide_statement(lake: Lake, kind: StatementKind, *, statement_id: str, author: str, reason: str) -> Row:
+    """Decide that a fact or relation is true ('accept') or false ('reject').
+
+    Args:
+        lake: where it is and the decision goes.
+        kind: which.
+        statement_id: id of the fact or relation, or the start of it.
+        author: who decides.
+        reason: why.
+
+    Raises:
+        DecisionError: there is no such statement, or that is decided already.
+    """
+    statement = named_statement(lake, statement_id)
+    if kind not in kinds_for_statement(statement["statement_id"], standing(lake)):
+        raise DecisionError(
+            f"it is decided already to {kind} {statement['said']!r} of {statement['title']!r}"
+        )
+    return _recorded(
+        lake,
+        new_decision(
+            kind,
+            author=author,
+            reason=reason,
+            source=statement["source"],
+            title=statement["title"],
+            entity_id=statement["entity_id"],
+            statement_id=statement["statement_id"],
+            value=statement["said"],
+        ),
+    )
+
+
+def _of_two(kind: str, one: Row, other: Row, *, author: str, reason: str) -> Row:
+    return new_decision(
+        kind,
+        author=author,
+        reason=reason,
+        source=one["source"],
+        title=one["title"],
+        entity_id=one["entity_id"],
+        other_id=other["entity_id"],
+        other_title=other["title"],
+    )
+
+
+def _recorded(lake: Lake, row: Row) -> Row:
+    record(lake, [row])
+    return row
+
+
+def _refuse_two_types(one: Row, other: Row) -> None:
+    if one["entity_type"] != other["entity_type"]:
+        raise DecisionError(
+            f"{described(one)} and {described(other)} are of two types, {one['entity_type']} and "
+            f"{other['entity_type']}, and never one: decide first what type each page is of"
+        )
+
+
+def _refuse_kept_apart(lake: Lake, one: Row, other: Row) -> None:
+    """Refuse to merge what people's other decisions would keep apart: they would contradict each other."""
+    pair = frozenset((one["entity_id"], other["entity_id"]))
+    merges = _people_s(lake, "merge", pair)
+    together = _one_with(one["entity_id"], merges) | _one_with(other["entity_id"], merges)
+    for apart, row in _people_s(lake, "split", pair).items():
+        if apart <= together:
+            raise DecisionError(
+                f"{row['author']} keeps {row['title']!r} and {row['other_title']!r} apart, which this would "
+                f"join: undo decision {row['decision_id']} first"
+            )
+
+
+def _people_s(lake: Lake, kind: str, but: frozenset[str]) -> Mapping[frozenset[str], Row]:
+    """People's last word on pairs, where it is of this kind; of all but one pair."""
+    pairs = standing(lake).pairs.items()
+    return {pair: row for pair, row in pairs if row["kind"] == kind and pair != but}
+
+
+def _one_with(identifier: str, merges: Iterable[frozenset[str]]) -> set[str]:
+    """The entities that merges make one with an entity, through any number of others."""
+    found, reached = set(), {identifier}
+    while reached:
+        found |= reached
+        reached = {each for pair in merges if pair & reached for each in pair} - found
+    return found
