@@ -66,7 +66,8 @@ def find_mentions(connection: duckdb.DuckDBPyConnection, lake: Lake) -> FoundMen
     said = pa.Table.from_pylist([{**name, "list_key": name["title_key"]} for name in names], schema=_SAID)
     connection.register("said", said)
     try:
-        query(connection, _SEARCH, {"sure_enough": SURE_ENOUGH})
+        query(connection, f"set variable sure_enough = {SURE_ENOUGH}")
+        query(connection, _SEARCH)
         meant = {row["number"]: row for row in query(connection, _MEANT)}
     finally:
         connection.unregister("said")

@@ -30,7 +30,7 @@ def store_mentions(look: Look, entity_type: str, run_id: str) -> tuple[Footer, l
     Returns:
         The new file's footer, and its rows.
     """
-    rows = [{**row, "run_id": run_id} for row in look.mentions.rows.get(entity_type, ())]
+    rows: list[Row] = [{**row, "run_id": run_id} for row in look.mentions.rows.get(entity_type, ())]
     footer = write_partition(
         look.lake,
         ENTITY_MENTIONS,

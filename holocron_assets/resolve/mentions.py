@@ -45,7 +45,7 @@ class FoundMentions:
             for name, rows in self.rows.items()
         }
 
-    def candidates(self, entity_type: str, confidence: MentionConfidence) -> list[Row]:
+    def candidates(self, entity_type: str, confidence: MentionConfidence) -> list[dict[str, Any]]:
         """Candidates of a type that only lists give (see `mention_candidates`)."""
         return mention_candidates(self.without_page.get(entity_type, ()), confidence)
 
@@ -129,7 +129,7 @@ def mention_rows(names: Sequence[Row], meant: Mapping[int, Row]) -> FoundMention
     return FoundMentions(rows, without_page, kept_out)
 
 
-def mention_candidates(mentions: Iterable[Row], confidence: MentionConfidence) -> list[Row]:
+def mention_candidates(mentions: Iterable[Row], confidence: MentionConfidence) -> list[dict[str, Any]]:
     """Candidates for what lists name and no page is about: one for all lists that name it.
 
     Args:
@@ -177,7 +177,7 @@ def _unclear(found: Row) -> str | None:
     """Why a name means no entity."""
     if found["title"] is None:
         return "no_title"
-    if found["to_section"] or (found["is_other"] and found["method"] != "name"):
+    if found["to_section"] or found["is_other"]:
         return "no_entity"
     return "ambiguous" if found["method"] == "name" and found["has_page"] else None
 

@@ -23,7 +23,7 @@ select
     coalesce(contains(signals.redirect_target, '#'), false) as to_section,
     candidates.entity_type,
     candidates.entity_type is null and (
-        signals.is_disambiguation or signals.is_list or coalesce(types.confidence >= $sure_enough, false)
+        signals.is_disambiguation or signals.is_list or coalesce(types.confidence >= getvariable('sure_enough'), false)
     ) as is_other
 from lake.page_signals as signals
 semi join present_answers as present
@@ -67,7 +67,9 @@ select *, plain(name) as plain_name from said;
 -- several, the one of the type that the model says.
 create or replace temp table meant_by_link as
 with redirect_names as (
-    select distinct source, destination, plain_name as redirect_name from destinations where is_redirect
+    select distinct source, destination, plain_name as redirect_name
+    from destinations
+    where is_redirect and not to_section
 ),
 linked as (
     select
