@@ -63,7 +63,7 @@ def decide_merge(lake: Lake, *, gone: str, into: str, author: str, reason: str) 
     leaving, target = named_entity(lake, gone), named_entity(lake, into)
     if target["merged_into"] not in (leaving["entity_id"], leaving["merged_into"], None):
         target = survivor(lake, target)
-    _refuse_two_types(leaving, target)
+    _refuse_no_pair(leaving, target)
     _refuse_kept_apart(lake, leaving, target)
     return _recorded(lake, _of_two("merge", leaving, target, author=author, reason=reason))
 
@@ -83,7 +83,7 @@ def decide_split(lake: Lake, *, one: str, other: str, author: str, reason: str) 
             through a third.
     """
     first, second = named_entity(lake, one), named_entity(lake, other)
-    _refuse_two_types(first, second)
+    _refuse_no_pair(first, second)
     pair = frozenset((first["entity_id"], second["entity_id"]))
     merges = _people_s(lake, "merge", pair)
     together = _one_with(first["entity_id"], merges)
@@ -184,7 +184,10 @@ def _recorded(lake: Lake, row: Row) -> Row:
     return row
 
 
-def _refuse_two_types(one: Row, other: Row) -> None:
+def _refuse_no_pair(one: Row, other: Row) -> None:
+    """Refuse to judge an entity against itself, or against one of another type."""
+    if one["entity_id"] == other["entity_id"]:
+        raise DecisionError(f"both are one entity: {described(one)}")
     if one["entity_type"] != other["entity_type"]:
         raise DecisionError(
             f"{described(one)} and {described(other)} are of two types, {one['entity_type']} and "

@@ -1,0 +1,301 @@
+"""What people may decide about entities and statements, and how they name them."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holocron_assets.lake.decisions import DecisionError, all_decisions, new_decision, record, standing, undo
+from holocron_assets.lake.keys import title_key
+from holocron_assets.lake.parquet import write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row, Table
+from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS
+from holocron_assets.resolve.deciding import (
+    decide_merge,
+    decide_split,
+    decide_state,
+    decide_statement,
+    kinds_for_entity,
+    merge_warning,
+)
+from holocron_assets.resolve.identity import entity_id
+from holocron_assets.resolve.named import find_entities, named_entity, named_statement
+
+WORD = {"author": "ada", "reason": "I know"}
+FACT, RELATION = "f" * 32, "0123456789abcdef" * 2
+
+
+def known_as(title: str, source: str = "sample") -> str:
+    return entity_id(source, title)
+
+
+def entity(title: str, **changed: Any) -> Row:
+    row = {column.name: None for column in ENTITIES.columns}
+    source = changed.get("source", "sample")
+    told: dict[str, Any] = {
+        "entity_id": known_as(title, source),
+        "entity_type": "Species",
+        "source": "sample",
+        "name": title.removesuffix("/Legends"),
+        "continuity": "legends" if title.endswith("/Legends") else "canon",
+        "title": title,
+        "title_key": title_key(source, title),
+        "revision_id": 1,
+        "batch": "sample-000001",
+        "confidence": 0.95,
+        "method": "rules",
+        "rule_ids": [],
+        "origin": "page",
+        "state": "merged" if changed.get("merged_into") else "promoted",
+        "state_by": "policy:1",
+        "state_reason": "a test says so",
+        "state_at": datetime(2026, 3, 1, tzinfo=UTC),
+        "valid_from": datetime(2026, 3, 1, tzinfo=UTC),
+        "run_id": "run",
+    }
+    return {**row, **told, **changed}
+
+
+def statement(table: Table, **said: Any) -> Row:
+    row: dict[str, Any] = {column.name: None for column in table.columns}
+    shared = {
+        "entity_type": "Species",
+        "source": "sample",
+        "title": "Varn",
+        "title_key": title_key("sample", "Varn"),
+        "batch": "sample-000001",
+        "revision_id": 1,
+        "evidence": "x",
+        "supported": True,
+        "method": "infobox",
+        "confidence": 0.9,
+        "status": "stated",
+        "run_id": "run",
+    }
+    return {**row, **shared, **said}
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    lake = Lake(tmp_path)
+    rows = [
+        entity("Varn"),
+        entity("Varn/Legends"),
+        entity("Gort"),
+        entity("Gorts", merged_into=known_as("Gort"), origin="mention"),
+        entity("Élan"),
+        entity("Osk"),
+        entity("Osk", source="other"),
+    ]
+    write_partition(lake, ENTITIES, "Species", rows)
+    write_partition(lake, ENTITIES, "Droid", [entity("Unit 4", entity_type="Droid")])
+    fact = {"fact_id": FACT, "entity_id": known_as("Varn"), "fact_key": "homeworld", "value": "Tal"}
+    write_partition(lake, ENTITY_FACTS, "Species", [statement(ENTITY_FACTS, **fact, is_disputed=False)])
+    relation = {
+        "relation_id": RELATION,
+        "from_id": known_as("Varn"),
+        "relation": "lives_on",
+        "to_name": "Tal",
+    }
+    write_partition(lake, ENTITY_RELATIONS, "Species", [statement(ENTITY_RELATIONS, **relation)])
+    return lake
+
+
+def merge(lake: Lake, gone: str, into: str) -> Row:
+    return decide_merge(lake, gone=known_as(gone), into=known_as(into), **WORD)
+
+
+def split(lake: Lake, one: str, other: str) -> Row:
+    return decide_split(lake, one=known_as(one), other=known_as(other), **WORD)
+
+
+@pytest.mark.parametrize(
+    ("named", "titles"),
+    [
+        ("Varn", ["Varn"]),
+        ("Varn/Legends", ["Varn/Legends"]),
+        (known_as("Varn"), ["Varn"]),
+        (known_as("Varn")[:8], ["Varn"]),
+        (known_as("Varn")[:8].upper(), ["Varn"]),
+        (known_as("Varn")[:7], []),
+        ("E\u0301lan", ["Élan"]),
+        ("Unit_4 ", ["Unit 4"]),
+        ("varn", ["Varn", "Varn/Legends"]),
+        ("Gorts", ["Gorts"]),
+        ("Osk", ["Osk", "Osk"]),
+        ("Nobody", []),
+        ("%", []),
+    ],
+)
+def test_an_entity_is_named_in_the_surest_way_that_finds_any(
+    lake: Lake, named: str, titles: list[str]
+) -> None:
+    assert [row["title"] for row in find_entities(lake, named)] == titles
+
+
+def test_who_is_meant_is_told_by_source_or_type_where_a_title_does_not(lake: Lake) -> None:
+    with pytest.raises(
+        DecisionError, match=r"'Osk' may be 'Osk' of other \(Species, .*\) or 'Osk' of sample"
+    ):
+        named_entity(lake, "Osk")
+    assert named_entity(lake, "Osk", source="other")["entity_id"] == known_as("Osk", "other")
+    with pytest.raises(DecisionError, match="no entity of type Droid is called 'Osk'"):
+        named_entity(lake, "Osk", entity_type="Droid")
+
+
+def test_of_a_name_that_several_have_the_one_that_they_were_merged_into_is_meant(lake: Lake) -> None:
+    rows = [entity("Varn"), entity("The Varn", name="Varn", merged_into=known_as("Varn"))]
+    write_partition(lake, ENTITIES, "Species", rows)
+    assert [row["title"] for row in find_entities(lake, "varn")] == ["Varn"]
+
+
+def test_a_merge_names_both_and_the_one_that_stays(lake: Lake) -> None:
+    row = merge(lake, "Varn", "Gort")
+    told = {
+        "kind": "merge",
+        "source": "sample",
+        "title": "Varn",
+        "entity_id": known_as("Varn"),
+        "other_id": known_as("Gort"),
+        "other_title": "Gort",
+        **WORD,
+    }
+    assert {name: row[name] for name in told} == told
+    assert all_decisions(lake) == [row]
+
+
+def test_what_is_merged_into_one_that_was_merged_goes_into_its_survivor(lake: Lake) -> None:
+    assert merge(lake, "Varn", "Gorts")["other_id"] == known_as("Gort")
+
+
+def test_a_person_may_say_which_of_two_that_are_one_stays(lake: Lake) -> None:
+    assert merge(lake, "Gort", "Gorts")["other_id"] == known_as("Gorts")
+    assert merge(lake, "Gorts", "Gort")["other_id"] == known_as("Gort")
+
+
+def test_canon_and_legends_may_be_merged_by_a_person_who_is_warned(lake: Lake) -> None:
+    canon, legends = named_entity(lake, "Varn"), named_entity(lake, "Varn/Legends")
+    assert merge_warning(canon, named_entity(lake, "Gort")) is None
+    warning = merge_warning(canon, legends)
+    assert warning is not None
+    assert "canon and the other of Legends" in warning
+    merge(lake, "Varn/Legends", "Varn")
+
+
+@pytest.mark.parametrize("decide", [merge, split])
+def test_entities_of_two_types_and_one_with_itself_are_refused(
+    lake: Lake, decide: Callable[[Lake, str, str], Row]
+) -> None:
+    with pytest.raises(DecisionError, match="are of two types, Species and Droid, and never one"):
+        decide(lake, "Varn", "Unit 4")
+    with pytest.raises(DecisionError, match="both are one entity: 'Varn' of sample"):
+        decide(lake, "Varn", "Varn")
+    with pytest.raises(DecisionError, match="no entity is called"):
+        decide(lake, "Varn", "Nobody")
+    assert all_decisions(lake) == []
+
+
+def test_a_split_of_two_that_nothing_joins_is_kept(lake: Lake) -> None:
+    row = split(lake, "Varn", "Gort")
+    assert standing(lake).pairs == {frozenset({known_as("Varn"), known_as("Gort")}): row}
+
+
+def test_a_person_s_last_word_on_a_pair_needs_no_undo(lake: Lake) -> None:
+    split(lake, "Varn", "Gort")
+    merge(lake, "Varn", "Gort")
+    last = split(lake, "Gort", "Varn")
+    assert list(standing(lake).pairs.values()) == [last]
+
+
+def test_a_merge_that_would_join_what_people_keep_apart_names_the_decision_to_undo(lake: Lake) -> None:
+    apart = split(lake, "Varn", "Osk")
+    merge(lake, "Gort", "Osk")
+    with pytest.raises(DecisionError, match=f"keeps 'Varn' and 'Osk' apart.* {apart['decision_id']} first"):
+        merge(lake, "Varn", "Gort")
+    undo(lake, apart["decision_id"], **WORD)
+    merge(lake, "Varn", "Gort")
+
+
+def test_a_split_of_two_that_people_joined_through_a_third_names_the_decisions(lake: Lake) -> None:
+    first, second = merge(lake, "Varn", "Gort"), merge(lake, "Osk", "Gort")
+    merge(lake, "Élan", "Varn/Legends")
+    with pytest.raises(DecisionError, match=f"{first['decision_id']}, {second['decision_id']} first"):
+        split(lake, "Varn", "Osk")
+    undo(lake, second["decision_id"], **WORD)
+    split(lake, "Varn", "Osk")
+
+
+def test_a_state_is_decided_once_until_it_is_decided_otherwise(lake: Lake) -> None:
+    told = {"entity_id": known_as("Varn"), **WORD}
+    first = decide_state(lake, "promote", **told)
+    assert (first["title"], first["kind"]) == ("Varn", "promote")
+    with pytest.raises(DecisionError, match="it is decided already to promote 'Varn' of sample"):
+        decide_state(lake, "promote", **told)
+    decide_state(lake, "suppress", **told)
+    decide_state(lake, "promote", **told)
+    assert len(all_decisions(lake)) == 3
+
+
+def test_promoting_what_was_merged_promotes_what_it_is_now_and_suppressing_it_is_refused(lake: Lake) -> None:
+    told = {"entity_id": known_as("Gorts"), **WORD}
+    assert decide_state(lake, "promote", **told)["entity_id"] == known_as("Gort")
+    with pytest.raises(DecisionError, match=r"'Gorts' of sample .* is merged into 'Gort' of sample"):
+        decide_state(lake, "suppress", **told)
+
+
+def test_what_can_be_decided_of_an_entity_follows_from_what_was(lake: Lake) -> None:
+    def kinds(title: str) -> Sequence[str]:
+        return kinds_for_entity(named_entity(lake, known_as(title)), standing(lake))
+
+    assert kinds("Gorts") == ("split",)
+    assert kinds("Varn") == ("merge", "split", "promote", "suppress")
+    decide_state(lake, "suppress", entity_id=known_as("Varn"), **WORD)
+    assert kinds("Varn") == ("merge", "split", "promote")
+
+
+@pytest.mark.parametrize(
+    ("named", "identifier", "said"),
+    [(FACT, FACT, "homeworld: Tal"), (RELATION[:8], RELATION, "lives_on: Tal")],
+)
+def test_a_fact_or_relation_is_accepted_or_rejected(
+    lake: Lake, named: str, identifier: str, said: str
+) -> None:
+    row = decide_statement(lake, "reject", statement_id=named, **WORD)
+    told = (row["statement_id"], row["value"], row["entity_id"], row["title"])
+    assert told == (identifier, said, known_as("Varn"), "Varn")
+    with pytest.raises(DecisionError, match=f"it is decided already to reject '{said}' of 'Varn'"):
+        decide_statement(lake, "reject", statement_id=named, **WORD)
+    decide_statement(lake, "accept", statement_id=named, **WORD)
+
+
+def test_a_statement_that_is_not_known_is_refused(lake: Lake) -> None:
+    for named in ("", "fffffff", "e" * 32):
+        with pytest.raises(DecisionError, match="no fact or relation has the id"):
+            named_statement(lake, named)
+
+
+def test_the_start_of_an_id_that_several_statements_share_lists_them(lake: Lake) -> None:
+    facts = [
+        statement(
+            ENTITY_FACTS,
+            fact_id="a" * 10 + last,
+            entity_id="one",
+            fact_key="homeworld",
+            value=last,
+            is_disputed=True,
+        )
+        for last in "12"
+    ]
+    write_partition(lake, ENTITY_FACTS, "Species", facts)
+    with pytest.raises(DecisionError, match=r"'aaaaaaaa' may be aaaaaaaaaa1 \(Varn, homeworld: 1\); aaa"):
+        named_statement(lake, "a" * 8)
+
+
+def test_a_decision_about_what_is_no_more_in_the_lake_still_stands(lake: Lake) -> None:
+    row = new_decision("split", entity_id="gone", other_id=known_as("Varn"), author="ada", reason="x")
+    record(lake, [row])
+    merge(lake, "Varn", "Gort")
+    assert len(standing(lake).pairs) == 2
