@@ -102,6 +102,11 @@ def without_hidden(text: str) -> str:
     return "".join(pieces) + text[position:] if pieces else text
 
 
+def references(text: str) -> Iterator[Hidden]:
+    """The references of a text, in order; one that only repeats a name has nothing between its tags."""
+    return (hidden for hidden in _NOT_PROSE.spans(text) if hidden.tag == "ref")
+
+
 def masked(text: str) -> str:
     """The text at unchanged length, with all that is not prose or structure replaced by `FILLER`.
 

@@ -24,7 +24,7 @@ _LONGEST_VALUE = 2_000
 _FEWEST_NAMED = 2
 
 _TEMPLATE_NAME = re.compile(r"\{\{\s*+([^|{}\[\]<>#:]++)")
-_OWN_LINE_PARAMETER = re.compile(
+OWN_LINE_PARAMETER = re.compile(
     r"^[ \t]*+\|[ \t]*+([^=|{}\[\]\n]{1,100}?)[ \t]*+=(.*+(?:\n(?![ \t]*\||\n|'''|=).*+)*+)$", re.MULTILINE
 )
 _CLOSING_BRACES = re.compile(r"\}\}\s*+$")
@@ -81,8 +81,8 @@ def _infobox(markup: str, cleaner: Cleaner, vocabulary: Vocabulary) -> Infobox |
         return None
     markup = cleaner.prepared(markup)
     fields = _fields(name, markup, cleaner)
-    if is_called_infobox or len(fields) >= _FEWEST_NAMED or _OWN_LINE_PARAMETER.search(markup):
-        return Infobox(_shown_name(name, cleaner.site), fields)
+    if is_called_infobox or len(fields) >= _FEWEST_NAMED or OWN_LINE_PARAMETER.search(markup):
+        return Infobox(shown_name(name, cleaner.site), fields)
     return None
 
 
@@ -120,7 +120,7 @@ def _fields_by_lines(markup: str, cleaner: Cleaner) -> tuple[tuple[str, str], ..
     body = _CLOSING_BRACES.sub("", markup)
     fields = {
         match[1].strip(): cut_between_words(cleaner.bounded(match[2]), _LONGEST_VALUE)
-        for match in islice(_OWN_LINE_PARAMETER.finditer(body), _MOST_FIELDS)
+        for match in islice(OWN_LINE_PARAMETER.finditer(body), _MOST_FIELDS)
     }
     return tuple(fields.items())
 
@@ -134,10 +134,11 @@ def _unclosed_infobox(markup: str, cleaner: Cleaner, vocabulary: Vocabulary) -> 
     if not fields:
         return None
     cleaner.problems.append(f"template {name!r} is never closed, read by lines")
-    return Infobox(_shown_name(name, cleaner.site), fields)
+    return Infobox(shown_name(name, cleaner.site), fields)
 
 
-def _shown_name(name: str, site: Site) -> str:
+def shown_name(name: str, site: Site) -> str:
+    """A template's name as the wiki stores it."""
     try:
         return site.parse_title(f"Template:{name}").name
     except InvalidTitle:

@@ -52,6 +52,7 @@ class Vocabulary:
     timeline: TimelineWords
     infobox_names: re.Pattern[str]
     not_infobox_names: re.Pattern[str]
+    comment_templates: frozenset[str]
     disambiguation_suffixes: frozenset[str]
     disambiguation_templates: frozenset[str]
     disambiguation_categories: re.Pattern[str]
@@ -108,6 +109,7 @@ def parse_vocabulary(text: str) -> Vocabulary:
         ),
         infobox_names=_any_of(data["infobox"]["names"]),
         not_infobox_names=_any_of(data["infobox"]["not_names"]),
+        comment_templates=frozenset(data["infobox"]["comment_templates"]),
         disambiguation_suffixes=frozenset(disambiguation["title_suffixes"]),
         disambiguation_templates=frozenset(disambiguation["templates"]),
         disambiguation_categories=_any_of(disambiguation["categories"]),

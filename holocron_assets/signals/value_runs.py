@@ -1,0 +1,219 @@
+"""The text that a reader sees of an infobox value, in runs that know their link and their place.
+
+One pass over brackets and marks. Templates that the vocabulary does not know show nothing.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from holocron_assets.lake.titles import (
+    CATEGORY_NAMESPACE,
+    FILE_NAMESPACE,
+    InvalidTitle,
+    Site,
+    decode_character_references,
+)
+from holocron_assets.signals.hidden import FILLER, unmasked
+from holocron_assets.signals.vocabulary import VOCABULARY, normalised_name
+
+_DEEPEST = 20
+_BRACKETS = re.compile(r"\{\{|\}\}|\[\[|\]\]")
+_PARTS = re.compile(r"\{\{|\[\[|[|=]")
+_MARKS = re.compile(
+    r"\{\{|\[\[|\}\}|\]\]|'{2,5}"
+    r"|<(?P<tag>/?[a-zA-Z][a-zA-Z0-9]*+)[^<>]*+>"
+    r"|\[(?:[a-z]{2,10}:)?//[^\s\[\]<>]++(?P<shown>[^\[\]\n]*+)\]"
+    r"|\n[ \t]*+(?P<list>[*#:;]*+)",
+    re.IGNORECASE,
+)
+_LINE_START = re.compile(r"\s*+[*#:;]*+")
+_BREAKS = frozenset({"br", "li", "p", "div", "tr", "dd", "dt", "hr"})
+_ITALIC = frozenset({2, 5})
+
+
+class Run(NamedTuple):
+    """A stretch of clean text.
+
+    Attributes:
+        text: what a reader sees.
+        title: the canonical title that it links to, with its fragment.
+        is_italic: whether it is written in italics.
+        start: where its markup starts in the wikitext.
+        end: character after its last.
+    """
+
+    text: str
+    title: str | None
+    is_italic: bool
+    start: int
+    end: int
+
+    def cut(self, first: int, last: int) -> "Run":
+        """Some of its characters; a link keeps its place whole, and so does what is written otherwise."""
+        if self.title or len(self.text) != self.end - self.start:
+            return self._replace(text=self.text[first:last])
+        return self._replace(text=self.text[first:last], start=self.start + first, end=self.start + last)
+
+
+class Parameter(NamedTuple):
+    """A template's parameter: its name (a positional one has none), and where its value is."""
+
+    name: str
+    start: int
+    end: int
+
+
+def matched_brackets(text: str, start: int, end: int) -> Mapping[int, int]:
+    """Where each `{{` and `[[` between two characters is closed, after the bracket; those never closed lack.
+
+    What is left open inside a template that closes never closes.
+    """
+    closed: dict[int, int] = {}
+    opened: list[tuple[str, int]] = []
+    curly = 0
+    for match in _BRACKETS.finditer(text, start, end):
+        bracket = match[0]
+        if bracket in ("{{", "[["):
+            opened.append((bracket, match.start()))
+            curly += bracket == "{{"
+        elif bracket == "]]":
+            if opened and opened[-1][0] == "[[":
+                closed[opened.pop()[1]] = match.end()
+        elif curly:
+            while opened[-1][0] != "{{":
+                opened.pop()
+            closed[opened.pop()[1]] = match.end()
+            curly -= 1
+    return closed
+
+
+def parameters(text: str, start: int, end: int, closed: Mapping[int, int]) -> Iterator[Parameter]:
+    """The parameters of a template, from what stands inside its braces."""
+    bounds, equals = [], dict[int, int]()
+    position = start
+    while match := _PARTS.search(text, position, end):
+        position = match.end()
+        if match[0] == "|":
+            bounds.append(match.start())
+        elif match[0] == "=":
+            if bounds:
+                equals.setdefault(bounds[-1], match.start())
+        else:
+            position = min(closed.get(match.start(), position), end)
+    for bound, after in zip(bounds, [*bounds[1:], end], strict=True):
+        named = equals.get(bound)
+        if named is None:
+            yield Parameter("", bound + 1, after)
+        else:
+            yield Parameter(unmasked(text[bound + 1 : named]).strip(), named + 1, after)
+
+
+def read_lines(text: str, start: int, end: int, site: Site) -> list[list[Run]]:
+    """The lines of a value: list items, and what line breaks part.
+
+    Args:
+        text: the page's masked wikitext.
+        start: where the value starts.
+        end: character after its last.
+        site: the wiki that the page is on.
+    """
+    reader = _Reader(text, site, matched_brackets(text, start, end))
+    marks = _LINE_START.match(text, start, end)
+    reader.read(marks.end() if marks else start, end, 0)
+    return reader.lines
+
+
+class _Reader:
+    def __init__(self, text: str, site: Site, closed: Mapping[int, int]) -> None:
+        self._text, self._site, self._closed = text, site, closed
+        self._is_italic = False
+        self.lines: list[list[Run]] = [[]]
+
+    def read(self, start: int, end: int, depth: int) -> None:
+        """Add what a stretch of text shows."""
+        position = start
+        while match := _MARKS.search(self._text, position, end):
+            self._add_text(position, match.start())
+            position = self._mark(match, end, depth)
+        self._add_text(position, end)
+
+    def _mark(self, match: re.Match[str], end: int, depth: int) -> int:
+        """Add what a mark shows; where to go on."""
+        mark, after = match[0], match.end()
+        closes = min(self._closed.get(match.start(), 0), end)
+        if mark == "[[" and closes and depth < _DEEPEST:
+            self._add_link(match.start(), closes, depth)
+        elif mark == "{{" and closes:
+            if depth < _DEEPEST:
+                self._add_template(match.start(), closes, depth)
+        elif mark.startswith("''"):
+            self._is_italic ^= len(mark) in _ITALIC
+        elif match["shown"] is not None:
+            self._add_text(match.start("shown"), match.end("shown"))
+        elif match["list"] is not None or (match["tag"] or "").strip("/").lower() in _BREAKS:
+            self._break()
+        return max(closes, after) if mark in ("[[", "{{") else after
+
+    def _break(self) -> None:
+        if self.lines[-1]:
+            self.lines.append([])
+        self._is_italic = False
+
+    def _add_text(self, start: int, end: int) -> None:
+        # a hidden reference at the end is no part of what is said
+        end = start + len(self._text[start:end].rstrip(FILLER))
+        text = unmasked(decode_character_references(self._text[start:end])) if start < end else ""
+        if text and (self.lines[-1] or text.strip()):
+            self.lines[-1].append(Run(text, None, self._is_italic, start, end))
+
+    def _add_link(self, start: int, end: int, depth: int) -> None:
+        inner = self._text[start + 2 : end - 2]
+        target, pipe, shown = inner.partition("|")
+        title = self._title(target)
+        if title == "":
+            return
+        is_italic = self._is_italic or shown.lstrip().startswith("''")
+        label = self._flat(start + 2 + len(target) + 1, end - 2, depth) if pipe else unmasked(target)
+        text = (label.strip() or unmasked(target).strip()).removeprefix(":")
+        if text:
+            self.lines[-1].append(Run(text, title, is_italic, start, end))
+
+    def _title(self, target: str) -> str | None:
+        """The title linked to; empty for what shows no text; None for what is no page of the wiki."""
+        try:
+            found = self._site.parse_title(target.strip().removeprefix(":"))
+        except InvalidTitle:
+            return None
+        if found.namespace in (FILE_NAMESPACE, CATEGORY_NAMESPACE) and not target.strip().startswith(":"):
+            return ""
+        return f"{found.title}#{found.fragment}" if found.fragment else found.title
+
+    def _flat(self, start: int, end: int, depth: int) -> str:
+        inner = _Reader(self._text, self._site, self._closed)
+        inner.read(start, end, depth + 1)
+        return " ".join("".join(run.text for run in line) for line in inner.lines)
+
+    def _add_template(self, start: int, end: int, depth: int) -> None:
+        words = VOCABULARY.lead
+        named = list(parameters(self._text, start + 2, end - 2, self._closed))
+        name = normalised_name(self._text[start + 2 : min(named[0].start - 1, end - 2) if named else end - 2])
+        shown = words.text_templates.get(name)
+        if shown is not None:
+            self.lines[-1].append(Run(shown, None, self._is_italic, start, end))
+            return
+        positional = [one for one in named if not one.name]
+        if name in VOCABULARY.comment_templates and positional:
+            text = f" ({self._flat(positional[0].start, positional[0].end, depth)})"
+            self.lines[-1].append(Run(text, None, self._is_italic, start, end))
+            return
+        argument = words.argument_templates.get(name)
+        if argument == "*":
+            for one in positional:
+                self._break()
+                self.read(one.start, one.end, depth + 1)
+        elif argument is not None:
+            given = {one.name: one for one in named if one.name}
+            given = {str(number): one for number, one in enumerate(positional, start=1)} | given
+            if argument in given:
+                self.read(given[argument].start, given[argument].end, depth + 1)
