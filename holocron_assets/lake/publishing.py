@@ -4,8 +4,9 @@ import duckdb
 
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.public_views import public_views
 from holocron_assets.lake.rows import rows_at_any_time
-from holocron_assets.lake.views import public_views, publish
+from holocron_assets.lake.views import publish
 
 _PUBLIC_NAMES = "select view_name from duckdb_views() where schema_name = 'main' and not internal order by 1"
 
@@ -47,4 +48,5 @@ def views_are_stale(lake: Lake, more_views: str) -> bool:
 def _fingerprint(lake: Lake, more_views: str) -> str:
     """The views are made otherwise when a table's packs change, or its columns."""
     rows = [f"{table.name}{table.arrow_schema}{rows_at_any_time(lake, table)}" for table in lake.tables]
-    return content_hash("\n".join([*rows, public_views(lake), more_views]))
+    views = [view.sql for view in public_views(lake)]
+    return content_hash("\n".join([*rows, *views, more_views]))

@@ -78,12 +78,6 @@ def no_rows(table: Table) -> str:
     return f"select {_columns(table)} where false"
 
 
-def refused_rows(table: Table, problem: str) -> str:
-    """SQL that has a table's columns and fails, saying what the problem is, when it is asked for its rows."""
-    failing = f"from (select error({_text(problem)}) as problem) where problem is not null"
-    return f"select {_columns(table)} {failing}"
-
-
 @cache
 def _columns(table: Table) -> str:
     with duckdb.connect() as connection:

@@ -4,7 +4,6 @@ import glob
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,15 +12,12 @@ import duckdb
 from holocron_assets.lake.damage import damaged_file
 from holocron_assets.lake.durable import replacing
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.rows import refused_rows, rows_at_any_time, rows_of, write_columns
+from holocron_assets.lake.public_views import public_views
+from holocron_assets.lake.rows import rows_at_any_time, rows_of, write_columns
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.spilling import spilling_database
 
-__all__ = ["MEMORY", "connect", "public_views", "publish", "query", "rows_of"]
-
-_PUBLIC_VIEWS = files("holocron_assets.lake").joinpath("views.sql").read_text(encoding="utf-8")
-_LIVE = "derived_"
-"""How the tables of interrogations are called that count. A shadow's rows are seen in `lake.NAME` only."""
+__all__ = ["MEMORY", "connect", "publish", "query", "rows_of"]
 
 MEMORY = "1GB"
 """What a connection to the lake may hold in memory; it spills the rest to the lake's disk."""
@@ -39,16 +35,13 @@ def connect(
 
     Args:
         lake: what to read.
-        tables: only these can be read, which saves listing the others; all by default.
+        tables: only these, and views over them alone, are there, which is quicker; all by default.
         more_views: SQL run after the lake's own views, for views that need configuration.
 
     Raises:
         DamagedPartitionError: a file cannot be read.
     """
-    opened = lake.tables if tables is None else tuple(tables)
-    rows = {
-        table.name: rows_of(lake, table) if table in opened else _unopened(table) for table in lake.tables
-    }
+    rows = {table.name: rows_of(lake, table) for table in (lake.tables if tables is None else tables)}
     with spilling_database(lake, memory=MEMORY) as connection:
         for sql in _views(lake, rows, more_views):
             _patiently(connection, partial(connection.execute, sql))
@@ -98,34 +91,14 @@ def publish(lake: Lake, *, more_views: str = "") -> Path:
     return lake.database
 
 
-def public_views(lake: Lake) -> str:
-    """SQL of the views that people and programs rely on: of the lake's own tables, and of interrogations'."""
-    live = [table for table in lake.derived_tables if table.name.startswith(_LIVE)]
-    return "\n\n".join([_PUBLIC_VIEWS, *map(_derived_view, live)])
-
-
-def _derived_view(table: Table) -> str:
-    """What an interrogation says of pages as they are now, or of pairs of entities."""
-    if "title_key" not in table.arrow_schema.names:
-        return f'create view "{table.name}" as from lake."{table.name}";'
-    return (
-        f'create view "{table.name}" as from lake."{table.name}" '
-        "semi join current_answers using (batch, title_key);"
-    )
-
-
 def _views(lake: Lake, rows: Mapping[str, str], more_views: str) -> Iterator[str]:
     """SQL that makes all views, from the SQL of each table's rows."""
     yield "create schema lake"
     for name, sql in rows.items():
         yield f'create view lake."{name}" as {sql}'
-    yield public_views(lake)
+    yield from (view.sql for view in public_views(lake) if rows.keys() >= set(view.tables))
     if more_views:
         yield more_views
-
-
-def _unopened(table: Table) -> str:
-    return refused_rows(table, f"table {table.name} is not among those that connect() was asked for")
 
 
 def _patiently(connection: duckdb.DuckDBPyConnection, ask: Callable[[], _T]) -> _T:

@@ -1,4 +1,4 @@
--- The views that people and programs rely on. `lake.NAME` is every row of table NAME.
+-- Pages: what came of asking for them, and what was read off those that count now.
 
 create view pages as from lake.pages;
 
@@ -52,6 +52,17 @@ from lake.pages
 anti join superseded_answers using (batch, position)
 where status = 'ok';
 
+-- Pages as they are now, with their addresses. A wiki names the address of its main page: others stand beside it.
+create view source_pages as
+select
+    pages.source, pages.title, pages.title_key, pages.namespace, pages.page_id,
+    regexp_replace(sites.base_url, '[^/=]*$', '')
+        || replace(replace(url_encode(replace(pages.title, ' ', '_')), '%2F', '/'), '%3A', ':') as url,
+    pages.revision_id, pages.revision_at, pages.sha1, pages.content_hash, pages.content_model, pages.size_bytes,
+    pages.redirect_target, pages.categories, pages.links, pages.wikitext, pages.batch, pages.fetched_at
+from current_pages as pages
+left join lake.sites as sites using (source);
+
 create view page_links as from lake.page_links;
 
 create view page_signals as from lake.page_signals;
@@ -64,52 +75,13 @@ from lake.page_types as types
 semi join current_answers as current
     on types.batch = current.batch and types.title_key = current.title_key;
 
-create view entity_candidates as
-select candidates.*
-from lake.entity_candidates as candidates
+create view page_facts as
+select facts.*
+from lake.page_facts as facts
 semi join current_answers as current
-    on candidates.batch = current.batch and candidates.title_key = current.title_key;
-
-create view entity_history as from lake.entities;
-
--- One row an id: in the type where it stands. A retyped page leaves a suppressed row in its old type. Only ids with
--- several rows are compared, which are few.
-create view entities as
-with several as (
-    select entity_id from lake.entities where valid_to is null group by entity_id having count(*) > 1
-),
-left_behind as (
-    select entity_id, entity_type
-    from lake.entities
-    semi join several using (entity_id)
-    where valid_to is null
-    qualify row_number() over (
-        partition by entity_id order by state = 'suppressed', valid_from desc, entity_type
-    ) > 1
-)
-from lake.entities
-anti join left_behind using (entity_id, entity_type)
-where valid_to is null;
-
--- Entities that a person should look at.
-create view entity_reviews as
-select
-    entity_id, entity_type, source, title, title_key, page_id, revision_id, state, review_reason, review_since
-from entities
-where review_reason is not null;
-
-create view entity_aliases as from lake.entity_aliases;
-
-create view entity_pairs as from lake.entity_pairs;
-
-create view http_attempts as from lake.http_attempts;
+    on facts.batch = current.batch and facts.title_key = current.title_key;
 
 create view sites as from lake.sites;
-
-create view last_requeues as
-select source, title_key, any_value(title) as title, max(decided_at) as decided_at
-from lake.requeues
-group by source, title_key;
 
 -- The last attempt at each title that was asked for.
 create view last_attempts as
@@ -129,37 +101,3 @@ from (
     from lake.pages
     group by all
 );
-
--- Pages that could not be fetched, and items that no model could answer: of a page, of its chunks, of a pair. A
--- pair has no title key; its title is both names.
-create view given_up as
-select
-    'pages' as stage, source, title, title_key, batch, attempts, error, fetched_at as died_at
-from last_attempts
-where status = 'dead'
-union all
-select
-    interrogation as stage,
-    source,
-    case when contains(item_id, '#') then regexp_replace(subject, '#[0-9]+$', '') else subject end as title,
-    try_cast(split_part(item_id, '#', 1) as bigint) as title_key,
-    partition as batch, attempts, error, finished_at as died_at
-from lake.llm_runs
-where status = 'dead';
-
-create view dead_letters as
-select dead.*
-from given_up as dead
-left join last_requeues as requeue
-    on dead.source = requeue.source and coalesce(dead.title_key = requeue.title_key, dead.title = requeue.title)
-where coalesce(requeue.decided_at < dead.died_at, true);
-
-create view llm_runs as from lake.llm_runs;
-
-create view llm_attempts as from lake.llm_attempts;
-
-create view gpu_runs as from lake.gpu_runs;
-
-create view repeat_answers as from lake.repeat_answers;
-
-create view decisions as from lake.decisions;

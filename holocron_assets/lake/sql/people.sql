@@ -1,0 +1,84 @@
+-- What people decided, and what they should decide.
+
+create view decisions as from lake.decisions;
+
+-- Decisions that count: those that no counting one undoes. Undoing an undo restores what it undid.
+create view standing_decisions as
+with recursive judged (decision_id, counts) using key (decision_id) as (
+    select decision_id, true
+    from lake.decisions
+    where decision_id not in (select undoes from lake.decisions where undoes is not null)
+    union
+    select
+        undone.decision_id,
+        not exists (
+            from recurring.judged as known
+            join lake.decisions as undo using (decision_id)
+            where undo.undoes = undone.decision_id and known.counts
+        )
+    from judged
+    join lake.decisions as undo using (decision_id)
+    join lake.decisions as undone on undo.undoes = undone.decision_id
+)
+select decisions.*
+from lake.decisions as decisions
+join judged using (decision_id)
+where judged.counts and decisions.kind <> 'undo';
+
+create view last_requeues as
+select source, title_key, any_value(title) as title, max(decided_at) as decided_at
+from lake.decisions
+where kind = 'requeue'
+group by source, title_key;
+
+-- What a person should decide, the most important first. What was decided since the queue was made has left it.
+create view needs_review as
+with decided as materialized (from standing_decisions),
+judged_statements as (
+    select statement_id, arg_max(kind, struct_pack(at := decided_at, id := decision_id)) as kind
+    from decided
+    where kind in ('accept', 'reject')
+    group by statement_id
+),
+-- One of several statements is accepted, or at most one is left that nobody rejected.
+agreed as (
+    select item_id
+    from (
+        select item_id, len(statement_ids) as statements, unnest(statement_ids) as statement_id
+        from lake.review_items
+        where kind = 'statement'
+    )
+    left join judged_statements as judged using (statement_id)
+    group by item_id, statements
+    having bool_or(judged.kind = 'accept') or count(*) - count(judged.kind) <= (statements > 1)::integer
+),
+settled as (
+    from agreed
+    union all
+    select item_id
+    from lake.review_items as items
+    join decided as decisions on
+        decisions.kind in ('merge', 'split')
+        and least(decisions.entity_id, decisions.other_id) = least(items.entity_id, items.other_id)
+        and greatest(decisions.entity_id, decisions.other_id) = greatest(items.entity_id, items.other_id)
+    where items.kind = 'pair'
+    union all
+    select item_id
+    from lake.review_items as items
+    join decided as decisions using (title_key)
+    where
+        decisions.kind = 'classify'
+        and (items.kind = 'page' or (items.kind in ('entity', 'promotion') and coalesce(decided_at > since, true)))
+    union all
+    select item_id
+    from lake.review_items as items
+    join (
+        select entity_id, decided_at from decided where kind in ('promote', 'suppress', 'merge')
+        union all
+        select other_id, decided_at from decided where kind = 'merge'
+    ) using (entity_id)
+    where items.kind in ('entity', 'promotion') and coalesce(decided_at > since, true)
+)
+from lake.review_items
+anti join settled using (item_id)
+order by rank desc, item_id;

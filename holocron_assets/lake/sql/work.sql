@@ -1,0 +1,49 @@
+-- What was asked of wikis and models, what it cost, and what was given up.
+
+create view http_attempts as from lake.http_attempts;
+
+create view llm_runs as from lake.llm_runs;
+
+create view llm_attempts as from lake.llm_attempts;
+
+-- What models were asked, day by day.
+create view llm_usage as
+select
+    interrogation, model, (started_at at time zone 'UTC')::date as day,
+    count(distinct item_id) as items,
+    count(*) as calls,
+    count(*) filter (where outcome <> 'ok') as failures,
+    sum(tokens_in)::bigint as tokens_in,
+    sum(tokens_out)::bigint as tokens_out,
+    sum(total_ms) / 1000 as seconds
+from lake.llm_attempts
+group by all;
+
+create view gpu_runs as from lake.gpu_runs;
+
+create view repeat_answers as from lake.repeat_answers;
+
+-- Pages that could not be fetched, and items that no model could answer: of a page, of its chunks, of a pair. A
+-- pair has no title key; its title is both names.
+create view given_up as
+select
+    'pages' as stage, source, title, title_key, batch, attempts, error, fetched_at as died_at
+from last_attempts
+where status = 'dead'
+union all
+select
+    interrogation as stage,
+    source,
+    case when contains(item_id, '#') then regexp_replace(subject, '#[0-9]+$', '') else subject end as title,
+    try_cast(split_part(item_id, '#', 1) as bigint) as title_key,
+    partition as batch, attempts, error, finished_at as died_at
+from lake.llm_runs
+where status = 'dead';
+
+create view dead_letters as
+select dead.*
+from given_up as dead
+left join last_requeues as requeue
+    on dead.source = requeue.source and coalesce(dead.title_key = requeue.title_key, dead.title = requeue.title)
+where coalesce(requeue.decided_at < dead.died_at, true);
+
