@@ -27,6 +27,7 @@ __all__ = [
     "sealed",
     "write_file",
     "write_partition",
+    "write_table",
 ]
 
 
@@ -59,12 +60,23 @@ def write_partition(  # noqa: PLR0913 - two name the file, the rest is what it s
     Raises:
         SchemaError: the rows do not fit; the file is as it was.
     """
-    footer, arrow = sealed(
-        table, table.to_arrow(rows, partition), code_version=code_version, inputs=dict(inputs or {})
-    )
-    with replacing(lake.file(table, partition)) as aside:
-        write_file(table, arrow, aside)
-    return footer
+    arrow = table.to_arrow(rows, partition)
+    return _write(lake, table, partition, arrow, code_version=code_version, inputs=inputs)
+
+
+def write_table(  # noqa: PLR0913 - the same
+    lake: Lake,
+    table: Table,
+    partition: str,
+    arrow: pa.Table,
+    *,
+    code_version: str = "",
+    inputs: Mapping[str, str] | None = None,
+) -> Footer:
+    """As `write_partition`, of rows that are an Arrow table, as a query gives it: columns in any order."""
+    table.check(arrow, partition)
+    fitting = arrow.select(table.arrow_schema.names).cast(table.arrow_schema)
+    return _write(lake, table, partition, fitting, code_version=code_version, inputs=inputs)
 
 
 def sealed(
@@ -88,6 +100,22 @@ def write_file(table: Table, arrow: pa.Table, path: Path) -> None:
     pq.write_table(
         arrow, path, compression="zstd", row_group_size=table.row_group_rows, write_page_checksum=True
     )
+
+
+def _write(  # noqa: PLR0913 - the same
+    lake: Lake,
+    table: Table,
+    partition: str,
+    arrow: pa.Table,
+    *,
+    code_version: str,
+    inputs: Mapping[str, str] | None,
+) -> Footer:
+    """Write rows that fit."""
+    footer, rows = sealed(table, arrow, code_version=code_version, inputs=dict(inputs or {}))
+    with replacing(lake.file(table, partition)) as aside:
+        write_file(table, rows, aside)
+    return footer
 
 
 def read_footer(lake: Lake, table: Table, partition: str) -> Footer | None:

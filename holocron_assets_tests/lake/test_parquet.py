@@ -21,6 +21,7 @@ from holocron_assets.lake.parquet import (
     read_partition,
     replacing,
     write_partition,
+    write_table,
 )
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Column, SchemaError, Table, type_int, type_string, type_strings
@@ -110,6 +111,33 @@ def test_single_rows_can_be_read_without_the_others(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     write_partition(lake, SHIPS, "north", ships(120))
     assert pq.read_metadata(lake.file(SHIPS, "north")).num_row_groups == 3
+
+
+def test_an_arrow_table_is_written_as_its_rows_are(tmp_path: Path) -> None:
+    footer = write_partition(Lake(tmp_path), SHIPS, "one", ships(), code_version="1", inputs={"a": "b"})
+    arrow = pa.Table.from_pylist(ships()).select(["run_id", "name", "decks", "hull"])
+    assert write_table(Lake(tmp_path), SHIPS, "two", arrow, code_version="1", inputs={"a": "b"}) == footer
+    assert read_partition(Lake(tmp_path), SHIPS, "two") == ships()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"hull": None}, "column 'hull' is empty in row 1"),
+        ({"hull": 0}, "repeats"),
+        ({"hull": "one"}, "not int64"),
+    ],
+)
+def test_an_arrow_table_that_does_not_fit_is_refused(
+    tmp_path: Path, change: dict[str, Any], problem: str
+) -> None:
+    rows = [ships(1)[0], {**ships(1)[0], "hull": 1, **change}]
+    arrow = pa.table(
+        {name: [row[name] for row in rows[isinstance(change["hull"], str) :]] for name in rows[0]}
+    )
+    with pytest.raises(SchemaError, match=problem):
+        write_table(Lake(tmp_path), SHIPS, "one", arrow)
+    assert Lake(tmp_path).partitions(SHIPS) == []
 
 
 def test_rows_that_do_not_fit_leave_the_file_as_it_was(tmp_path: Path) -> None:
