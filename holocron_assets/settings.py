@@ -56,3 +56,8 @@ def interrogations_folder(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(
         environment.get("HOLOCRON_INTERROGATIONS") or PROJECT_FOLDER / "data" / "interrogations"
     ).resolve()
+
+
+def infobox_rules_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The folder of people's own infobox rules: HOLOCRON_INFOBOX_RULES, or the project's `data/infobox/`."""
+    return Path(environment.get("HOLOCRON_INFOBOX_RULES") or PROJECT_FOLDER / "data" / "infobox").resolve()

@@ -7,6 +7,7 @@ import dagster as dg
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.metadata import (
     OWNER,
+    sample_list,
     table_description,
     table_metadata,
     written_metadata,
@@ -32,17 +33,19 @@ def batch_asset(step: Step) -> dg.AssetsDefinition:
         retry_policy=RETRIES,
     )
     def made(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
-        started = perf_counter()
+        started, batch = perf_counter(), context.partition_key
         with clear_failures():
-            footer, rows = run_step(lake.open(), step, context.partition_key, context.run.run_id)
+            footer, rows = run_step(lake.open(), step, batch, context.run.run_id)
+            notes = step.notes(lake.open(), batch) if step.notes else {}
+        metadata = written_metadata(
+            footer,
+            rows,
+            counted=step.counted,
+            seconds=perf_counter() - started,
+            titles="from_title" if "from_title" in step.table.arrow_schema.names else "title",
+        )
         return dg.MaterializeResult(
-            metadata=written_metadata(
-                footer,
-                rows,
-                counted=step.counted,
-                seconds=perf_counter() - started,
-                titles="from_title" if "from_title" in step.table.arrow_schema.names else "title",
-            ),
+            metadata={**metadata, **{name: sample_list(texts) for name, texts in notes.items()}},
             data_version=dg.DataVersion(footer.content_id),
         )
 

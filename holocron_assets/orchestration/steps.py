@@ -1,7 +1,9 @@
 """What each derived asset of a batch does: rows of its inputs in, its rows out."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from holocron_assets.classify.decisions import look_at_decisions
 from holocron_assets.classify.merge import MODEL_TABLE, page_type_row
@@ -16,6 +18,7 @@ from holocron_assets.lake.schema import Row, Table
 from holocron_assets.lake.tables import (
     DECISIONS,
     ENTITY_CANDIDATES,
+    PAGE_FACTS,
     PAGE_LINKS,
     PAGE_SIGNALS,
     PAGE_TYPES,
@@ -26,12 +29,18 @@ from holocron_assets.lake.tables import (
 from holocron_assets.lake.titles import Site
 from holocron_assets.lake.versions import room_version
 from holocron_assets.resolve.candidates import candidate_row
+from holocron_assets.resolve.facts.page_facts import page_fact_rows
+from holocron_assets.resolve.facts.rules import RuleBook, load_rule_book, rules_version
+from holocron_assets.settings import infobox_rules_folder
 from holocron_assets.signals.extract import SIGNALS_VERSION, signal_row
+from holocron_assets.signals.infobox_values import infobox_values
 from holocron_assets.signals.links import LINKS_VERSION, link_rows
 
 _TAXONOMY = load_taxonomy()
 _ENTITY_TYPES = frozenset(_TAXONOMY.entity_worthy_types)
 _MODEL_TABLES = tuple(each.table for each in load_interrogations() if each.table.name == MODEL_TABLE)
+
+_NOTED = 40
 
 Inputs = Mapping[str, Sequence[Row]]
 
@@ -45,12 +54,14 @@ class Step:
         group: the asset group that shows it.
         make: the rows, from the rows of its inputs and the run's id.
         counted: the column whose values a materialization counts.
+        notes: what else a materialization lists of a batch, by name.
     """
 
     derivation: Derivation
     group: str
     make: Callable[[Inputs, str], Sequence[Row]]
     counted: str
+    notes: Callable[[Lake, str], Mapping[str, Sequence[str]]] | None = None
 
     @property
     def table(self) -> Table:
@@ -149,6 +160,35 @@ def _entity_candidates(inputs: Inputs, run_id: str) -> list[Row]:
     return [row for row in rows if row is not None]
 
 
+def _page_facts(inputs: Inputs, _run_id: str) -> list[Row]:
+    site, rules = _site(inputs), _infobox_rules(inputs[SITES.name][0]["source"])
+    templates = {row["title_key"]: row["infobox_template"] for row in inputs[PAGE_SIGNALS.name]}
+    rows: list[Row] = []
+    for page in readable_pages(inputs[PAGES.name]):
+        if template := templates.get(page["title_key"]):
+            commas = partial(rules.parts_at_commas, template)
+            values = infobox_values(page["wikitext"], template, site, commas)
+            rows += page_fact_rows(page, template, values, rules)
+    return rows
+
+
+def _infobox_rules(source: str) -> RuleBook:
+    return load_rule_book(source, infobox_rules_folder())
+
+
+def _fields_without_rule(lake: Lake, batch: str) -> Mapping[str, Sequence[str]]:
+    """The infobox fields of a batch that no rule knows, the most frequent first."""
+    rules = _infobox_rules(source_of(batch))
+    rows = read_partition(lake, PAGE_SIGNALS, batch, ["infobox_template", "infobox_fields"])
+    counts = Counter(
+        f"{row['infobox_template']}: {field['name']}"
+        for row in rows
+        for field in row["infobox_fields"]
+        if field["value"] and not rules.of(row["infobox_template"], field["name"])
+    )
+    return {"fields_without_rule": [f"{name} ({count})" for name, count in counts.most_common(_NOTED)]}
+
+
 PAGE_LINKS_STEP = Step(
     Derivation(PAGE_LINKS, (PAGES,), (SITES,), LINKS_VERSION), "signals", _page_links, "kind"
 )
@@ -180,6 +220,19 @@ CANDIDATES_STEP = Step(
     _entity_candidates,
     "entity_type",
 )
+_FACTS_ROOM = room_version("holocron_assets.resolve.facts")
+PAGE_FACTS_STEP = Step(
+    Derivation(
+        PAGE_FACTS,
+        (PAGES, PAGE_SIGNALS),
+        (SITES,),
+        f"{SIGNALS_VERSION}-{_FACTS_ROOM}-{rules_version(infobox_rules_folder())}",
+    ),
+    "entities",
+    _page_facts,
+    "key",
+    _fields_without_rule,
+)
 
 BATCH_STEPS: tuple[Step, ...] = (
     PAGE_LINKS_STEP,
@@ -187,4 +240,5 @@ BATCH_STEPS: tuple[Step, ...] = (
     RULES_STEP,
     PAGE_TYPES_STEP,
     CANDIDATES_STEP,
+    PAGE_FACTS_STEP,
 )

@@ -1,7 +1,7 @@
 """Dates as wikis write them: found in a text, kept as written, and as intervals that sort.
 
-An interval is [since, until) in years of its calendar, an end None where it is open. Calendars that count from
-an event are data (`eras.yaml`): their year 0 stands on both sides of the event, as 0 BBY and 0 ABY do, so
+An interval is [since, until) in years of its calendar, an end None where it is open. Calendars that count
+from an event are data (`eras.yaml`): their year 0 is on both sides of the event, as 0 BBY and 0 ABY are, so
 that n ABY is [n, n + 1) and n BBY is [-(n + 1), -n). Dates of the real world are Gregorian; 1 BC is [0, 1).
 """
 

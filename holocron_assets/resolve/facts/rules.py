@@ -103,6 +103,10 @@ class RuleBook:
             self._found[key] = self._search(*key)
         return self._found[key]
 
+    def parts_at_commas(self, template: str, field: str) -> bool:
+        """Whether commas part a field's values."""
+        return any(one.rule.commas for one in self.of(template, field))
+
     @cached_property
     def single_keys(self) -> frozenset[str]:
         """Keys of which only one value can be true."""
@@ -176,7 +180,7 @@ def load_rule_book(source: str, *folders: Path) -> RuleBook:
 def rules_version(*folders: Path) -> str:
     """A hash of the rule files of some folders."""
     texts = [path.read_text(encoding="utf-8") for folder in folders for path in sorted(folder.glob("*.yaml"))]
-    return content_hash("\n".join(texts))[:12] if texts else ""
+    return content_hash("\n".join(texts))[:12]
 
 
 def _files(folder: Path) -> list[tuple[str, RuleFile]]:
