@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 from sample_holocron import SAMPLE_BATCH, SAMPLE_EXPORT, Holocron, sample_holocron
 
 from holocron_assets.cli import main
+from holocron_assets.lake.decisions import all_decisions
 from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.tables import PAGES, REQUEUES
+from holocron_assets.lake.tables import PAGES
 
 
 def holocron(of: Holocron, *arguments: str) -> Result:
@@ -244,7 +245,6 @@ def test_an_unknown_source_is_named_with_its_file(tmp_path: Path, command: list[
     assert str(new.sources_folder / "nowhere.yaml") in complaint(holocron(new, *command, "nowhere"))
 
 
-@pytest.mark.parametrize("command", [["sources", "list"], ["run"]], ids=" ".join)
 @pytest.mark.parametrize(
     ("text", "place"),
     [
@@ -254,12 +254,10 @@ def test_an_unknown_source_is_named_with_its_file(tmp_path: Path, command: list[
     ],
     ids=["no YAML", "wrong value", "unknown key"],
 )
-def test_a_malformed_source_file_is_told_with_line_and_key(
-    tmp_path: Path, command: list[str], text: str, place: str
-) -> None:
+def test_a_malformed_source_file_is_told_with_line_and_key(tmp_path: Path, text: str, place: str) -> None:
     new = sample_holocron(tmp_path)
     (new.sources_folder / "bad.yaml").write_text(text)
-    assert f"{new.sources_folder / 'bad.yaml'}, {place}" in complaint(holocron(new, *command))
+    assert f"{new.sources_folder / 'bad.yaml'}, {place}" in complaint(holocron(new, "sources", "list"))
 
 
 def test_a_dead_letter_is_requeued_with_author_and_reason(with_dead_letter: Holocron) -> None:
@@ -267,8 +265,7 @@ def test_a_dead_letter_is_requeued_with_author_and_reason(with_dead_letter: Holo
         with_dead_letter, "requeue", "--title", "Button", "--reason", "fixed there", "--author", "Ada"
     )
     assert told(done) == "requeued 1 page"
-    (partition,) = with_dead_letter.lake.partitions(REQUEUES)
-    (row,) = read_partition(with_dead_letter.lake, REQUEUES, partition)
+    (row,) = all_decisions(with_dead_letter.lake)
     assert (row["title"], row["author"], row["reason"]) == ("Button", "Ada", "fixed there")
     assert "It is pending: requeue." in told(holocron(with_dead_letter, "page", "Button"))
 
