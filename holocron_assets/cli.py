@@ -38,6 +38,7 @@ from holocron_assets.lake.views import connect, query
 from holocron_assets.models_commands import models
 from holocron_assets.repeat_commands import repeat
 from holocron_assets.settings import politeness_folder, sources_folder
+from holocron_assets.web_commands import web
 
 _FEW_PAGES = 2  # an answer takes seconds on a CPU
 
@@ -61,6 +62,7 @@ main.add_command(decide)
 main.add_command(dispatch)
 main.add_command(stale)
 main.add_command(repeat)
+main.add_command(web)
 
 
 @main.command()

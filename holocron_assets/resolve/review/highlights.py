@@ -1,0 +1,114 @@
+"""Where a page says what is claimed of it: evidence found in its text, and the text cut around it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+_SHORTEST_QUOTE = 3
+_BEGINNING = 6_000
+_AROUND = 700
+_LONGEST_SHOWN_WHOLE = 20_000
+
+
+class Mark(NamedTuple):
+    """A part of a text that is evidence.
+
+    Attributes:
+        start: first character.
+        end: character after the last.
+        label: what it is evidence of.
+    """
+
+    start: int
+    end: int
+    label: str
+
+
+class Piece(NamedTuple):
+    """A part of a text as it is shown.
+
+    Attributes:
+        text: the characters; empty where some are left out.
+        label: what it is evidence of, if it is.
+        left_out: how many characters are left out here.
+    """
+
+    text: str
+    label: str | None = None
+    left_out: int = 0
+
+
+def found_in(text: str, quotes: Iterable[tuple[str, str]]) -> list[Mark]:
+    """The first place of each quote in a text, whatever its case.
+
+    Args:
+        text: the page's wikitext.
+        quotes: words, and what they are evidence of; what the page does not have is passed over.
+    """
+    folded = text.lower()
+    if len(folded) != len(text):  # a capital that is two small letters: places would be wrong
+        folded = text
+    marks = []
+    for quote, label in quotes:
+        wanted = quote.strip()
+        place = folded.find(wanted.lower()) if len(wanted) >= _SHORTEST_QUOTE else -1
+        if place >= 0:
+            marks.append(Mark(place, place + len(wanted), label))
+    return marks
+
+
+def apart(marks: Iterable[Mark], length: int) -> list[Mark]:
+    """The marks in order, without those that lie outside a text or overlap one before them."""
+    kept: list[Mark] = []
+    for mark in sorted(marks):
+        is_inside = 0 <= mark.start < mark.end <= length
+        if is_inside and (not kept or kept[-1].end <= mark.start):
+            kept.append(mark)
+    return kept
+
+
+def pieces(text: str, marks: Sequence[Mark], *, is_whole: bool = False) -> list[Piece]:
+    """A text in pieces: evidence marked, and of a long text only its beginning and what is around evidence.
+
+    Args:
+        text: the page's wikitext.
+        marks: in order and apart (see `apart`).
+        is_whole: leave nothing out.
+    """
+    if is_whole or len(text) <= _LONGEST_SHOWN_WHOLE:
+        windows = [(0, len(text))]
+    else:
+        windows = _joined(
+            [(0, _BEGINNING), *((m.start - _AROUND, m.end + _AROUND) for m in marks)], len(text)
+        )
+    found, position = list[Piece](), 0
+    for start, end in windows:
+        if start > position:
+            found.append(Piece("", left_out=start - position))
+        found += _marked(text, start, end, marks)
+        position = end
+    if position < len(text):
+        found.append(Piece("", left_out=len(text) - position))
+    return found
+
+
+def _joined(windows: Iterable[tuple[int, int]], length: int) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(windows):
+        first, last = max(start, 0), min(end, length)
+        if joined and first <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def _marked(text: str, start: int, end: int, marks: Iterable[Mark]) -> Iterator[Piece]:
+    position = start
+    for mark in marks:
+        if start <= mark.start and mark.end <= end:
+            if mark.start > position:
+                yield Piece(text[position : mark.start])
+            yield Piece(text[mark.start : mark.end], mark.label)
+            position = mark.end
+    if position < end:
+        yield Piece(text[position:end])

@@ -1,0 +1,59 @@
+"""The web page as an application: its paths, and what it shows when something fails."""
+
+from http import HTTPStatus
+from importlib.resources import files
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from holocron_assets.web.desk import Desk
+from holocron_assets.web.entity_pages import EntityPages
+from holocron_assets.web.guard import Guard
+from holocron_assets.web.rendering import render
+from holocron_assets.web.review_pages import ReviewPages
+
+_STATIC = str(files("holocron_assets.web").joinpath("static"))
+
+
+def make_app(desk: Desk) -> ASGIApp:
+    """The application of the review page."""
+    review, entities = ReviewPages(desk), EntityPages(desk)
+    app = Starlette(
+        routes=[
+            Route("/", review.queue),
+            Route("/item/{item_id}", review.item, methods=["GET"]),
+            Route("/item/{item_id}", review.decide, methods=["POST"]),
+            Route("/undo", review.undo, methods=["POST"]),
+            Route("/entity/{entity_id}", entities.entity, methods=["GET"]),
+            Route("/entity/{entity_id}", entities.decide, methods=["POST"]),
+            Route("/page", entities.page),
+            Route("/text/{batch}/{title_key}", entities.text),
+            Route("/search", entities.search),
+            Mount("/static", StaticFiles(directory=_STATIC)),
+        ],
+        exception_handlers={HTTPException: _when_refused, Exception: _when_failed},
+    )
+    return Guard(app)  # outside of all, so that errors are sealed too
+
+
+def _when_refused(request: Request, error: Exception) -> Response:
+    status, told = HTTPStatus.NOT_FOUND, str(error)
+    if isinstance(error, HTTPException):
+        status, told = HTTPStatus(error.status_code), error.detail
+    if told == status.phrase:  # Starlette's own, of addresses that are none
+        told = "There is nothing at this address."
+    return _error_page(request, status, told)
+
+
+def _when_failed(request: Request, error: Exception) -> Response:
+    told = f"{type(error).__name__}: {error}. Nothing was recorded. The terminal has the whole of it."
+    return _error_page(request, HTTPStatus.INTERNAL_SERVER_ERROR, told)
+
+
+def _error_page(request: Request, status: HTTPStatus, told: str) -> Response:
+    return render(request, "error.html", {"status": status, "told": told}, status)

@@ -1,0 +1,62 @@
+"""Serving the web page, to this machine only."""
+
+import ipaddress
+import socket
+from collections.abc import Callable
+from contextlib import closing, suppress
+
+import uvicorn
+from starlette.types import ASGIApp
+
+
+class CannotServeError(OSError):
+    """The address cannot be had; the message says what to do."""
+
+
+def serve(app: ASGIApp, host: str, port: int, tell: Callable[[str], None]) -> None:
+    """Serve until told to stop; what is under way then gets a second to end.
+
+    Args:
+        app: the application.
+        host: an address of this machine for itself.
+        port: where; 0 for any that is free.
+        tell: told the address, once it answers there.
+
+    Raises:
+        CannotServeError: the address is not this machine's own, or is taken.
+    """
+    with closing(_listening(host, port)) as listening:
+        address = f"[{host}]" if ":" in host else host
+        tell(f"http://{address}:{listening.getsockname()[1]}/")
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, server_header=False)
+        with suppress(KeyboardInterrupt):  # uvicorn ends, and then tells of it
+            uvicorn.Server(config).run(sockets=[listening])
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own, which no other can reach."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    if not is_loopback(host):
+        raise CannotServeError(
+            f"{host} is not an address of this machine for itself: whoever reaches the page can decide. Use "
+            "127.0.0.1; to get there from elsewhere, tunnel to it, as with `ssh -L 8001:127.0.0.1:8001`."
+        )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise CannotServeError(
+            f"port {port} of {host} cannot be had ({error.strerror}): is another `holocron web` running? "
+            "`--port` takes another, and 0 any that is free."
+        ) from error
+    return listening

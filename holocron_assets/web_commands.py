@@ -1,0 +1,33 @@
+"""`holocron web`: the review page, on this machine only."""
+
+import getpass
+
+import click
+
+from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.commands import clear_errors, opened_lake
+
+_PORT = 8001
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="An address of this machine for itself.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="0: any free one."
+)
+@click.option(
+    "--author", default=getpass.getuser, help="Who decides, unless the page says otherwise; you, without."
+)
+@clear_errors
+def web(host: str, port: int, author: str) -> None:
+    """Review in the browser, until Ctrl-C: the queue, each item with its evidence, and every entity.
+
+    Nobody but this machine can open the page. What is decided there counts from the next `holocron run`, or
+    at once while `holocron ui` runs.
+    """
+    from holocron_assets.web.app import make_app  # noqa: PLC0415 - no other command serves pages
+    from holocron_assets.web.desk import Desk  # noqa: PLC0415 - the same
+    from holocron_assets.web.serving import serve  # noqa: PLC0415 - the same
+
+    desk = Desk(opened_lake(), author, tuple(load_taxonomy().types))
+    serve(make_app(desk), host, port, lambda url: click.echo(f"Review on {url} - Ctrl-C stops it."))
