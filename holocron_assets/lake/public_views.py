@@ -1,4 +1,4 @@
-"""The views that people and programs rely on: their SQL, by subject in `sql/`, and the tables that each reads."""
+"""The views that people and programs rely on: SQL by subject in `sql/`, and the tables that each reads."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
