@@ -60,7 +60,8 @@ from holocron_assets.resolve.identity_policy import (
     IdentityPolicy,
     load_identity_policy,
 )
-from holocron_assets.resolve.pairs import Record, pair_rows
+from holocron_assets.resolve.pairs import pair_rows
+from holocron_assets.resolve.records import Record
 
 WIKI = Path(__file__).parents[2] / "shared" / "wookieepedia"
 LEGENDS = "/Legends"
@@ -149,7 +150,7 @@ def read_pages() -> list[dict[str, Any]]:
 
 def read_index(pages: Iterable[Mapping[str, Any]]) -> dict[str, Title]:
     """All titles of the wiki that are known."""
-    continuities: dict[str, str] = {page["title"]: page.get("continuity", "unknown") for page in pages}
+    continuities: dict[str, str] = {page["title"]: continuity_of(page) for page in pages}
     for name in ("canon", "legends"):
         with gzip.open(WIKI / f"titles_{name}.txt.gz", "rt", encoding="utf-8") as lines:
             for line in lines:
@@ -179,13 +180,19 @@ def link_questions(pages: Iterable[Mapping[str, Any]], index: Mapping[str, Title
                 continue
             seen.add(asked)
             kind = "variant" if is_variant(text, name_of(target)) else "other"
-            continuity = agreed(page.get("continuity", "unknown"), index[target].continuity)
+            continuity = agreed(continuity_of(page), index[target].continuity)
             yield Question(kind, text, continuity, target, None, frozenset({target}))
 
 
 def agreed(continuity: str, of_target: str) -> str:
     """The linking page's continuity, unless its link leads into the other."""
     return of_target if {continuity, of_target} == {"canon", "legends"} else continuity
+
+
+def continuity_of(page: Mapping[str, Any]) -> str:
+    """As a record has it: pages without, and parodies, may go with either."""
+    continuity = page.get("continuity")
+    return continuity if continuity in ("canon", "legends") else "unknown"
 
 
 def own_names(title: str) -> set[str]:

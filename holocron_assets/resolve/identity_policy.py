@@ -3,15 +3,18 @@
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError, model_validator
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from holocron_assets.resolve.names import WordRules
+
 DEFAULT_IDENTITY_FILE = Path(__file__).with_name("identity.yaml")
 
 Verdict = Literal["same", "unsure"]
+ExactKind = Literal["page", "identifier", "title", "name", "alias", "suffix", "aliases"]
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
@@ -19,11 +22,22 @@ class IdentityPolicyError(ValueError):
     """The policy file cannot be used; the message names the file and the key."""
 
 
-class Likeness(BaseModel):
-    """Likeness of names, between 0 and 1, from which each verdict holds."""
+class Exact(BaseModel):
+    """What it means that two records have something in common."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    score: _Share
+    verdict: Verdict
+
+
+class Fuzzy(BaseModel):
+    """How alike names are that are not one, between 0 and 1, and from where on each verdict holds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    number: _Share
+    order: _Share
     same: _Share
     unsure: _Share
 
@@ -33,32 +47,70 @@ class Likeness(BaseModel):
             raise ValueError(f"same ({self.same}) is below unsure ({self.unsure})")
         return self
 
+    def verdict(self, score: float) -> Verdict | None:
+        """What a likeness means; None if nothing."""
+        if score >= self.same:
+            return "same"
+        return "unsure" if score >= self.unsure else None
+
+
+class FuzzyByType(BaseModel):
+    """Likeness of names, by entity type."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    default: Fuzzy
+    types: dict[str, Fuzzy]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _completed(cls, content: Any) -> Any:
+        """Each type's figures, completed from the default ones."""
+        if not isinstance(content, Mapping):
+            return content
+        default, types = content.get("default"), content.get("types")
+        if not isinstance(default, Mapping) or not isinstance(types, Mapping):
+            return content
+        completed = {
+            name: {**default, **changes} if isinstance(changes, Mapping) else changes
+            for name, changes in types.items()
+        }
+        return {**content, "types": completed}
+
 
 class IdentityPolicy(BaseModel):
-    """Thresholds by type, under an id that every judgement made by them names."""
+    """What makes two records one, under an id that every judgement by it names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
-    default: Likeness
-    types: dict[str, Likeness]
+    exact: dict[ExactKind, Exact]
+    fuzzy: FuzzyByType
+    margin: _Share
+    words: WordRules
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if missing := sorted(set(get_args(ExactKind)) - self.exact.keys()):
+            raise ValueError(f"exact.{missing[0]} is missing")
+        return self
 
     @property
     def author(self) -> str:
         """Who judges by this policy, as `judged_by` holds it."""
         return f"policy:{self.id}"
 
-    def limits(self, entity_type: str) -> Likeness:
-        """The thresholds of a type."""
-        return self.types.get(entity_type, self.default)
+    def fuzzy_of(self, entity_type: str) -> Fuzzy:
+        """What likeness means within a type."""
+        return self.fuzzy.types.get(entity_type, self.fuzzy.default)
 
 
 def load_identity_policy(path: Path, entity_types: AbstractSet[str]) -> IdentityPolicy:
     """Read and validate a policy file.
 
     Args:
-        path: a YAML file with the keys `id`, `default` and `types`, as in `identity.yaml`.
-        entity_types: the taxonomy's entity-worthy types; only these may have thresholds of their own.
+        path: a YAML file with the keys of `identity.yaml`.
+        entity_types: the taxonomy's entity-worthy types; only these may have figures of their own.
 
     Returns:
         The policy.
@@ -66,38 +118,17 @@ def load_identity_policy(path: Path, entity_types: AbstractSet[str]) -> Identity
     Raises:
         IdentityPolicyError: the file is missing or not YAML, or a key is missing, unknown or out of range.
     """
-    content = _read_mapping(path)
     try:
-        policy = IdentityPolicy.model_validate(_with_defaults(content))
-    except ValidationError as error:
-        raise IdentityPolicyError(f"{path}: {'; '.join(map(_problem, error.errors()))}") from error
-    if unknown := sorted(policy.types.keys() - entity_types):
-        raise IdentityPolicyError(
-            f"{path}: types.{unknown[0]}: no entity-worthy type; use one of {sorted(entity_types)}"
-        )
-    return policy
-
-
-def _read_mapping(path: Path) -> Mapping[str, Any]:
-    try:
-        content = YAML(typ="safe").load(path)
+        policy = IdentityPolicy.model_validate(YAML(typ="safe").load(path))
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise IdentityPolicyError(f"{path}: not a readable YAML file: {error}") from error
-    if not isinstance(content, Mapping):
-        raise IdentityPolicyError(f"{path}: must be a mapping with the keys id, default and types")
-    return content
-
-
-def _with_defaults(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The file's content, each type's thresholds completed from `default`."""
-    default, types = content.get("default"), content.get("types")
-    if not isinstance(default, Mapping) or not isinstance(types, Mapping):
-        return dict(content)
-    completed = {
-        name: {**default, **limits} if isinstance(limits, Mapping) else limits
-        for name, limits in types.items()
-    }
-    return {**content, "types": completed}
+    except ValidationError as error:
+        raise IdentityPolicyError(f"{path}: {'; '.join(map(_problem, error.errors()))}") from error
+    if unknown := sorted(policy.fuzzy.types.keys() - entity_types):
+        raise IdentityPolicyError(
+            f"{path}: fuzzy.types.{unknown[0]}: no entity-worthy type; use one of {sorted(entity_types)}"
+        )
+    return policy
 
 
 def _problem(error: Mapping[str, Any]) -> str:

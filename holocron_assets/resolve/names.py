@@ -2,16 +2,38 @@
 
 import re
 import unicodedata
-from functools import lru_cache
 from typing import NamedTuple
 
+from pydantic import BaseModel, ConfigDict, StrictStr
+
 _SUFFIX = re.compile(r"\s*\(([^()]*)\)\s*$")
-_BETWEEN_NUMBERS = re.compile(r"(?<=\d)[^\w]+(?=\d)")
+_BETWEEN_NUMBERS = re.compile(r"(?<=\d)[\W_]+(?=\d)")
 _WORD = re.compile(r"[^\W_]+")
-_POSSESSIVE = re.compile(r"['\u2019]s\b|(?<=s)['\u2019](?!\w)")
-_ROMAN = re.compile(r"(?=[IVXL])X{0,3}(?:IX|IV|V?I{0,3})|XL(?:IX|IV|V?I{0,3})|L(?:IX|IV|V?I{0,3})")
+_APOSTROPHES = str.maketrans("", "", "'\u2019")
+_ONLY_ALPHANUMERIC = {code: None for code in range(128) if not chr(code).isalnum()} | {0: " "}
+_PLURAL_OF_DESIGNATION = re.compile(r"(?<=\d)s$")
+_ROMAN = re.compile(r"X{0,3}(?:IX|IV|V?I{0,3})|XL(?:IX|IV|V?I{0,3})|L(?:IX|IV|V?I{0,3})")
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
-_DIGIT = re.compile(r"\d")
+
+
+class WordRules(BaseModel):
+    """What words of a language say about names.
+
+    Attributes:
+        articles: words that may be left out: "The Varn" is "Varn".
+        linking: words that go when others change places: "Academy of Varn" is "Varn Academy".
+        numbers: words that are numbers: "First Varn" is not "Second Varn".
+        plurals: ends of words in the plural, and what the singular has instead; the first that fits counts.
+        shortest: letters that a word must have at least to be taken for a plural.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    articles: frozenset[StrictStr]
+    linking: frozenset[StrictStr]
+    numbers: frozenset[StrictStr]
+    plurals: dict[StrictStr, StrictStr]
+    shortest: int
 
 
 class NameParts(NamedTuple):
@@ -19,18 +41,21 @@ class NameParts(NamedTuple):
 
     Attributes:
         key: as `name_key` gives it.
-        text: its words in lower case without accents, designations included, joined by spaces.
-        words: those words that are no designations.
+        qualifier: key of what stands in parentheses at the end; empty without.
+        stems: its words in lower case and singular, without accents, articles and designations.
         designation: numbers, numerals, single letters and words with digits in them, in order: two names that
             differ in it are two names. Roman numerals are written as numbers.
-        qualifier: the key of what stands in parentheses at the end; empty without.
     """
 
     key: str
-    text: str
-    words: tuple[str, ...]
-    designation: str
     qualifier: str
+    stems: tuple[str, ...]
+    designation: str
+
+
+class _Word(NamedTuple):
+    stem: str
+    is_designation: bool
 
 
 def name_key(name: str) -> str:
@@ -46,51 +71,68 @@ def name_key(name: str) -> str:
     return _key(_without_suffix(name)[0])
 
 
-@lru_cache(maxsize=1 << 19)
-def name_parts(name: str) -> NameParts:
-    """Take a name apart."""
-    bare, suffix = _without_suffix(name)
-    words = [_word(word) for word in _WORD.findall(_unaccented(_POSSESSIVE.sub("s", bare)))]
-    designations = [word for word in words if _is_designation(word)]
-    return NameParts(
-        key=_key(bare),
-        text=" ".join(word.casefold() for word in words),
-        words=tuple(word.casefold() for word in words if not _is_designation(word)),
-        designation=" ".join(designations).casefold(),
-        qualifier=_key(suffix),
-    )
+class NameReader:
+    """Takes names apart. Words are known from one name to the next."""
+
+    def __init__(self, rules: WordRules) -> None:
+        """Read by these rules."""
+        self._rules = rules
+        self._known: dict[str, _Word] = {}
+
+    def read(self, name: str) -> NameParts:
+        """Take one name apart."""
+        bare, qualifier = _without_suffix(name)
+        stems, designations = list[str](), list[str]()
+        for word in _WORD.findall(bare.translate(_APOSTROPHES)):
+            known = self._known.get(word) or self._learn(word)
+            (designations if known.is_designation else stems).append(known.stem)
+        return NameParts(_key(bare), _key(qualifier), tuple(filter(None, stems)), " ".join(designations))
+
+    def _learn(self, word: str) -> _Word:
+        known = self._known[word] = _read_word(word, self._rules)
+        return known
+
+
+def _read_word(word: str, rules: WordRules) -> _Word:
+    if _ROMAN.fullmatch(word):
+        return _Word(str(_roman_number(word)), is_designation=True)
+    folded = _unaccented(word.casefold())
+    if any(character.isdigit() for character in folded):
+        return _Word(_PLURAL_OF_DESIGNATION.sub("", folded), is_designation=True)
+    if len(folded) == 1 or folded in rules.numbers:
+        return _Word(folded, is_designation=True)
+    return _Word("" if folded in rules.articles else _singular(folded, rules), is_designation=False)
+
+
+def _singular(word: str, rules: WordRules) -> str:
+    for plural, singular in rules.plurals.items() if len(word) >= rules.shortest else ():
+        if word.endswith(plural):
+            return word.removesuffix(plural) + singular
+    return word
 
 
 def _without_suffix(name: str) -> tuple[str, str]:
-    if not name.endswith(")"):
-        return name, ""
-    match = _SUFFIX.search(name)
+    """A name, and what stands in parentheses at its end; one that has nothing else is left alone."""
+    match = _SUFFIX.search(name) if name.rstrip().endswith(")") else None
     if match is None or match.start() == 0:
         return name, ""
     return name[: match.start()], match[1]
 
 
 def _key(text: str) -> str:
-    apart = _BETWEEN_NUMBERS.sub("\x00", text)
-    plain = unicodedata.normalize("NFKD", apart.casefold())
-    return "".join(
-        " " if character == "\x00" else character
-        for character in plain
-        if character.isalnum() or character == "\x00"
-    )
+    apart = _BETWEEN_NUMBERS.sub("\x00", text.casefold())
+    if apart.isascii():
+        return apart.translate(_ONLY_ALPHANUMERIC)
+    plain = unicodedata.normalize("NFKD", apart)
+    kept = (character for character in plain if character.isalnum() or character == "\x00")
+    return "".join(kept).replace("\x00", " ")
 
 
 def _unaccented(text: str) -> str:
+    if text.isascii():
+        return text
     decomposed = unicodedata.normalize("NFKD", text)
     return "".join(character for character in decomposed if not unicodedata.combining(character))
-
-
-def _word(word: str) -> str:
-    return str(_roman_number(word)) if _ROMAN.fullmatch(word) else word
-
-
-def _is_designation(word: str) -> bool:
-    return len(word) == 1 or _DIGIT.search(word) is not None
 
 
 def _roman_number(numeral: str) -> int:

@@ -1,52 +1,40 @@
 """Which records may be one thing, and which are: by their names, page ids and identifiers."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import combinations
 from typing import NamedTuple
 
-from holocron_assets.lake.keys import content_hash
+import numpy as np
+import numpy.typing as npt
+
 from holocron_assets.lake.schema import Row
-from holocron_assets.resolve.identity_policy import IdentityPolicy
-from holocron_assets.resolve.names import name_key
+from holocron_assets.resolve.blocking import Places
+from holocron_assets.resolve.common import (
+    Name,
+    Wanted,
+    are_numbered_apart,
+    in_common,
+    names_of,
+    suffixes_agree,
+)
+from holocron_assets.resolve.identity_policy import IdentityPolicy, Verdict
+from holocron_assets.resolve.likeness import Alike, alike
+from holocron_assets.resolve.names import NameReader
+from holocron_assets.resolve.records import Record, are_pages_of_one_wiki
+from holocron_assets.resolve.rivals import Pair, Rivals
+
+_SIDES = {"canon": 1, "legends": 2}
+_BOTH_SIDES = 3
+_MORE_SAID = {name: place for place, name in enumerate(("canon", "legends", "both", "real", "unknown"))}
 
 
-class Record(NamedTuple):
-    """What of an entity tells who it is.
+class _Found(NamedTuple):
+    """Why two records may be one."""
 
-    Attributes:
-        entity_id: its id.
-        entity_type: its type; only records of one type are compared.
-        source: its source.
-        wiki: host of the wiki that the source reads, or the source's name: two sources may read one wiki.
-        page_id: the wiki's id of its page, if it has one.
-        title: its page, or the title that the mention means.
-        batch: batch of the page.
-        continuity: 'canon', 'legends', 'both', 'real' or 'unknown'.
-        origin: 'page' or 'mention'.
-        name: its own name: the title without namespace prefix and continuity suffix.
-        names: other names that it goes by; without continuity suffix too.
-        external_ids: identifiers that others gave it, as 'scheme:value' ('isbn:9780345446107').
-    """
-
-    entity_id: str
-    entity_type: str
-    source: str
-    wiki: str
-    page_id: int | None
-    title: str
-    batch: str
-    continuity: str
-    origin: str
-    name: str
-    names: tuple[str, ...]
-    external_ids: tuple[str, ...]
-
-
-def names_hash(record: Record) -> str:
-    """Hash of what a record is compared by: another, and it must be compared again."""
-    return content_hash(repr(record))
+    score: float
+    method: str
+    verdict: Verdict
+    reason: str
 
 
 def pair_rows(
@@ -54,46 +42,119 @@ def pair_rows(
     policy: IdentityPolicy,
     *,
     changed: AbstractSet[str] | None = None,
-    kept: Sequence[Row] = (),
+    kept: Iterable[Row] = (),
 ) -> list[Row]:
     """All rows of `entity_pairs` of one type.
+
+    Records of which one is in canon and the other in legends are two by definition.
 
     Args:
         records: all records of the type that may be paired, in any order.
         policy: what makes two records one.
         changed: ids of the records that are new, or have another `names_hash` than when they were compared;
             None to compare all.
-        kept: rows that stand of pairs; those of which neither record is among `changed` are looked at again,
-            and not all others.
+        kept: rows that stand of pairs: these are looked at again though neither record changed.
 
     Returns:
         A row for each pair, by its id.
     """
-    del changed, kept
-    by_key: defaultdict[str, set[Record]] = defaultdict(set)
-    for record in records:
-        by_key[name_key(record.name)].add(record)
-    pairs = {pair for group in by_key.values() for pair in _pairs(group)}
-    return sorted((_row(*pair, policy) for pair in pairs), key=lambda row: str(row["pair_id"]))
+    ordered = sorted(records, key=lambda record: record.entity_id)
+    best: dict[Pair, _Found] = {}
+    for pair, found in _all_found(ordered, policy, _wanted(ordered, changed, kept)):
+        best[pair] = max(best.get(pair, found), found)
+    rivals = Rivals({pair: found.score for pair, found in best.items()}, ordered, policy.margin)
+    return [
+        _row(ordered[one], ordered[other], settled)
+        for (one, other), found in sorted(best.items())
+        if (settled := _settled(found, one, other, ordered, rivals))
+    ]
 
 
-def _pairs(group: Iterable[Record]) -> Iterator[tuple[Record, Record]]:
-    return combinations(sorted(group), 2)
+def _wanted(records: Sequence[Record], changed: AbstractSet[str] | None, kept: Iterable[Row]) -> Wanted:
+    """Pairs that are to be looked at, of records that are not two by their continuity."""
+    sides = np.array([_SIDES.get(record.continuity, 0) for record in records], np.int8)
+    is_new = np.array([changed is None or record.entity_id in changed for record in records], np.bool_)
+    places = {record.entity_id: place for place, record in enumerate(records)}
+    known = ((places.get(row["first_id"]), places.get(row["second_id"])) for row in kept)
+    standing = np.array(
+        [one * len(records) + other for one, other in known if one is not None and other is not None],
+        np.int64,
+    )
+
+    def wanted(one: Places, other: Places) -> npt.NDArray[np.bool_]:
+        asked: npt.NDArray[np.bool_] = is_new[one] | is_new[other]
+        if standing.size:
+            asked |= np.isin(np.minimum(one, other) * len(records) + np.maximum(one, other), standing)
+        asked &= (one != other) & (sides[one] | sides[other] != _BOTH_SIDES)
+        return asked
+
+    return wanted
 
 
-def _row(first: Record, second: Record, policy: IdentityPolicy) -> Row:
-    one_wiki = first.wiki == second.wiki and first.origin == second.origin == "page"
+def _all_found(
+    records: Sequence[Record], policy: IdentityPolicy, wanted: Wanted
+) -> Iterator[tuple[Pair, _Found]]:
+    names = names_of(records, NameReader(policy.words))
+    for common in in_common(records, names, wanted):
+        exact = policy.exact[common.kind]
+        yield _pair(common.one, common.other), _Found(exact.score, "exact", exact.verdict, common.reason)
+    fuzzy = policy.fuzzy_of(records[0].entity_type) if records else policy.fuzzy.default
+    parts = [name.parts for name in names]
+    for found in alike(parts, fuzzy, policy.words, _with_an_own_name(names, wanted)):
+        one, other = names[found.one], names[found.other]
+        verdict = fuzzy.verdict(found.score)
+        if verdict and not are_numbered_apart(one.parts, other.parts):
+            sure = verdict if suffixes_agree(one.parts, other.parts) else "unsure"
+            yield (
+                _pair(one.record, other.record),
+                _Found(found.score, "fuzzy", sure, _reason(found, one.text, other.text)),
+            )
+
+
+def _with_an_own_name(names: Sequence[Name], wanted: Wanted) -> Wanted:
+    """Wanted pairs of names, one of which at least is a record's own."""
+    holders = np.array([name.record for name in names], np.int64)
+    is_own = np.array([name.is_own for name in names], np.bool_)
+    return lambda one, other: (is_own[one] | is_own[other]) & wanted(holders[one], holders[other])
+
+
+def _pair(one: int, other: int) -> Pair:
+    return min(one, other), max(one, other)
+
+
+def _reason(found: Alike, one: str, other: str) -> str:
+    first, second = sorted((one, other))
+    said = {
+        "number": "are one name but for number, articles or spaces",
+        "order": "are the same words in another order",
+        "spelling": "are spelt alike",
+    }
+    return f"{first!r} and {second!r} {said[found.kind]}"
+
+
+def _settled(found: _Found, one: int, other: int, records: Sequence[Record], rivals: Rivals) -> _Found | None:
+    """What is found of a pair, as far as nothing speaks against it.
+
+    A wiki's editors keep one page for one thing: of pages of one wiki only what would else be sure is asked.
+    """
+    if are_pages_of_one_wiki(records[one], records[other]):
+        return found._replace(verdict="unsure") if found.verdict == "same" else None
+    rival = rivals.of(one, other) if found.verdict == "same" else None
+    if rival is None:
+        return found
+    reason = f"{found.reason}; {rival.title!r} of {rival.source} is as like one of them"
+    return found._replace(verdict="unsure", reason=reason)
+
+
+def _row(first: Record, second: Record, found: _Found) -> Row:
     columns = ("source", "title", "batch", "origin")
-    sides = (("first", first), ("second", second))
     return {
         "pair_id": f"{first.entity_id}+{second.entity_id}",
         "entity_type": first.entity_type,
         "first_id": first.entity_id,
         "second_id": second.entity_id,
-        **{f"{side}_{name}": getattr(record, name) for side, record in sides for name in columns},
-        "continuity": first.continuity,
-        "reason": f"both are called {first.name!r}",
-        "score": 1.0,
-        "method": "exact",
-        "verdict": "unsure" if one_wiki or policy.default.same > 1 else "same",
+        **{f"first_{name}": getattr(first, name) for name in columns},
+        **{f"second_{name}": getattr(second, name) for name in columns},
+        "continuity": min(first.continuity, second.continuity, key=_MORE_SAID.__getitem__),
+        **found._asdict(),
     }
