@@ -17,12 +17,12 @@ from holocron_assets.orchestration.crawl_assets import batch_pages, pages, seed_
 from holocron_assets.orchestration.derive_assets import derive_assets
 from holocron_assets.orchestration.derive_checks import derive_checks
 from holocron_assets.orchestration.dispatch_sensor import DISPATCH_SENSORS
-from holocron_assets.orchestration.entity_assets import entities, entity_aliases, resolve_entities
 from holocron_assets.orchestration.gpu_job import DERIVE_JOBS
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.link_assets import known_links
-from holocron_assets.orchestration.pair_assets import entity_pairs
 from holocron_assets.orchestration.refresh import add_pages, refresh
+from holocron_assets.orchestration.resolve_job import resolve_entities
+from holocron_assets.orchestration.resolve_stages import STAGES
 from holocron_assets.orchestration.resources import LakeResource, ModelsResource, SourcesResource
 from holocron_assets.orchestration.sensors import SCHEDULES, SENSORS
 from holocron_assets.orchestration.upkeep import upkeep, upkeep_job
@@ -45,7 +45,7 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
     return dg.Definitions(
         assets=[
             *(batch_pages, sites, seed_titles, page_changes, revision_checks, pages),
-            *(*BATCH_ASSETS, entities, entity_aliases, entity_pairs, known_links, views),
+            *(*BATCH_ASSETS, *(stage.asset for stage in STAGES), known_links, views),
             *derive_assets(load_interrogations(), read_dispatch_settings(dispatch_file())),
         ],
         asset_checks=[*QUALITY_CHECKS, *derive_checks(load_interrogations())],

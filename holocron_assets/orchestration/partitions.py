@@ -6,4 +6,6 @@ from holocron_assets.classify.taxonomy import load_taxonomy
 
 BATCHES = dg.DynamicPartitionsDefinition(name="batches")
 SOURCES = dg.DynamicPartitionsDefinition(name="sources")
-ENTITY_TYPES = dg.StaticPartitionsDefinition(sorted(load_taxonomy().entity_worthy_types))
+TYPES = sorted(load_taxonomy().entity_worthy_types)
+"""The entity types."""
+ENTITY_TYPES = dg.StaticPartitionsDefinition(TYPES)

@@ -13,24 +13,33 @@ from holocron_assets.crawl.seeds import seeds_are_usable
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.standing import left_alone
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.decisions import decisions_mark, standing_mark
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import (
     BATCH_PAGES,
-    DECISIONS,
     ENTITIES,
     ENTITY_ALIASES,
     ENTITY_CANDIDATES,
+    ENTITY_FACTS,
+    ENTITY_JUDGEMENTS,
+    ENTITY_MENTIONS,
     ENTITY_PAIRS,
+    ENTITY_RELATIONS,
+    ENTITY_TAGS,
     KNOWN_LINKS,
     PAGE_CHANGES,
+    PAGE_FACTS,
     PAGE_LINKS,
     PAGE_SIGNALS,
+    PAGE_TAGS,
     PAGE_TYPES,
     PAGES,
-    REQUEUES,
+    REVIEW_ITEMS,
     SEED_TITLES,
     SITES,
+    TAG_RELATIONS,
+    TAGS,
 )
 from holocron_assets.orchestration.crawl_assets import batch_cut
 from holocron_assets.orchestration.jobs import ASSET_JOBS
@@ -65,14 +74,15 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC).isoformat()
 _LOOK_AGAIN = timedelta(minutes=1)
 MOST_LOOKED_AT = 1000
 """Batches of which a tick looks at all candidates: five seconds' work."""
-_FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES, REQUEUES)
+_FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES)
 _SETTLED_TABLES = (
-    *(SITES, PAGES, DECISIONS, *PAGE_TYPES_STEP.derivation.optional_inputs),
+    *(SITES, PAGES, *PAGE_TYPES_STEP.derivation.optional_inputs),
     *(step.table for step in BATCH_STEPS),
 )
 _ENTITY_TABLES = (
-    *(PAGES, PAGE_SIGNALS, PAGE_TYPES, ENTITY_CANDIDATES, ENTITIES, ENTITY_ALIASES),
-    ENTITY_PAIRS,
+    *(PAGES, PAGE_SIGNALS, PAGE_TYPES, PAGE_FACTS, PAGE_TAGS, ENTITY_CANDIDATES),
+    *(ENTITY_MENTIONS, ENTITY_PAIRS, ENTITY_JUDGEMENTS, ENTITIES, ENTITY_ALIASES, ENTITY_FACTS),
+    *(ENTITY_RELATIONS, TAGS, TAG_RELATIONS, ENTITY_TAGS, REVIEW_ITEMS),
 )
 
 
@@ -123,7 +133,7 @@ def settle(
     """Ask for runs that settle fetched batches."""
     opened = lake.open()
     # What was settled stays so until a file or the code changes; looking at every footer costs seconds.
-    mark = f"{opened.mark(_SETTLED_TABLES)} {SETTLED_VERSION}"
+    mark = f"{opened.mark(_SETTLED_TABLES)} {standing_mark(opened, 'classify')} {SETTLED_VERSION}"
     if context.cursor == mark:
         return dg.SkipReason("every batch is settled")
     stale = batches_to_settle(opened, sources.all())
@@ -144,7 +154,8 @@ def promotion(
 ) -> dg.SensorResult | dg.SkipReason:
     """Ask for a run that resolves the entities of all stale types."""
     opened, memory = lake.open(), _memory(context)
-    mark = f"{opened.mark(_ENTITY_TABLES)} {ENTITIES_VERSION}"
+    tables = opened.mark((*_ENTITY_TABLES, *opened.derived_tables))
+    mark = f"{tables} {decisions_mark(opened)} {ENTITIES_VERSION}"
     if memory.get("resolved") == mark:
         return dg.SkipReason("every entity type is resolved")
     if _is_under_way(context.instance, ENTITIES_JOB):
@@ -206,7 +217,7 @@ def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Sour
     Unless something was written, a look a minute is enough to see what comes due.
     """
     memory, now = _memory(context), utc_now()
-    mark = lake.mark(_FRONTIER_TABLES) + content_hash(repr(sources))
+    mark = lake.mark(_FRONTIER_TABLES) + standing_mark(lake, "requeue") + content_hash(repr(sources))
     looked_at = datetime.fromisoformat(
         memory.get("looked_at") or datetime.min.replace(tzinfo=UTC).isoformat()
     )

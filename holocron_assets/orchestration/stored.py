@@ -1,10 +1,15 @@
 """A table's new file, and how it is told: as an asset's result, or as a materialization among several."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import dagster as dg
+from filelock import FileLock
 
 from holocron_assets.lake.parquet import Footer
+from holocron_assets.lake.paths import Lake
+from holocron_assets.resolve.look import Look, look_at
 
 
 class Stored(NamedTuple):
@@ -29,3 +34,10 @@ def materialization(asset: dg.AssetsDefinition, partition: str, stored: Stored) 
         metadata=stored.metadata,
         tags={"dagster/data_version": stored.footer.content_id},
     )
+
+
+@contextmanager
+def resolving(lake: Lake) -> Iterator[Look]:
+    """One look at the lake at a time: who resolves anew must see what was resolved before."""
+    with FileLock(lake.locks / "entities.lock"), look_at(lake) as look:
+        yield look

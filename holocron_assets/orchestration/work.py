@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.batches import source_of, unfinished_batches
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.known_links import compaction_is_due, enough_is_new, standing
@@ -29,8 +28,9 @@ from holocron_assets.orchestration.names import (
     UPKEEP_JOB,
     VIEWS_JOB,
 )
+from holocron_assets.orchestration.resolve_stages import stale_stages
 from holocron_assets.orchestration.steps import BATCH_STEPS, PAGE_TYPES_STEP
-from holocron_assets.resolve.store import stale_types
+from holocron_assets.resolve.look import look_at
 
 SETTLED_VERSION = "-".join(step.derivation.code_version for step in BATCH_STEPS)
 """Version of all the code that makes a batch's derived tables."""
@@ -162,6 +162,7 @@ def upkeep_to_do(lake: Lake, sources: Sequence[Source], *, now: datetime) -> lis
 
 
 def entities_to_resolve(lake: Lake) -> list[Work]:
-    """The entities, if the candidates, redirects or policy of a type changed since it was resolved."""
-    stale = stale_types(lake, sorted(load_taxonomy().entity_worthy_types))
-    return [Work(ENTITIES_JOB, None, repr(sorted(stale.items())))] if stale else []
+    """The entities and what follows from them, if anything that they are made from changed."""
+    with look_at(lake) as look:
+        stale = stale_stages(look)
+        return [Work(ENTITIES_JOB, None, f"{look.mark} {sorted(stale.items())}")] if stale else []

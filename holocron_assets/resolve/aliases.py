@@ -58,13 +58,26 @@ def _aliases(entity: Row, leading_to: Redirects, titles: AbstractSet[int]) -> It
     yield _alias(entity, "title", title, entity)
     if name != title:
         yield _alias(entity, "name", name, entity)
-    waiting = [entity["title_key"]]
+    for redirect in redirects_to(entity["title_key"], leading_to, titles):
+        yield _alias(entity, "redirect", redirect["from_title"], redirect)
+
+
+def redirects_to(key: int, leading_to: Redirects, titles: AbstractSet[int] = frozenset()) -> Iterator[Row]:
+    """The redirects that lead to a title, over other redirects too.
+
+    Args:
+        key: the title's key.
+        leading_to: from `redirects_by_target`.
+        titles: keys of titles that are no redirect's, whatever the wiki says.
+    """
+    seen, waiting = {key}, [key]
     while waiting:
         for redirect in leading_to.get(waiting.pop(), ()):
-            alias = _alias(entity, "redirect", redirect["from_title"], redirect)
-            if alias["alias_key"] not in titles:
-                waiting.append(alias["alias_key"])
-                yield alias
+            title = title_key(redirect["source"], redirect["from_title"])
+            if title not in titles and title not in seen:
+                seen.add(title)
+                waiting.append(title)
+                yield redirect
 
 
 def _alias(entity: Row, kind: str, alias: str, read_from: Row) -> Row:

@@ -10,15 +10,9 @@ from typing import Any
 
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
-from holocron_assets.resolve.identity import (
-    Holders,
-    held_by_page,
-    held_in,
-    last_held,
-    match_entities,
-    new_ids,
-)
-from holocron_assets.resolve.promotion import PromotionPolicy
+from holocron_assets.resolve.clusters import Merge
+from holocron_assets.resolve.identity import Holders, held_in, identified, last_held
+from holocron_assets.resolve.promotion import Decision, PromotionPolicy, by_person
 from holocron_assets.resolve.reviews import PageNow, is_disputed, review_reason, settles_review
 
 _SMALLEST_STEP = timedelta(microseconds=1)
@@ -43,6 +37,8 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
     run_id: str,
     elsewhere: Sequence[Holders] = (),
     pages: Mapping[tuple[str, str], PageNow] = MappingProxyType({}),
+    merged: Mapping[str, Merge] = MappingProxyType({}),
+    decided: Mapping[str, Row] = MappingProxyType({}),
 ) -> list[Row]:
     """All rows, history included, of an entity type's new file.
 
@@ -71,6 +67,8 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
         elsewhere: entities of other types, so that no two pages get one id.
         pages: by entity type and id, what became of entities' pages: of those without a candidate of their
             title, and of those whose title was absent since they were read.
+        merged: what became of each entity that is another.
+        decided: people's last decision about each entity's state: of kind 'promote' or 'suppress'.
 
     Returns:
         Rows of `entities`, by id and then time. The same input again gives the same rows.
@@ -83,21 +81,15 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
         raise ValueError(f"entities of type {entity_type}: {now} has no time zone; pass the time in UTC")
     _refuse_wrong_rows(entity_type, candidates, standing)
     current = current_rows(standing)
-    candidates = [row for row in candidates if not _is_held_elsewhere(row, elsewhere)]
-    matched = match_entities(candidates, current.values(), elsewhere)
-    unmatched = [row for row in candidates if row["title_key"] not in matched]
-    minted = new_ids(unmatched, current.keys(), elsewhere)
+    ids = identified(candidates, current, elsewhere)
 
-    revision = _Revision(policy, now, run_id, pages, elsewhere)
+    revision = _Revision(policy, now, run_id, pages, elsewhere, merged, decided)
     rows = [row for row in standing if row["valid_to"] is not None]
-    for candidate in candidates:
-        key = candidate["title_key"]
-        rows += (
-            revision.confirm(matched[key], candidate)
-            if key in matched
-            else [revision.create(minted[key], candidate)]
-        )
-    supported = {row["entity_id"] for row in matched.values()}
+    held = [(ids[row["title_key"]], row) for row in candidates if row["title_key"] in ids]
+    for identifier, candidate in held:
+        before = current.get(identifier)
+        rows += revision.confirm(before, candidate) if before else [revision.create(identifier, candidate)]
+    supported = {identifier for identifier, _ in held}
     for identifier, row in current.items():
         if identifier not in supported:
             rows += revision.suppress(row)
@@ -133,6 +125,8 @@ class _Revision:
     run_id: str
     pages: Mapping[tuple[str, str], PageNow]
     elsewhere: Sequence[Holders]
+    merged: Mapping[str, Merge]
+    decided: Mapping[str, Row]
 
     def create(self, identifier: str, candidate: Row) -> Row:
         last = last_held(held_in(self.elsewhere, identifier))
@@ -149,7 +143,7 @@ class _Revision:
         known = self.pages.get((before["entity_type"], before["entity_id"]))
         if known and known.page and is_disputed(before, known.page):
             return self._succeed(before, {**before, **self._review(before, known.page)})
-        facts = {**before, **self.policy.suppress(before)._asdict()}
+        facts = {**before, **self._state(before["entity_id"], self.policy.suppress(before))}
         # What happens to the page of an entity that is suppressed already changes nothing about it.
         if known and before["state"] != "suppressed":
             facts |= self._review(before, known.page)
@@ -170,8 +164,18 @@ class _Revision:
             "entity_id": identifier,
             **{column: candidate.get(column) for column in _FROM_CANDIDATE},
             "rule_ids": list(candidate["rule_ids"]),
-            **self.policy.decide(candidate)._asdict(),
+            "origin": candidate["origin"],
+            **self._state(identifier, self.policy.decide(candidate)),
         }
+
+    def _state(self, identifier: str, by_policy: Decision) -> dict[str, Any]:
+        """The state of an entity: that of what it was merged into, else what people say, else the policy."""
+        merge, said = self.merged.get(identifier), self.decided.get(identifier)
+        if merge:
+            decision = Decision("merged", merge.judged_by, merge.reason)
+        else:
+            decision = by_person(said) if said else by_policy
+        return {**decision._asdict(), "merged_into": merge.into_id if merge else None}
 
     def _succeed(self, before: Row, facts: dict[str, Any]) -> list[Row]:
         if _COMPARED(before) == _COMPARED(facts):
@@ -191,11 +195,6 @@ class _Revision:
             "valid_to": None,
             "run_id": self.run_id,
         }
-
-
-def _is_held_elsewhere(candidate: Row, elsewhere: Sequence[Holders]) -> bool:
-    """Whether the page stands for a promoted entity of another type, and is not surer than that."""
-    return any(is_disputed(held, candidate) for held in held_by_page(elsewhere, candidate))
 
 
 def _refuse_wrong_rows(entity_type: str, candidates: Sequence[Row], standing: Sequence[Row]) -> None:

@@ -11,6 +11,7 @@ from datetime import datetime
 from itertools import count
 
 from holocron_assets.lake.schema import Row
+from holocron_assets.resolve.reviews import is_disputed
 
 _NAMESPACE = uuid.UUID("478d6fd5-c66a-4f8b-a2e8-2b4633156077")
 
@@ -93,6 +94,31 @@ def last_held(rows: Iterable[Row]) -> Row | None:
 
 def _held_last(row: Row) -> tuple[bool, datetime]:
     return row["state"] != "suppressed", row["valid_from"]
+
+
+def identified(
+    candidates: Sequence[Row], current: Mapping[str, Row], elsewhere: Sequence[Holders] = ()
+) -> dict[int, str]:
+    """The entity that each page or mention of a type stands for, or will once it is resolved.
+
+    Args:
+        candidates: rows of `entity_candidates` of one type, with `origin`.
+        current: the current row of every entity of the type, by its id.
+        elsewhere: entities of other types.
+
+    Returns:
+        Ids by title key, without the pages that stand for an entity of another type.
+    """
+    free = [row for row in candidates if not _is_held_elsewhere(row, elsewhere)]
+    matched = match_entities(free, current.values(), elsewhere)
+    unmatched = [row for row in free if row["title_key"] not in matched]
+    minted = new_ids(unmatched, current.keys(), elsewhere)
+    return {key: row["entity_id"] for key, row in matched.items()} | minted
+
+
+def _is_held_elsewhere(candidate: Row, elsewhere: Sequence[Holders]) -> bool:
+    """Whether the page stands for an entity of another type, and is not surer than that."""
+    return any(is_disputed(held, candidate) for held in held_by_page(elsewhere, candidate))
 
 
 def match_entities(

@@ -1,28 +1,41 @@
 """One look at the lake: what entities and their names are made from, read once for however many types."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
+from urllib.parse import urlsplit
 
 import duckdb
 
+from holocron_assets.lake.decisions import Standing, standing, standing_mark
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.rows import rows_of
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
 from holocron_assets.lake.views import connect, query
 from holocron_assets.resolve.aliases import Redirects, redirects_by_target
-from holocron_assets.resolve.identity import Holders, holders_of
+from holocron_assets.resolve.clusters import Member
+from holocron_assets.resolve.entities import current_rows
+from holocron_assets.resolve.identity import Holders, holders_of, identified
+from holocron_assets.resolve.mention_confidence import mention_confidence
+from holocron_assets.resolve.mention_search import find_mentions
+from holocron_assets.resolve.mentions import FoundMentions
 from holocron_assets.resolve.reviews import IN_DISPUTE, PageNow
 
 _LOOK = files(__package__).joinpath("look.sql").read_text(encoding="utf-8")
 _PAGES_NOW = files(__package__).joinpath("pages_now.sql").read_text(encoding="utf-8")
 _CANDIDATE_COLUMNS = ", ".join(f'"{name}"' for name in ENTITY_CANDIDATES.arrow_schema.names)
 _CANDIDATES = f"""
-    select {_CANDIDATE_COLUMNS} from present_candidates where entity_type = $type order by source, title
+    select {_CANDIDATE_COLUMNS}, 'page' as origin
+    from present_candidates
+    where entity_type = $type
+    order by source, title
 """  # noqa: S608 - column names of our own
 _CANDIDATE_MARKS = """
     select
@@ -68,7 +81,23 @@ _PAGES_MARK = """
         on types.batch = present.batch and types.title_key = present.title_key
     where types.title_key in (select unnest($titles)) or types.page_id in (select unnest($pages))
 """
-_HELD = f"select {', '.join(_HELD_COLUMNS)} from entities"  # noqa: S608 - column names of our own
+_NAMED_REDIRECTS = "select source, from_title, name, target_title, revision_id from present_redirects"
+_TOLD = """
+    select facts.title_key, facts.source, facts.title as from_title, facts.revision_id,
+        facts.kind, facts.key, facts.value
+    from lake.page_facts as facts
+    semi join present_answers as present
+        on facts.batch = present.batch and facts.title_key = present.title_key
+    where facts.kind in ('name', 'external_id')
+"""
+_TOLD_MARK = f"""
+    select count(*) || '-' || coalesce(bit_xor(hash(title_key, revision_id, kind, key, value)), 0) as mark
+    from ({_TOLD})
+"""  # noqa: S608 - a query of our own
+_SITES = "select source, base_url from lake.sites"
+_HELD = f"""
+    select {", ".join(_HELD_COLUMNS)} from lake.entities where valid_to is null
+"""  # noqa: S608 - column names of our own
 
 
 class Look:
@@ -82,15 +111,107 @@ class Look:
         """Look through a connection in which `look.sql` was run."""
         self.lake = lake
         self._connection = connection
+        self._identified: dict[str, list[Row]] = {}
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """To the lake, with what `look.sql` makes. Its views know no partition that is newer."""
+        return self._connection
 
     @cached_property
     def candidate_marks(self) -> Mapping[str, str]:
         """A mark of each type's candidates, which is another when they are."""
-        return {row["entity_type"]: row["mark"] for row in query(self._connection, _CANDIDATE_MARKS)}
+        pages = {row["entity_type"]: row["mark"] for row in query(self._connection, _CANDIDATE_MARKS)}
+        mentions = self.mentions.marks
+        return {name: f"{pages.get(name)} {mentions.get(name)}" for name in pages.keys() | mentions.keys()}
 
     def candidates(self, entity_type: str) -> list[dict[str, Any]]:
-        """Rows of `entity_candidates` of current pages, of one type."""
-        return query(self._connection, _CANDIDATES, {"type": entity_type})
+        """Rows of `entity_candidates` of current pages, and of names that no page has, of one type."""
+        pages = query(self._connection, _CANDIDATES, {"type": entity_type})
+        return [*pages, *self.mentions.candidates(entity_type, mention_confidence())]
+
+    @cached_property
+    def mark(self) -> str:
+        """A mark of all that entities and their names are made from."""
+        candidates = sorted(self.candidate_marks.items())
+        return content_hash(f"{candidates} {self.names_mark} {self.redirects_mark} {self.people_mark}")
+
+    def identified(self, entity_type: str) -> list[Row]:
+        """The type's candidates, each with the id of the entity that it stands for, or will."""
+        if entity_type not in self._identified:
+            candidates = self.candidates(entity_type)
+            ids = identified(candidates, self.current(entity_type), self.elsewhere(entity_type))
+            self._identified[entity_type] = [
+                {**row, "entity_id": ids[row["title_key"]]} for row in candidates if row["title_key"] in ids
+            ]
+        return self._identified[entity_type]
+
+    def current(self, entity_type: str) -> Mapping[str, Row]:
+        """The current row of every entity of a type, by its id."""
+        if not self.lake.has(ENTITIES, entity_type):
+            return {}
+        return current_rows(read_partition(self.lake, ENTITIES, entity_type))
+
+    @cached_property
+    def mentions(self) -> FoundMentions:
+        """What list pages name, and what that means."""
+        return find_mentions(self._connection, self.lake)
+
+    @cached_property
+    def decisions(self) -> Standing:
+        """What people decided."""
+        return standing(self.lake)
+
+    @cached_property
+    def people_mark(self) -> str:
+        """A mark of what people decided about entities."""
+        return standing_mark(self.lake, "merge", "split", "promote", "suppress")
+
+    def members(self, entity_type: str, ids: AbstractSet[str]) -> dict[str, Member]:
+        """Those of some ids that are entities of a type, as far as they can be one with others."""
+        present = [row for row in self.identified(entity_type) if row["entity_id"] in ids]
+        found = {row["entity_id"]: self._member(row, is_present=True) for row in present}
+        current = self.current(entity_type)
+        gone = (ids & current.keys()) - found.keys()
+        return found | {name: self._member(current[name], is_present=False) for name in sorted(gone)}
+
+    def _member(self, row: Row, *, is_present: bool) -> Member:
+        own = {name: row[name] for name in Member._fields if name in row}
+        return Member(**own, wiki=self.wikis.get(row["source"], row["source"]), is_present=is_present)
+
+    @cached_property
+    def wikis(self) -> Mapping[str, str]:
+        """Where the wiki is that each source reads: two sources of one wiki name the same place."""
+        return {row["source"]: _place(row) for row in query(self._connection, _SITES)}
+
+    @cached_property
+    def redirects_now(self) -> Redirects:
+        """All redirects, by what they lead to."""
+        return redirects_by_target(query(self._connection, _NAMED_REDIRECTS))
+
+    @cached_property
+    def told(self) -> Mapping[int, Sequence[Row]]:
+        """What pages and lists tell of who a thing is, by its title key.
+
+        Rows have `kind`: 'name' (in the infobox), 'mention' (in a list) or 'external_id'.
+        """
+        rows: defaultdict[int, list[Row]] = defaultdict(list)
+        for row in (*query(self._connection, _TOLD), *self._names_in_lists()):
+            rows[row["title_key"]].append(row)
+        return rows
+
+    def _names_in_lists(self) -> Iterator[Row]:
+        for row in (row for rows in self.mentions.rows.values() for row in rows if row["supported"]):
+            place = {"title_key": row["means_key"], "source": row["source"], "from_title": row["list_title"]}
+            said = {"kind": "mention", "key": "", "revision_id": row["revision_id"]}
+            yield from ({**place, **said, "value": name} for name in (row["name"], *row["aliases"]))
+
+    @cached_property
+    def names_mark(self) -> str:
+        """A mark of what gives candidates names beside their own, and of their wikis."""
+        sqls = (_REDIRECTS_MARK.format(redirects=_NAMED_REDIRECTS), _TOLD_MARK)
+        marks = [query(self._connection, sql)[0]["mark"] for sql in sqls]
+        return f"{marks} {sorted(self.wikis.items())}"
 
     @cached_property
     def pages_now(self) -> Mapping[tuple[str, str], PageNow]:
@@ -139,6 +260,7 @@ class Look:
         """Let the entities of a type be these now: their file was written."""
         slim = ({name: row[name] for name in _HELD_COLUMNS} for row in current)
         self._held[entity_type] = holders_of(slim)
+        self._identified.clear()
         for name in ("redirects", "redirects_mark", "in_dispute"):
             self.__dict__.pop(name, None)
 
@@ -153,6 +275,12 @@ class Look:
     def _redirects(self) -> str:
         # Not by a view: those that the connection has were made when no entity may have been written yet.
         return _REDIRECTS.format(entities=rows_of(self.lake, ENTITIES))
+
+
+def _place(site: Row) -> str:
+    """The address of a wiki's pages, without scheme: languages of one host are wikis of their own."""
+    address = urlsplit(site["base_url"] or "")
+    return f"{address.netloc}{address.path.rpartition('/')[0]}" or site["source"]
 
 
 @contextmanager

@@ -11,7 +11,7 @@ semi join present_answers as present
 
 create temp table present_redirects as
 select
-    signals.source, signals.title as from_title, signals.title_key, signals.revision_id,
+    signals.source, signals.title as from_title, signals.title_key, signals.name, signals.revision_id,
     signals.redirect_target as target_title
 from lake.page_signals as signals
 semi join present_answers as present

@@ -1,6 +1,9 @@
--- What became of the pages that entities were last read from: of those that are no candidates under their title
+-- What became of the pages that entities were last read from (not of mentions, which no page is about): of those that are no candidates under their title
 -- any more, and of those whose title had no page, or a redirect only, in between.
-with titles_absent as (
+with entities as (
+    from lake.entities where valid_to is null and origin = 'page'
+),
+titles_absent as (
     select pages.batch, pages.position
     from lake.pages as pages
     semi join entities on pages.title_key = entities.title_key

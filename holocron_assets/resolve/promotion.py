@@ -13,7 +13,7 @@ from holocron_assets.lake.schema import Row
 
 DEFAULT_POLICY_FILE = Path(__file__).with_name("promotion.yaml")
 
-State = Literal["staged", "candidate", "promoted", "suppressed"]
+State = Literal["staged", "candidate", "promoted", "adjudicated", "suppressed", "merged"]
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
@@ -27,6 +27,12 @@ class Decision(NamedTuple):
     state: State
     state_by: str
     state_reason: str
+
+
+def by_person(said: Row) -> Decision:
+    """The state that a person's decision, of kind 'promote' or 'suppress', gives an entity."""
+    state: State = "adjudicated" if said["kind"] == "promote" else "suppressed"
+    return Decision(state, f"person:{said['author']}", said["reason"])
 
 
 class Thresholds(BaseModel):

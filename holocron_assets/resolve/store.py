@@ -1,59 +1,30 @@
 """Reading and writing the knowledge base's tables, one entity type at a time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
-from holocron_assets.lake.freshness import Derivation
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.parquet import Footer, read_footer, read_partition, write_partition
-from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
-from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_PAIRS
+from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_JUDGEMENTS
 from holocron_assets.lake.versions import room_version
 from holocron_assets.resolve.aliases import alias_rows
 from holocron_assets.resolve.changes import EntityChanges, entity_changes
+from holocron_assets.resolve.clusters import Merge, merges
 from holocron_assets.resolve.entities import current_rows, resolve_entities
-from holocron_assets.resolve.look import Look, look_at
-from holocron_assets.resolve.pairs import pair_rows
+from holocron_assets.resolve.look import Look
+from holocron_assets.resolve.people import held_by_people
 from holocron_assets.resolve.promotion import DEFAULT_POLICY_FILE, load_policy
 from holocron_assets.resolve.reviews import IN_DISPUTE
 
 ENTITIES_VERSION = room_version("holocron_assets.resolve")
 ALIASES_VERSION = ENTITIES_VERSION
-PAIRS = Derivation(ENTITY_PAIRS, (ENTITIES, ENTITY_ALIASES), (), ENTITIES_VERSION)
-"""How pairs follow from a type's entities and their names."""
-
 
 _NAMED_BY = (
     *("entity_id", "entity_type", "source", "name", "title", "title_key", "revision_id", "state"),
     "valid_to",
 )
-
-
-def stale_types(lake: Lake, entity_types: Sequence[str]) -> dict[str, str]:
-    """Entity types whose entities, aliases or pairs are not what the lake would give today.
-
-    A type that has neither candidates nor entities is not stale.
-
-    Args:
-        lake: where everything is.
-        entity_types: the types to look at.
-
-    Returns:
-        For each stale type a mark of what it would be made from.
-    """
-    with look_at(lake) as look:
-        stale = {
-            *stale_entities(look, entity_types),
-            *stale_aliases(look, entity_types),
-            *stale_pairs(lake, entity_types),
-        }
-        return {
-            name: f"{_entity_inputs(look, name, look.in_dispute.get(name, ()))} {look.redirects_mark}"
-            for name in entity_types
-            if name in stale
-        }
 
 
 def stale_entities(look: Look, entity_types: Sequence[str]) -> list[str]:
@@ -64,11 +35,6 @@ def stale_entities(look: Look, entity_types: Sequence[str]) -> list[str]:
 def stale_aliases(look: Look, entity_types: Sequence[str]) -> list[str]:
     """Types whose aliases are not what their standing entities, and the redirects, would give today."""
     return [name for name in entity_types if _aliases_are_stale(look, name)]
-
-
-def stale_pairs(lake: Lake, entity_types: Sequence[str]) -> list[str]:
-    """Types whose pairs are not what their standing entities and names would give today."""
-    return [name for name in entity_types if PAIRS.is_stale(lake, name)]
 
 
 def store_entities(
@@ -101,6 +67,8 @@ def store_entities(
         run_id=run_id,
         elsewhere=look.elsewhere(entity_type),
         pages=look.pages_now,
+        merged=_merged(look, entity_type),
+        decided=look.decisions.states,
     )
     footer = write_partition(
         lake,
@@ -139,23 +107,13 @@ def store_aliases(look: Look, entity_type: str) -> tuple[Footer, list[Row]]:
     return footer, rows
 
 
-def store_pairs(lake: Lake, entity_type: str) -> tuple[Footer, list[Row]]:
-    """Write table `entity_pairs` for one type.
-
-    Args:
-        lake: where entities and aliases are and pairs go.
-        entity_type: the type; it names the partition.
-
-    Raises:
-        MissingPartitionError: the type's entities or aliases are not there yet.
-    """
-    fingerprints = PAIRS.fingerprints(lake, entity_type)
-    standing = read_partition(lake, ENTITIES, entity_type, (*_NAMED_BY, "continuity", "batch"))
-    rows = pair_rows(current_rows(standing).values(), read_partition(lake, ENTITY_ALIASES, entity_type))
-    footer = write_partition(
-        lake, ENTITY_PAIRS, entity_type, rows, code_version=PAIRS.code_version, inputs=fingerprints
-    )
-    return footer, rows
+def _merged(look: Look, entity_type: str) -> Mapping[str, Merge]:
+    """What became of the type's entities that are others."""
+    if not look.lake.has(ENTITY_JUDGEMENTS, entity_type):
+        return {}
+    rows = read_partition(look.lake, ENTITY_JUDGEMENTS, entity_type)
+    ids = {row[side] for row in rows for side in ("first_id", "second_id")}
+    return merges(rows, look.members(entity_type, ids), held_by_people(look.decisions))
 
 
 def _entities_are_stale(look: Look, entity_type: str) -> bool:
@@ -179,11 +137,14 @@ def _aliases_are_stale(look: Look, entity_type: str) -> bool:
 def _entity_inputs(look: Look, entity_type: str, current: Iterable[Row]) -> dict[str, str]:
     """Fingerprints of what a type's entities are made from, of which these are current."""
     policy = content_hash(DEFAULT_POLICY_FILE.read_text(encoding="utf-8"))
+    judgements = read_footer(look.lake, ENTITY_JUDGEMENTS, entity_type)
     disputed = [row for row in current if IN_DISPUTE in (row["review_reason"] or "")]
     return {
         "candidates": look.candidate_marks.get(entity_type, "none"),
         "policy": policy,
         "disputes": look.disputes_mark(disputed),
+        "judgements": judgements.content_id if judgements else "",
+        "people": look.people_mark,
     }
 
 

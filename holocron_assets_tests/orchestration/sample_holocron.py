@@ -16,7 +16,7 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.steps import BATCH_STEPS, run_step
 from holocron_assets.resolve.look import look_at
-from holocron_assets.resolve.store import store_aliases, store_entities, store_pairs
+from holocron_assets.orchestration.resolve_stages import IDENTITY, READ, TOLD
 from holocron_assets.settings import PROJECT_FOLDER
 from holocron_assets.signals.links import link_extractor
 
@@ -104,8 +104,7 @@ def derive(holocron: Holocron, batches: Iterable[str]) -> None:
         for step in BATCH_STEPS:
             run_step(lake, step, batch, "no run")
     with look_at(lake) as look:
-        for name in sorted(ENTITY_TYPES):
-            store_entities(look, name, entity_types=ENTITY_TYPES, now=utc_now(), run_id="no run")
-        for name in sorted(ENTITY_TYPES):
-            store_aliases(look, name)
-            store_pairs(lake, name)
+        for stages in (READ, IDENTITY, TOLD):
+            for name in sorted(ENTITY_TYPES):
+                for stage in stages:
+                    stage.store(look, name, "no run")

@@ -15,17 +15,13 @@ from holocron_assets.lake.views import connect, query
 from holocron_assets.resolve.candidates import SURE_ENOUGH
 from holocron_assets.resolve.changes import EntityChanges
 from holocron_assets.resolve.look import Look, look_at
-from holocron_assets.resolve.store import (
-    stale_aliases,
-    stale_entities,
-    stale_pairs,
-    stale_types,
-    store_aliases,
-    store_entities,
-    store_pairs,
-)
+from holocron_assets.resolve.judgement_store import stale_judgements, store_judgements
+from holocron_assets.resolve.mention_store import stale_mentions, store_mentions
+from holocron_assets.resolve.pair_store import stale_pairs, store_pairs
+from holocron_assets.resolve.store import stale_aliases, stale_entities, store_aliases, store_entities
 
 TYPES = ("Droid", "PersonCharacter", "Species")
+_IDENTITY = (stale_pairs, stale_judgements, stale_entities)
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
@@ -77,29 +73,33 @@ class Wiki:
 
     def resolve(self, entity_type: str = "Species") -> tuple[Footer, EntityChanges]:
         with look_at(self.lake) as look:
-            footer, changes = self._store_entities(look, entity_type)
+            footer, changes = self._store_identity(look, entity_type)
             store_aliases(look, entity_type)
-        store_pairs(self.lake, entity_type)
         return footer, changes
 
     def resolve_all(self) -> None:
         """Resolve stale types from one look, as the job does."""
         with look_at(self.lake) as look:
-            for entity_type in stale_entities(look, TYPES):
-                self._store_entities(look, entity_type)
+            for entity_type in stale_mentions(look, TYPES):
+                store_mentions(look, entity_type, "run-1")
+            for entity_type in TYPES:
+                if any(stale(look, [entity_type]) for stale in _IDENTITY):
+                    self._store_identity(look, entity_type)
             for entity_type in stale_aliases(look, TYPES):
                 store_aliases(look, entity_type)
-        for entity_type in stale_pairs(self.lake, TYPES):
-            store_pairs(self.lake, entity_type)
 
-    def _store_entities(self, look: Look, entity_type: str) -> tuple[Footer, EntityChanges]:
+    def _store_identity(self, look: Look, entity_type: str) -> tuple[Footer, EntityChanges]:
+        store_pairs(look, entity_type, entity_types=frozenset(TYPES))
+        store_judgements(look, entity_type, entity_types=frozenset(TYPES), now=self._now())
         footer, _, changes = store_entities(
             look, entity_type, entity_types=frozenset(TYPES), now=self._now(), run_id="run-1"
         )
         return footer, changes
 
     def stale(self) -> list[str]:
-        return sorted(stale_types(self.lake, TYPES))
+        """Types of which anything is not what the lake would give today."""
+        with look_at(self.lake) as look:
+            return sorted({name for stale in (*_IDENTITY, stale_mentions, stale_aliases) for name in stale(look, TYPES)})
 
     def entities(self) -> dict[str, str]:
         """State by type and title of the entities that are held now."""
