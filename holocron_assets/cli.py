@@ -37,6 +37,7 @@ from holocron_assets.dispatch_commands import dispatch, stale
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models_commands import models
 from holocron_assets.repeat_commands import repeat
+from holocron_assets.review_commands import review
 from holocron_assets.settings import politeness_folder, sources_folder
 from holocron_assets.web_commands import web
 
@@ -62,6 +63,7 @@ main.add_command(decide)
 main.add_command(dispatch)
 main.add_command(stale)
 main.add_command(repeat)
+main.add_command(review)
 main.add_command(web)
 
 

@@ -101,8 +101,8 @@ def print_records(console: Console, title: str, rows: Iterable[Mapping[str, Any]
 
 def print_page(console: Console, report: Mapping[str, Any]) -> None:
     """Print a page's report (see `reports.page_report`)."""
-    console.print(f"[bold]{_shown(report['title'])}[/bold] of {report['source']}")
-    console.print(_shown(report["stuck"]), end="\n\n")
+    console.print(f"[bold]{shown(report['title'])}[/bold] of {report['source']}")
+    console.print(shown(report["stuck"]), end="\n\n")
     for topic, (heading, columns) in _PAGE_TOPICS.items():
         rows = [{name: _in_words(name, row[name]) for name in columns or row} for row in report[topic]]
         print_records(console, heading, rows)
@@ -199,7 +199,7 @@ def print_paths(console: Console, lines: Iterable[tuple[str, Path | str]]) -> No
 
 def _cell(value: object) -> str:
     text = "" if value is None else _text(value)
-    return _shown(text if len(text) <= _WIDEST_CELL else f"{text[: _WIDEST_CELL - 3]}...")
+    return shown(text if len(text) <= _WIDEST_CELL else f"{text[: _WIDEST_CELL - 3]}...")
 
 
 def _long_text(value: object) -> str:
@@ -209,10 +209,10 @@ def _long_text(value: object) -> str:
         more = len(value) - len(lines)
         return "\n".join([*lines, f"... and {more} more"] if more else lines)
     text = " ".join(_text(value).split())
-    return _shown(text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}...")
+    return shown(text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}...")
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """What the wiki wrote is shown as it is: no markup, no control characters."""
     return escape("".join(c if c.isprintable() else " " for c in text))
 

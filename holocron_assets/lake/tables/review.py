@@ -28,6 +28,7 @@ REVIEW_ITEMS = Table(
         SOURCE,
         Column("subject", type_string, "What it is about, for people"),
         Column("question", type_string, "What is to be decided"),
+        Column("reason", type_string, "Why machines left it open"),
         Column("title", type_string, "Page to look at first"),
         Column("title_key", type_int, "Title key of it"),
         BATCH,

@@ -134,7 +134,7 @@ def split_choice(member: Row, survivor: Row) -> Choice:
 def _said_of_types(page_type: Row) -> dict[str, str]:
     """Types that something speaks for, and what: the model first, asked where rules are unsure."""
     weighted = {
-        line["type"]: f"Something speaks for it, at {line['weight']:.2f}" for line in page_type["types"]
+        line["type"]: f"Some evidence speaks for it, at {line['weight']:.2f}" for line in page_type["types"]
     }
     said = {page_type["rules_type"]: "As the rules say", page_type["model_type"]: "As the model says"}
     order = [page_type["model_type"], page_type["rules_type"], *weighted]

@@ -1,6 +1,7 @@
 """Where a page says what is claimed of it: evidence found in its text, and the text cut around it."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 _SHORTEST_QUOTE = 3
@@ -38,22 +39,32 @@ class Piece(NamedTuple):
 
 
 def found_in(text: str, quotes: Iterable[tuple[str, str]]) -> list[Mark]:
-    """The first place of each quote in a text, whatever its case.
+    """The first place of each quote in a text that no quote before it has; in its own capitals, if it can be.
 
     Args:
         text: the page's wikitext.
         quotes: words, and what they are evidence of; what the page does not have is passed over.
     """
     folded = text.lower()
-    if len(folded) != len(text):  # a capital that is two small letters: places would be wrong
-        folded = text
-    marks = []
+    texts = (text, folded) if len(folded) == len(text) else (text,)  # a capital may be two small letters
+    marks, taken = list[Mark](), set[int]()
     for quote, label in quotes:
-        wanted = quote.strip()
-        place = folded.find(wanted.lower()) if len(wanted) >= _SHORTEST_QUOTE else -1
-        if place >= 0:
-            marks.append(Mark(place, place + len(wanted), label))
+        words = quote.strip()
+        if len(words) < _SHORTEST_QUOTE:
+            continue
+        places = chain(_places(texts[0], words), *(_places(other, words.lower()) for other in texts[1:]))
+        place = next((place for place in places if place not in taken), None)
+        if place is not None:
+            taken.add(place)
+            marks.append(Mark(place, place + len(words), label))
     return marks
+
+
+def _places(text: str, words: str) -> Iterator[int]:
+    place = text.find(words)
+    while place >= 0:
+        yield place
+        place = text.find(words, place + 1)
 
 
 def apart(marks: Iterable[Mark], length: int) -> list[Mark]:

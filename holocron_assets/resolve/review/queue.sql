@@ -46,12 +46,12 @@ unsure_pages as materialized (
 page_items as (
     select
         'page-' || pages.title_key as item_id, 'page' as kind, $source as source, pages.title as subject,
-        'What is it about? '
-        || case
+        'What is it about?' as question,
+        case
             when pages.primary_type = 'Unknown' then ''
-            else format('So far {} at {:.2f}. ', pages.primary_type, pages.confidence)
+            else format('{} at {:.2f}: ', pages.primary_type, pages.confidence)
         end
-        || pages.reason as question,
+        || pages.reason as reason,
         pages.title, pages.title_key, pages.batch, nullif(pages.primary_type, 'Unknown') as entity_type,
         entities.entity_id, null as other_id, [] as statement_ids, 1 - pages.confidence as uncertainty,
         null as since
@@ -65,8 +65,8 @@ pair_items as (
     select
         'pair-' || judgements.pair_id, 'pair', one.source,
         case when one.name = other.name then one.name else one.name || ' and ' || other.name end,
-        'Are they one? ' || judgements.reason
-        || coalesce('. A model proposes: ' || judgements.proposal, ''),
+        'Are they one thing, or two?',
+        judgements.reason || coalesce('. A model proposes: ' || judgements.proposal, ''),
         one.title, one.title_key, one.batch, judgements.entity_type, one.entity_id, other.entity_id, [],
         case when judgements.proposal is null then 1 else 0.5 end,
         null
@@ -81,7 +81,7 @@ pair_items as (
 
 entity_items as (
     select
-        'entity-' || entity_id, 'entity', source, name, 'Does it stand as it is? ' || review_reason,
+        'entity-' || entity_id, 'entity', source, name, 'Does it stand as it is?', review_reason,
         title, title_key, batch, entity_type, entity_id, null, [], 1, review_since
     from standing
     where review_reason is not null and state <> 'merged' and source = $source
@@ -90,7 +90,7 @@ entity_items as (
 -- A page that is unsure is asked about itself, and an entity with a reason to be looked at by that.
 promotion_items as (
     select
-        'promotion-' || entity_id, 'promotion', source, name, 'Is it to be promoted? ' || state_reason,
+        'promotion-' || entity_id, 'promotion', source, name, 'Is it to be promoted?', state_reason,
         title, title_key, batch, entity_type, entity_id, null, [], 1 - confidence, state_at
     from standing
     anti join unsure_pages using (title_key)
@@ -123,8 +123,8 @@ unsupported as (
 statement_items as (
     select
         'statement-' || entity_id || '.' || fact_key as item_id, page.source, fact_key || ' of ' as told_of,
-        format('Which is right? {} values stand side by side: {}', len(told), array_to_string(told, '; '))
-            as question,
+        'Which is right?' as question,
+        format('{} values stand side by side: {}', len(told), array_to_string(told, '; ')) as reason,
         page.title, page.title_key, page.batch, entity_type, entity_id, statement_ids,
         1 - 1 / len(told) as uncertainty
     from disputes
@@ -132,7 +132,7 @@ statement_items as (
     union all
     select
         'statement-' || statement_id, source, told_of || ' of ',
-        format('Is it so? The page does not have the words that are given for it: {}', value),
+        'Is it so?', format('The page does not have the words that are given for it: {}', value),
         title, title_key, batch, entity_type, entity_id, [statement_id], 0.2
     from unsupported
 ),
@@ -148,7 +148,7 @@ items as (
     union all
     select
         statements.item_id, 'statement', statements.source, statements.told_of || standing.name,
-        statements.question, statements.title, statements.title_key, statements.batch, statements.entity_type,
+        statements.question, statements.reason, statements.title, statements.title_key, statements.batch, statements.entity_type,
         statements.entity_id, null, statements.statement_ids, statements.uncertainty, null
     from statement_items as statements
     join standing using (entity_id)

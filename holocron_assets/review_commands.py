@@ -1,0 +1,216 @@
+"""`holocron review`: what a person should decide, as a table or item by item."""
+
+import getpass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.commands import clear_errors, counted, json_option, opened_lake, source_option
+from holocron_assets.console import print_records, print_rows, shown, to_json
+from holocron_assets.lake.decisions import DecisionError, undo
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row
+from holocron_assets.resolve.deciding import merge_warning
+from holocron_assets.resolve.review.choices import Choice, choices_of, decide
+from holocron_assets.resolve.review.dossier import Dossier, Page, dossier_of
+from holocron_assets.resolve.review.queue import KINDS, read_queue
+from holocron_assets.resolve.review.statements import Statement
+
+_COLUMNS = ("rank", "kind", "source", "subject", "reason", "inbound", "dependants")
+_RULE = "{confidence:.2f} {type} by {stage}: {reason} ({matched})"
+_AROUND = 45  # characters of text shown before and after a piece of evidence
+_MOST_EVIDENCE = 6
+_ACCEPT, _TYPE, _SKIP, _UNDO, _QUIT = "a", "t", "s", "u", "q"
+_ALWAYS = {_SKIP: "skip", _UNDO: "undo the last decision", _QUIT: "quit"}
+
+
+@click.command()
+@click.option("--kind", type=click.Choice(KINDS), help="Only items of this kind.")
+@source_option
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
+@click.option("--walk", "is_walk", is_flag=True, help="Go through them one by one, and decide.")
+@click.option("--author", default=getpass.getuser, help="Who decides; you, without.")
+@json_option
+@clear_errors
+def review(  # noqa: PLR0913 - one for each option
+    kind: str | None, source_name: str | None, limit: int, author: str, *, is_walk: bool, as_json: bool
+) -> None:
+    """Show what machines left open, first what a decision would change most.
+
+    With --walk, decide it item by item. `holocron web` shows the same in the browser.
+    """
+    if is_walk and as_json:
+        raise click.UsageError("--walk asks questions, and --json is for scripts: take one of them")
+    lake = opened_lake()
+    items = [
+        row
+        for row in read_queue(lake)
+        if kind in (None, row["kind"]) and source_name in (None, row["source"])
+    ]
+    if is_walk:
+        _Walk(lake, Console(), author, tuple(load_taxonomy().types)).through(items)
+    elif as_json:
+        click.echo(to_json(items[:limit]))
+    else:
+        print_rows(Console(), "", [{name: row[name] for name in _COLUMNS} for row in items[:limit]])
+        click.echo(_summary(len(items), limit))
+
+
+def _summary(found: int, limit: int) -> str:
+    if not found:
+        return "Nothing is open. What machines leave open appears here after the next `holocron run`."
+    more = f", {limit} of them shown" if found > limit else ""
+    return f"{counted(found, 'item')}{more}. `holocron review --walk` or `holocron web` decides them."
+
+
+@dataclass
+class _Walk:
+    """One person going through items.
+
+    Attributes:
+        lake: where decisions go.
+        console: where items are shown.
+        author: who decides.
+        types: the taxonomy's types.
+        made: the decisions made on this walk, and the items that they were made of.
+    """
+
+    lake: Lake
+    console: Console
+    author: str
+    types: Sequence[str]
+    made: list[tuple[Row, str]] = field(default_factory=list)
+
+    def through(self, items: Sequence[Row]) -> None:
+        """Ask about one item after the other, until all were asked or the person leaves."""
+        waiting = list(items)
+        try:
+            while waiting:
+                waiting = self._ask(waiting[0], waiting[1:])
+        except click.Abort:  # Ctrl-C, or a pipe that has no more answers
+            self.console.line()
+        self.console.print(f"{counted(len(self.made), 'decision')} recorded, {len(waiting)} left.")
+        if self.made:
+            self.console.print("Sensors, or `holocron run`, redo what follows from them.")
+
+    def _ask(self, item: Row, rest: list[Row]) -> list[Row]:
+        """Ask about one item; gives those that are to be asked about then."""
+        dossier = dossier_of(self.lake, item)
+        choices = choices_of(dossier, self.types)
+        _print_item(self.console, dossier)
+        _print_choices(self.console, choices)
+        while True:
+            answer = click.prompt("Decide").strip()
+            if answer == _QUIT:
+                raise click.Abort
+            if answer == _SKIP:
+                return rest
+            if answer == _UNDO and self.made:
+                return [self._undo(), item, *rest]
+            choice = _chosen(answer, choices)
+            if choice is None:
+                self.console.print(f"{escape(repr(answer))} is none of the answers above.")
+            elif self._decide(item, choice):
+                return rest
+
+    def _decide(self, item: Row, choice: Choice) -> bool:
+        """Record a choice; tell why and give False if it cannot be."""
+        reason = click.prompt("Reason", default=choice.reason)
+        try:
+            row = decide(self.lake, choice, author=self.author, reason=reason)
+        except DecisionError as error:
+            self.console.print(f"Nothing was recorded: {escape(str(error))}.")
+            return False
+        self.made.append((item, row["decision_id"]))
+        self.console.print(f"Recorded: {shown(choice.label)}, of {shown(item['subject'])}.", end="\n\n")
+        return True
+
+    def _undo(self) -> Row:
+        """Take the last decision back; gives its item."""
+        item, decision_id = self.made.pop()
+        undo(self.lake, decision_id, author=self.author, reason="Taken back on the same walk")
+        self.console.print(f"Taken back: what was decided of {shown(item['subject'])}.", end="\n\n")
+        return item
+
+
+def _chosen(answer: str, choices: Sequence[Choice]) -> Choice | None:
+    if answer == _TYPE and any(choice.kind == "classify" for choice in choices):
+        by_label = {choice.label: choice for choice in choices if choice.kind == "classify"}
+        return by_label[click.prompt("Type", type=click.Choice(list(by_label)))]
+    by_key = {choice.key: choice for choice in choices if choice.key}
+    proposal = next((choice for choice in choices if choice.is_proposal), None)
+    return by_key.get(answer) or (proposal if answer == _ACCEPT else None)
+
+
+def _print_choices(console: Console, choices: Sequence[Choice]) -> None:
+    answers = {choice.key: choice.label for choice in choices if choice.key}
+    if any(choice.is_proposal for choice in choices):
+        answers = {_ACCEPT: f"accept the proposal: {choices[0].label}", **answers}
+    if any(choice.kind == "classify" for choice in choices):
+        answers[_TYPE] = "another type"
+    for key, label in {**answers, **_ALWAYS}.items():
+        console.print(f"  [bold]{key:>2}[/bold]  {shown(label)}")
+
+
+def _print_item(console: Console, dossier: Dossier) -> None:
+    item = dossier.item
+    console.rule(f"[bold]{shown(item['subject'])}[/bold]", align="left")
+    console.print(f"[bold]{shown(item['question'])}[/bold] {shown(item['reason'])}")
+    linked = f"{counted(item['inbound'], 'link')} to it, {item['dependants']} facts and names hang on it"
+    console.print(f"[dim]{item['kind']} of {item['source']}, rank {item['rank']:.2f}: {linked}[/dim]")
+    if len(dossier.entities) > 1 and (warning := merge_warning(*dossier.entities)):
+        console.print(f"[yellow]{warning}[/yellow]")
+    for entity in dossier.entities:
+        names = ("name", "entity_type", "continuity", "state", "state_reason", "review_reason", "title")
+        print_records(console, "Entity", [{name: entity[name] for name in names}])
+    print_records(console, "Told", map(_told, dossier.statements))
+    print_records(console, "Judged", [_judged(dossier.judgement)] if dossier.judgement else [])
+    for page in dossier.pages:
+        print_records(console, f"Page {page.row['title']}", [_about(dossier, page)])
+    print_records(console, "Decided", (_said(one.row, is_undone=one.is_undone) for one in dossier.said))
+    console.line()
+
+
+def _told(statement: Statement) -> dict[str, object]:
+    return {
+        statement.told: ", ".join([statement.value, *statement.details]),
+        "status": statement.status,
+        "said by": f"{statement.row['method']} {statement.said_by}, at {statement.row['confidence']:.2f}",
+        "words": statement.row["evidence"],
+    }
+
+
+def _judged(judgement: Row) -> dict[str, object]:
+    names = ("judgement", "judged_by", "method", "score", "reason", "proposal", "proposed_by", "refused")
+    return {name: judgement[name] for name in names}
+
+
+def _about(dossier: Dossier, page: Page) -> dict[str, object]:
+    """What the page says, what rules and a model say of it, and the evidence in its text."""
+    told = page.type or {}
+    return {
+        "lead": page.signals["lead_excerpt"] if page.signals else None,
+        "rules": [_RULE.format_map(line) for line in page.evidence],
+        "model": told.get("model") and f"{told['model_type']}, says {told['model']}",
+        "rationale": page.model["rationale"] if page.model else None,
+        "evidence": list(_around(dossier, page))[:_MOST_EVIDENCE],
+    }
+
+
+def _around(dossier: Dossier, page: Page) -> Iterator[str]:
+    """Each piece of evidence, in brackets, with what stands around it in the text."""
+    for mark in dossier.marks(page):
+        before = page.wikitext[max(mark.start - _AROUND, 0) : mark.start]
+        after = page.wikitext[mark.end : mark.end + _AROUND]
+        words = page.wikitext[mark.start : mark.end]
+        yield " ".join(f"{before} >>{words}<< {after}".split())
+
+
+def _said(row: Row, *, is_undone: bool) -> dict[str, object]:
+    kind = f"{row['kind']}, taken back" if is_undone else row["kind"]
+    names = ("value", "author", "decided_at", "reason")
+    return {"kind": kind, **{name: row[name] for name in names}}
