@@ -19,6 +19,7 @@ BELOW = {
     "derive": {"lake", "signals", "classify", "models", "derive"},
     "classify": {"lake", "classify"},
     "signals": {"lake", "signals"},
+    "exports": {"lake", "exports"},
     "web": {"lake", "resolve", "web"},
     "crawl": {"lake", "crawl"},
     "orchestration": {

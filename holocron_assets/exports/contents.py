@@ -1,0 +1,105 @@
+"""What the knowledge is: rows and columns of public views, without how and when it came about."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+
+import duckdb
+from pydantic import BaseModel, ConfigDict
+from ruamel.yaml import YAML
+
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.views import connect, query
+
+_FILE = files(__package__).joinpath("contents.yaml")
+_STANDING = "create view standing_entities as from entities where state not in ('suppressed', 'merged')"
+
+
+class Content(BaseModel):
+    """One table of the knowledge, as `contents.yaml` declares it.
+
+    Attributes:
+        of: the public view that is read; by default the one of the content's name.
+        key: columns that tell rows apart; rows are exported in their order.
+        rows: SQL of which rows are read at all.
+        stands: SQL of which of these stand.
+        left_out: columns that are no knowledge, and why.
+        hashed: whether it is part of the content hash.
+        exported: whether it is exported unless other tables are named.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    of: str | None = None
+    key: tuple[str, ...]
+    rows: str = "true"
+    stands: str = "true"
+    left_out: dict[str, str] = {}
+    hashed: bool = True
+    exported: bool = True
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    everywhere_left_out: dict[str, str]
+    contents: dict[str, Content]
+
+
+@cache
+def _file() -> _File:
+    return _File.model_validate(YAML(typ="safe").load(_FILE.read_text(encoding="utf-8")))
+
+
+def contents() -> dict[str, Content]:
+    """Every table of the knowledge, by its name."""
+    return _file().contents
+
+
+def view_of(name: str) -> str:
+    """The public view that a table of the knowledge is read from."""
+    return contents()[name].of or name
+
+
+@contextmanager
+def reading(lake: Lake) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to the lake in which the SQL of this module can be asked."""
+    with connect(lake, more_views=_STANDING) as connection:
+        # The connections of the lake keep no order that is not asked for, and files of an export have one.
+        connection.execute("set preserve_insertion_order = true")
+        yield connection
+
+
+def columns_of(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, str]:
+    """Names of the columns that belong to the knowledge, with their types in SQL, in the view's order."""
+    left_out = {**_file().everywhere_left_out, **contents()[name].left_out}
+    described = query(connection, f'describe "{view_of(name)}"')
+    return {row["column_name"]: row["column_type"] for row in described if row["column_name"] not in left_out}
+
+
+def rows_sql(name: str, columns: Sequence[str], *, everything: bool = False) -> str:
+    """SQL of a table's rows that stand, in no order.
+
+    Args:
+        name: the table of the knowledge.
+        columns: which columns.
+        everything: those that do not stand too.
+    """
+    content = contents()[name]
+    stands = "true" if everything else content.stands
+    return (
+        f"select {quoted(columns)} "  # noqa: S608 - our own names and conditions
+        f'from "{view_of(name)}" where ({content.rows}) and ({stands})'
+    )
+
+
+def row_hash(columns: Sequence[str]) -> str:
+    """SQL of a row's SHA-256, in hexadecimal: of its columns as JSON, in the order of their names."""
+    packed = ", ".join(f'"{name}" := "{name}"' for name in sorted(columns))
+    return f"sha256(to_json(struct_pack({packed}))::varchar)"
+
+
+def quoted(columns: Sequence[str]) -> str:
+    """Names of columns as SQL."""
+    return ", ".join(f'"{name}"' for name in columns)
