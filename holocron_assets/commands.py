@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 import click
 import duckdb
 
-from holocron_assets.classify.decisions import DecisionError
 from holocron_assets.crawl.source_files import SourceError, load_source, read_sources
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.xml_dump import DumpError
@@ -15,6 +14,7 @@ from holocron_assets.derive.dispatch.pools import DispatchError
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
 from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.derive.opening import open_lake
+from holocron_assets.lake.decisions import DecisionError
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
 from holocron_assets.lake.paths import Lake

@@ -16,11 +16,11 @@ from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import (
     BATCH_PAGES,
+    DECISIONS,
     KNOWN_LINKS,
     PAGE_CHANGES,
     PAGE_LINKS,
     PAGES,
-    REQUEUES,
     SEED_TITLES,
     SITES,
 )
@@ -91,7 +91,7 @@ def rows_now(lake: Lake, held: Mapping[str, Coverage]) -> Rows:
         "manifests": rows_of(lake, BATCH_PAGES, [batch for one in held.values() for batch in one.unfinished]),
         "told": rows_of(lake, PAGE_CHANGES, [name for name in held if lake.has(PAGE_CHANGES, name)]),
         "sites": rows_of(lake, SITES, [name for name in held if lake.has(SITES, name)]),
-        "requeues": rows_of(lake, REQUEUES),
+        "requeues": f"from ({rows_of(lake, DECISIONS)}) where kind = 'requeue'",
     }
 
 
@@ -164,5 +164,5 @@ _ROWS_AT_ANY_TIME: Rows = {
     "manifests": f"from lake.batch_pages {_OF_A_SOURCE} anti join lake.pages using (batch)",
     "told": f"from lake.page_changes {_OF_A_SOURCE}",
     "sites": f"from lake.sites {_OF_A_SOURCE}",
-    "requeues": f"from lake.requeues {_OF_A_SOURCE}",
+    "requeues": f"from lake.decisions {_OF_A_SOURCE} where kind = 'requeue'",
 }

@@ -10,7 +10,7 @@ from operator import itemgetter
 from filelock import FileLock
 
 from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.keys import title_key
+from holocron_assets.lake.keys import content_hash, title_key
 from holocron_assets.lake.packs import FileMark
 from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.paths import Lake
@@ -246,6 +246,11 @@ def standing(lake: Lake) -> Standing:
         DamagedPartitionError: a file of the log cannot be read.
     """
     return _standing(lake, decisions_mark(lake))
+
+
+def standing_mark(lake: Lake, *kinds: str) -> str:
+    """A text that changes when other decisions of some kinds count than before, and with no others."""
+    return content_hash("\n".join(row["decision_id"] for row in standing(lake).of_kind(*kinds)))
 
 
 def standing_of(made: Sequence[Row]) -> Standing:

@@ -4,16 +4,12 @@ from typing import Any
 import pytest
 
 from holocron_assets.classify import decisions
-from holocron_assets.classify.decisions import (
-    DecisionError,
-    decide_type,
-    look_at_decisions,
-    standing_decisions,
-)
+from holocron_assets.classify.decisions import decide_type, look_at_decisions
+from holocron_assets.lake.decisions import DecisionError, new_decision, record, standing, undo
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import write_partition
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Column, Table, type_int
+from holocron_assets.lake.schema import Column, Row, Table, type_int
 from holocron_assets.lake.tables import DECISIONS, PAGE_SIGNALS
 
 KEYS_ONLY = Table(
@@ -33,13 +29,17 @@ def lake_of(folder: Path, **batches: list[str]) -> Lake:
     return lake
 
 
-def decide(lake: Lake, title: str, type_name: str | None, **changed: Any) -> None:
+def decide(lake: Lake, title: str, type_name: str, **changed: Any) -> Row:
     told = {"source": "sample", "title": title, "type_name": type_name, "author": "ada", "reason": "I know"}
-    decide_type(lake, **{**told, **changed})
+    return decide_type(lake, **{**told, **changed})
 
 
-def standing(lake: Lake) -> dict[str, str]:
-    return {row["title"]: row["value"] for row in standing_decisions(lake).values()}
+def take_back(lake: Lake, decision: Row) -> None:
+    undo(lake, decision["decision_id"], author="ada", reason="I was wrong")
+
+
+def types_that_stand(lake: Lake) -> dict[str, str]:
+    return {row["title"]: row["value"] for row in standing(lake).types.values()}
 
 
 def titles_in(lake: Lake, *batches: str) -> list[list[str]]:
@@ -47,36 +47,23 @@ def titles_in(lake: Lake, *batches: str) -> list[list[str]]:
     return [sorted(row["title"] for row in rows_of(batch)) for batch in batches]
 
 
-def test_the_last_decision_about_a_page_counts(tmp_path: Path) -> None:
+def test_the_last_decision_about_a_page_counts_until_it_is_undone(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
-    for type_name in ("Droid", "Species", "Concept"):
-        decide(lake, "Vessa", type_name)
     decide(lake, "Thuum", "Droid")
-    assert standing(lake) == {"Vessa": "Concept", "Thuum": "Droid"}
-    assert len(lake.partitions(DECISIONS)) == 4
-
-
-def test_a_withdrawn_decision_counts_no_more_and_may_be_made_again(tmp_path: Path) -> None:
-    lake = Lake(tmp_path)
-    decide(lake, "Vessa", "Droid")
-    decide(lake, "Vessa", None)
-    assert standing(lake) == {}
-    decide(lake, "Vessa", "Species")
-    assert standing(lake) == {"Vessa": "Species"}
-
-
-def test_a_decision_is_about_one_source(tmp_path: Path) -> None:
-    lake = Lake(tmp_path)
-    decide(lake, "Vessa", "Droid", source="other")
-    with pytest.raises(DecisionError, match="no decision about 'Vessa' of sample stands"):
-        decide(lake, "Vessa", None)
+    first, last = decide(lake, "Vessa", "Species"), decide(lake, "Vessa", "Concept")
+    assert types_that_stand(lake) == {"Vessa": "Concept", "Thuum": "Droid"}
+    take_back(lake, last)
+    assert types_that_stand(lake) == {"Vessa": "Species", "Thuum": "Droid"}
+    take_back(lake, first)
+    assert types_that_stand(lake) == {"Thuum": "Droid"}
 
 
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [
         ({"type_name": "Robot"}, "'Robot' is no type of page; the types are PersonCharacter, "),
-        ({"reason": " "}, "reason"),
+        ({"reason": " "}, "needs a reason"),
+        ({"author": ""}, "needs an author"),
     ],
 )
 def test_what_cannot_be_decided_is_refused_and_leaves_nothing(
@@ -97,16 +84,27 @@ def test_a_batch_is_told_only_of_decisions_about_its_own_pages(tmp_path: Path) -
 
 def test_another_decision_and_another_version_of_a_batch_are_seen(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, first=["Vessa"])
-    decide(lake, "Vessa", "Droid")
+    vessa = decide(lake, "Vessa", "Droid")
     assert titles_in(lake, "first") == [["Vessa"]]
     decide(lake, "Osk", "Droid")
     lake_of(tmp_path, first=["Vessa", "Osk"])
     assert titles_in(lake, "first") == [["Osk", "Vessa"]]
-    decide(lake, "Vessa", None)
+    take_back(lake, vessa)
     assert titles_in(lake, "first") == [["Osk"]]
 
 
-def test_no_batch_is_read_while_nobody_decided_anything(
+def test_a_batch_is_told_of_decisions_about_types_only(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, first=["Vessa"], sample=["Thuum"])
+    told: dict[str, Any] = {"author": "ada", "reason": "I know", "source": "sample", "title": "Vessa"}
+    requeued = new_decision("requeue", **told)
+    merged = new_decision("merge", entity_id="one", other_id="two", **told)
+    record(lake, [requeued, merged])
+    assert titles_in(lake, "first") == [[]]
+    record(lake, [merged, decide(lake, "Vessa", "Droid")])
+    assert titles_in(lake, "first") == [["Vessa"]]
+
+
+def test_no_batch_is_read_while_nobody_decided_on_a_type(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = lake_of(tmp_path, first=["Vessa"])

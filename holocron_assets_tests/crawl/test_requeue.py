@@ -53,7 +53,9 @@ def test_who_decided_and_why_is_kept(lake: Lake) -> None:
     requeue(lake, source="wiki", titles=["A"], author="Ann", reason="the wiki was mended")
     requeue(lake, source="wiki", titles=["It's"], author="Ben", reason="so was this")
     with connect(lake) as connection:
-        rows = query(connection, "select title, author, reason from lake.requeues order by all")
+        rows = query(
+            connection, "select title, author, reason from decisions where kind = 'requeue' order by all"
+        )
     assert rows == [
         {"title": "A", "author": "Ann", "reason": "the wiki was mended"},
         {"title": "It's", "author": "Ben", "reason": "so was this"},

@@ -19,10 +19,8 @@ from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.derive.results.superseded import superseded_pages
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import write_partition
+from holocron_assets.lake.decisions import new_decision, record
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import REQUEUES
 
 TEXTS = {title: f"'''{title}''' is a {title.lower()} of note." for title in ("Ash", "Birch", "Cedar", "Elm")}
 SECOND = "other-000001"
@@ -173,9 +171,8 @@ def test_a_dead_letter_that_a_person_brought_back_is_work_again(lake: Lake) -> N
             ask(lake, on={"What is Birch?": malformed()})
             clock.shift(timedelta(minutes=11))
         assert stale_partitions(lake, [KINDS], digests=DIGESTS) == []
-        row = {"source": "wiki", "title": "Birch", "title_key": title_key("wiki", "Birch")}
-        told = {"author": "a person", "reason": "another look", "decided_at": datetime.now(UTC)}
-        write_partition(lake, REQUEUES, "requeue-1", [{**row, **told}])
+        told: dict[str, Any] = {"author": "a person", "reason": "another look"}
+        record(lake, [new_decision("requeue", source="wiki", title="Birch", **told)])
         part = one(lake)
         assert part.differences == REQUEUED
         assert part.counts is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holocron_assets.lake import decisions
@@ -28,6 +28,7 @@ from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, Table
 from holocron_assets.lake.tables import DECISIONS
+from holocron_assets.lake.views import connect, query
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 WRITER = Path(__file__).with_name("decide_again_and_again.py")
@@ -105,6 +106,18 @@ def test_what_stands_is_what_nothing_that_counts_undoes(made: list[tuple[str, st
         last = {frozenset(row[name] for name in columns): row for row in wanted if row["kind"] in kinds}
         assert [frozenset(key if isinstance(key, frozenset) else [key]) for key in found] == list(last)
         assert list(found.values()) == list(last.values())
+
+
+@settings(deadline=None, max_examples=25)  # a lake on disk each
+@given(steps)
+def test_the_view_of_what_stands_says_the_same(
+    tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, str] | int]
+) -> None:
+    lake = Lake(tmp_path_factory.mktemp("lake"))
+    record(lake, log_of(made))
+    with connect(lake, tables=[DECISIONS]) as connection:
+        rows = query(connection, "select decision_id from standing_decisions order by decision_id")
+    assert [row["decision_id"] for row in rows] == [row["decision_id"] for row in standing(lake).rows]
 
 
 def test_an_undo_brings_back_what_stood_before_and_undoing_that_brings_the_decision_back(

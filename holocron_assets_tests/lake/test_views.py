@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from holocron_assets.lake.decisions import new_decision, record
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import DamagedPartitionError, write_partition
 from holocron_assets.lake.paths import Lake
@@ -25,7 +26,6 @@ from holocron_assets.lake.tables import (
     PAGE_SIGNALS,
     PAGE_TYPES,
     PAGES,
-    REQUEUES,
     RULE_CLASSIFICATIONS,
     SITES,
 )
@@ -305,15 +305,8 @@ def test_a_dead_page_is_a_dead_letter_until_it_is_requeued_or_answered(tmp_path:
     lake = lake_of(tmp_path, [page("Varn", 1, **dead), page("Gort", 1, **dead)], [page("Gort", 2)])
     letters = "select title, stage, error from dead_letters"
     assert asked(lake, letters) == [{"title": "Varn", "stage": "pages", "error": "Varn: no answer"}]
-    requeue = {
-        "source": "sample",
-        "title": "Varn",
-        "title_key": title_key("sample", "Varn"),
-        "author": "someone",
-        "reason": "",
-        "decided_at": START + 2 * DAY,
-    }
-    write_partition(lake, REQUEUES, "one", [requeue])
+    told: dict[str, Any] = {"source": "sample", "title": "Varn", "author": "someone", "reason": "mended"}
+    record(lake, [new_decision("requeue", now=START + 2 * DAY, **told)])
     assert asked(lake, letters) == []
     lake_of_again = [{**page("Varn", 3, **dead), "batch": "sample-000009", "position": 0}]
     write_partition(lake, PAGES, "sample-000009", lake_of_again)

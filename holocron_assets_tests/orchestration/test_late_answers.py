@@ -11,6 +11,7 @@ from sample_holocron import SAMPLE_BATCH, Holocron
 from holocron_assets.classify.decisions import decide_type
 from holocron_assets.classify.merge import MODEL_TABLE
 from holocron_assets.derive.opening import open_lake
+from holocron_assets.lake.decisions import undo
 from holocron_assets.lake.parquet import read_footer, read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGE_SIGNALS, PAGE_TYPES
@@ -104,7 +105,9 @@ def test_a_decision_unsettles_only_the_batches_that_hold_its_page(sample: Holocr
     lake = sample.lake
     copy_batch(lake, without="Issa Dorrane")
     assert to_settle(sample) == []
-    decide_type(lake, source="sample", title="Issa Dorrane", type_name="Droid", author="ada", reason="I know")
+    decided = decide_type(
+        lake, source="sample", title="Issa Dorrane", type_name="Droid", author="ada", reason="I know"
+    )
     assert to_settle(sample) == [SAMPLE_BATCH]
     untouched = read_footer(lake, PAGE_TYPES, OTHER_BATCH)
     settle(lake)
@@ -112,7 +115,7 @@ def test_a_decision_unsettles_only_the_batches_that_hold_its_page(sample: Holocr
     assert to_settle(sample) == []
     assert page_types(lake)["Issa Dorrane"]["method"] == "person"
     assert read_footer(lake, PAGE_TYPES, OTHER_BATCH) == untouched
-    decide_type(lake, source="sample", title="Issa Dorrane", type_name=None, author="ada", reason="No")
+    undo(lake, decided["decision_id"], author="ada", reason="No")
     assert to_settle(sample) == [SAMPLE_BATCH]
 
 

@@ -16,13 +16,12 @@ from holocron_assets.derive.interrogations.conditions import ConditionError
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.recipe import ANY_MODEL, NOT_THERE, Recipe, recipe_of
 from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
-from holocron_assets.derive.results.requeued import requeued_partitions
+from holocron_assets.derive.results.requeued import requeued_partitions, requeues_mark
 from holocron_assets.derive.results.superseded import superseded_pages
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.packs import FileMark
 from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import REQUEUES
 
 MOST_OPENED = 20
 """Partitions that a look opens, those begun last first. What it leaves is opened by the next looks."""
@@ -194,7 +193,7 @@ class _Look:
         self.lake = lake
         self.listing = cache(lake.listing)
         self.requeued = requeued_partitions(lake)
-        self.requeues = lake.mark([REQUEUES]) if self.requeued else ""
+        self.requeues = requeues_mark(lake) if self.requeued else ""
 
 
 def _stale(look: _Look, interrogation: Interrogation, model: str, digest: str) -> Iterator[StalePartition]:

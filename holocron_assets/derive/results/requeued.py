@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 
+from holocron_assets.lake.decisions import standing, standing_mark
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import LLM_RUNS, REQUEUES
+from holocron_assets.lake.tables import LLM_RUNS
 from holocron_assets.lake.views import connect
 
 _OF_A_PAGE = re.compile(r"(-?[0-9]+)(#[0-9]+)?")
@@ -28,25 +29,24 @@ def letter_key(item_id: str, source: str | None, subject: str) -> tuple[str, int
 
 
 def requeue_times(lake: Lake) -> Requeues:
-    """When each title was requeued last; looked up again only when somebody requeued since."""
-    return _times(lake, lake.mark([REQUEUES]))
+    """When each title was requeued last."""
+    return {key: row["decided_at"] for key, row in standing(lake).requeues.items()}
+
+
+def requeues_mark(lake: Lake) -> str:
+    """A text that changes when a person requeues something, and with no other decision."""
+    return standing_mark(lake, "requeue")
 
 
 def requeued_partitions(lake: Lake) -> frozenset[tuple[str, str]]:
     """Interrogations and partitions with an item that was given up, and brought back since."""
-    times = requeue_times(lake)
-    return _partitions(lake, lake.mark([LLM_RUNS, REQUEUES])) if times else frozenset()
+    if not standing(lake).requeues:
+        return frozenset()
+    return _partitions(lake, lake.mark([LLM_RUNS]), requeues_mark(lake))
 
 
 @lru_cache(maxsize=4)
-def _times(lake: Lake, _mark: str) -> Requeues:
-    with connect(lake, tables=[REQUEUES]) as connection:
-        rows = connection.execute("select source, title_key, decided_at from last_requeues").fetchall()
-    return {(source, key): decided_at for source, key, decided_at in rows}
-
-
-@lru_cache(maxsize=4)
-def _partitions(lake: Lake, _mark: str) -> frozenset[tuple[str, str]]:
+def _partitions(lake: Lake, _runs_mark: str, _requeues_mark: str) -> frozenset[tuple[str, str]]:
     times = requeue_times(lake)
     with connect(lake, tables=[LLM_RUNS]) as connection:
         dead = connection.execute(_DEAD).fetchall()

@@ -1,4 +1,4 @@
-"""Tables of the crawl: sites, seeds, batches, pages, the attempts made to get them, and requeues."""
+"""Tables of the crawl: sites, seeds, batches, pages, and the attempts made to get them."""
 
 import pyarrow as pa
 
@@ -329,20 +329,5 @@ KNOWN_LINKS = Table(
         Column("answered_at", type_time, "When the last answer came", nullable=True),
         Column("answered_status", type_string, "Status of the last answer", nullable=True),
         Column("answered_revision", type_int, "Revision of the last answer", nullable=True),
-    ),
-)
-
-REQUEUES = Table(
-    name="requeues",
-    layer="decisions",
-    description="A person's decision to try a dead-lettered page again",
-    key=("source", "title_key"),
-    columns=(
-        SOURCE,
-        TITLE,
-        TITLE_KEY,
-        Column("author", type_string, "Who decided"),
-        Column("reason", type_string, "Why"),
-        Column("decided_at", type_time, "When"),
     ),
 )
