@@ -10,6 +10,7 @@ from holocron_assets.orchestration.judgement_assets import JUDGEMENTS
 from holocron_assets.orchestration.mention_assets import MENTIONS
 from holocron_assets.orchestration.pair_assets import PAIRS
 from holocron_assets.orchestration.partitions import TYPES
+from holocron_assets.orchestration.review_assets import REVIEW
 from holocron_assets.orchestration.stages import Stage
 from holocron_assets.resolve.look import Look
 
@@ -22,7 +23,7 @@ IDENTITY: tuple[Stage, ...] = (PAIRS, JUDGEMENTS, ENTITIES_STAGE)
 TOLD: tuple[Stage, ...] = (ALIASES,)
 """By entity type: what is told of entities of all types. Each stage for all types, then the next."""
 
-BY_SOURCE: tuple[Stage, ...] = ()
+BY_SOURCE: tuple[Stage, ...] = (REVIEW,)
 """By source: what follows from all that."""
 
 

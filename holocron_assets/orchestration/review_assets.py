@@ -1,10 +1,10 @@
 """The asset of the review queue: one file a source, made anew from what machines left open."""
 
+from collections.abc import Sequence
 from time import perf_counter
 
 import dagster as dg
 
-from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import (
     ENTITIES,
     ENTITY_FACTS,
@@ -22,8 +22,10 @@ from holocron_assets.orchestration.metadata import (
 )
 from holocron_assets.orchestration.partitions import SOURCES
 from holocron_assets.orchestration.resources import LakeResource
-from holocron_assets.orchestration.stored import Stored, result
-from holocron_assets.resolve.review.store import REVIEW_VERSION, store_review
+from holocron_assets.orchestration.stages import Stage
+from holocron_assets.orchestration.stored import Stored, resolving, result
+from holocron_assets.resolve.look import Look
+from holocron_assets.resolve.review.store import REVIEW_VERSION, stale_review, store_review
 
 _EVERYTHING = dg.AllPartitionMapping()
 _DECIDED_ON = (PAGE_TYPES, ENTITY_JUDGEMENTS, ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS)
@@ -43,13 +45,19 @@ _DECIDED_ON = (PAGE_TYPES, ENTITY_JUDGEMENTS, ENTITIES, ENTITY_FACTS, ENTITY_REL
 )
 def review_items(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Collect what a person should decide of the source, and rank it by how much a decision would change."""
-    with clear_failures():
-        return result(review_stored(lake.open(), context.partition_key))
+    with clear_failures(), resolving(lake.open()) as look:
+        return result(_stored(look, context.partition_key, context.run.run_id))
 
 
-def review_stored(lake: Lake, source: str) -> Stored:
-    """Write one source's review queue."""
+def _stale(look: Look, sources: Sequence[str]) -> list[str]:
+    return stale_review(look.lake, sources)
+
+
+def _stored(look: Look, source: str, _run_id: str) -> Stored:
     started = perf_counter()
-    footer, rows = store_review(lake, source)
+    footer, rows = store_review(look.lake, source)
     seconds = perf_counter() - started
     return Stored(footer, written_metadata(footer, rows, counted="kind", seconds=seconds, titles="subject"))
+
+
+REVIEW = Stage(review_items, _stale, _stored)

@@ -14,9 +14,10 @@ from holocron_assets.crawl.source_files import load_source
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import SITES
+from holocron_assets.orchestration.resolve_stages import BY_SOURCE, IDENTITY, READ, TOLD
 from holocron_assets.orchestration.steps import BATCH_STEPS, run_step
 from holocron_assets.resolve.look import look_at
-from holocron_assets.orchestration.resolve_stages import IDENTITY, READ, TOLD
 from holocron_assets.settings import PROJECT_FOLDER
 from holocron_assets.signals.links import link_extractor
 
@@ -108,3 +109,6 @@ def derive(holocron: Holocron, batches: Iterable[str]) -> None:
             for name in sorted(ENTITY_TYPES):
                 for stage in stages:
                     stage.store(look, name, "no run")
+        for stage in BY_SOURCE:
+            for name in lake.partitions(SITES):
+                stage.store(look, name, "no run")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from holocron_assets.lake.parquet import Footer, read_footer, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
-from holocron_assets.lake.tables import DECISIONS, REVIEW_ITEMS
+from holocron_assets.lake.tables import DECISIONS, PAGE_TYPES, REVIEW_ITEMS
 from holocron_assets.lake.versions import room_version
 from holocron_assets.resolve.review.queue import MADE_FROM, review_rows
 
@@ -13,9 +13,17 @@ REVIEW_VERSION = room_version("holocron_assets.resolve.review")
 
 
 def stale_review(lake: Lake, sources: Sequence[str]) -> list[str]:
-    """Those of some sources whose review queue is not what the lake would give today."""
+    """Those of some sources whose review queue is not what the lake would give today.
+
+    A source without a typed page has none.
+    """
+    typed = {name.rpartition("-")[0] for name in lake.partitions(PAGE_TYPES)}
     made_from = _inputs(lake)
-    return [name for name in sources if _is_stale(read_footer(lake, REVIEW_ITEMS, name), made_from)]
+    return [
+        name
+        for name in sources
+        if name in typed and _is_stale(read_footer(lake, REVIEW_ITEMS, name), made_from)
+    ]
 
 
 def store_review(lake: Lake, source: str) -> tuple[Footer, Sequence[Row]]:
