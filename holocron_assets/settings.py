@@ -61,3 +61,8 @@ def interrogations_folder(environment: Mapping[str, str] = os.environ) -> Path:
 def infobox_rules_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """The folder of people's own infobox rules: HOLOCRON_INFOBOX_RULES, or the project's `data/infobox/`."""
     return Path(environment.get("HOLOCRON_INFOBOX_RULES") or PROJECT_FOLDER / "data" / "infobox").resolve()
+
+
+def tags_file(environment: Mapping[str, str] = os.environ) -> Path:
+    """The vocabulary of tags: HOLOCRON_TAGS, or the project's `data/tags.yaml`."""
+    return Path(environment.get("HOLOCRON_TAGS") or PROJECT_FOLDER / "data" / "tags.yaml").resolve()

@@ -21,6 +21,7 @@ from holocron_assets.lake.tables import (
     PAGE_FACTS,
     PAGE_LINKS,
     PAGE_SIGNALS,
+    PAGE_TAGS,
     PAGE_TYPES,
     PAGES,
     RULE_CLASSIFICATIONS,
@@ -31,6 +32,8 @@ from holocron_assets.lake.versions import room_version
 from holocron_assets.resolve.candidates import candidate_row
 from holocron_assets.resolve.facts.page_facts import page_fact_rows
 from holocron_assets.resolve.facts.rules import RuleBook, load_rule_book, rules_version
+from holocron_assets.resolve.mention_search import EXTRACTION
+from holocron_assets.resolve.tags.page_tags import chunk_tag_rows, page_tag_rows
 from holocron_assets.settings import infobox_rules_folder
 from holocron_assets.signals.extract import SIGNALS_VERSION, signal_row
 from holocron_assets.signals.infobox_values import infobox_values
@@ -39,6 +42,7 @@ from holocron_assets.signals.links import LINKS_VERSION, link_rows
 _TAXONOMY = load_taxonomy()
 _ENTITY_TYPES = frozenset(_TAXONOMY.entity_worthy_types)
 _MODEL_TABLES = tuple(each.table for each in load_interrogations() if each.table.name == MODEL_TABLE)
+_LISTS_READ = tuple(each.table for each in load_interrogations() if each.table.name == EXTRACTION)
 
 _NOTED = 40
 
@@ -151,6 +155,16 @@ def _page_types(inputs: Inputs, run_id: str) -> list[Row]:
     ]
 
 
+def _page_tags(inputs: Inputs, _run_id: str) -> list[Row]:
+    types = {row["title_key"]: row for row in inputs[PAGE_TYPES.name]}
+    of_pages = (
+        row
+        for signals in inputs[PAGE_SIGNALS.name]
+        for row in page_tag_rows(signals, types[signals["title_key"]])
+    )
+    return [*of_pages, *chunk_tag_rows(inputs.get(EXTRACTION, ()))]
+
+
 def _entity_candidates(inputs: Inputs, run_id: str) -> list[Row]:
     signals = {row["title_key"]: row for row in inputs[PAGE_SIGNALS.name]}
     rows = [
@@ -233,6 +247,18 @@ PAGE_FACTS_STEP = Step(
     "key",
     _fields_without_rule,
 )
+PAGE_TAGS_STEP = Step(
+    Derivation(
+        PAGE_TAGS,
+        (PAGE_SIGNALS, PAGE_TYPES),
+        (),
+        room_version("holocron_assets.resolve"),
+        optional_inputs=_LISTS_READ,
+    ),
+    "tags",
+    _page_tags,
+    "method",
+)
 
 BATCH_STEPS: tuple[Step, ...] = (
     PAGE_LINKS_STEP,
@@ -240,5 +266,6 @@ BATCH_STEPS: tuple[Step, ...] = (
     RULES_STEP,
     PAGE_TYPES_STEP,
     CANDIDATES_STEP,
+    PAGE_TAGS_STEP,
     PAGE_FACTS_STEP,
 )

@@ -1,23 +1,18 @@
 """What a mention is worth: data that says how surely a thing is there that only lists name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from holocron_assets.lake.schema import Row
+from holocron_assets.resolve.data_files import read_data_file
 
 DEFAULT_CONFIDENCE_FILE = Path(__file__).with_name("mentions.yaml")
 
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
-
-
-class MentionConfidenceError(ValueError):
-    """The file cannot be used; the message names the file and the key."""
 
 
 class MentionConfidence(BaseModel):
@@ -51,28 +46,11 @@ class MentionConfidence(BaseModel):
         return round(min(surest + further * self.another_list, self.most), 2)
 
 
-def read_mention_confidence(path: Path) -> MentionConfidence:
-    """Read and validate a file of confidences.
-
-    Raises:
-        MentionConfidenceError: the file is missing or not YAML, or a key is missing, unknown or out of range.
-    """
-    try:
-        content = YAML(typ="safe").load(path)
-        return MentionConfidence.model_validate(content)
-    except (OSError, UnicodeDecodeError, YAMLError) as error:
-        raise MentionConfidenceError(f"{path}: not a readable YAML file: {error}") from error
-    except ValidationError as error:
-        raise MentionConfidenceError(f"{path}: {'; '.join(map(_problem, error.errors()))}") from error
-
-
 @cache
 def mention_confidence() -> MentionConfidence:
-    """The project's file, read once (see `read_mention_confidence`)."""
-    return read_mention_confidence(DEFAULT_CONFIDENCE_FILE)
+    """The project's file, read once.
 
-
-def _problem(error: Mapping[str, object]) -> str:
-    location = error["loc"]
-    key = ".".join(map(str, location)) if isinstance(location, tuple) and location else "(top level)"
-    return f"{key}: {error['msg']}"
+    Raises:
+        DataFileError: the file is missing or not YAML, or a key is missing, unknown or out of range.
+    """
+    return read_data_file(DEFAULT_CONFIDENCE_FILE, MentionConfidence)

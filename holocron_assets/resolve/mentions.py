@@ -1,7 +1,6 @@
 """What list pages name: which page or name each mention means, and the candidates that only lists give."""
 
 import json
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from holocron_assets.lake.keys import content_hash, title_key
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.titles import MAIN_NAMESPACE, InterwikiTitle, InvalidTitle, Site
 from holocron_assets.resolve.mention_confidence import MentionConfidence
+from holocron_assets.resolve.visible_text import visible
 
 LONGEST_NAME = 120
 """Characters of a name that are kept: no list page names anything by more."""
@@ -62,11 +62,7 @@ def clean_name(name: str) -> str:
     Returns:
         The name in NFC, of at most 120 characters; empty if nothing is left.
     """
-    seen = (
-        "" if unicodedata.category(character) == "Cf" else character if character.isprintable() else " "
-        for character in unicodedata.normalize("NFC", name)
-    )
-    return " ".join("".join(seen).split()).strip(_AROUND_NAMES)[:LONGEST_NAME].strip()
+    return visible(visible(name, 2 * LONGEST_NAME).strip(_AROUND_NAMES), LONGEST_NAME)
 
 
 def said_names(answers: Iterable[Row], sites: Mapping[str, Site]) -> list[dict[str, Any]]:
@@ -205,7 +201,8 @@ def _voted_types(rows: Iterable[Row]) -> dict[int, str]:
 
 
 def _candidate(mentions: Sequence[Row], confidence: MentionConfidence) -> dict[str, Any]:
-    newest = max(mentions, key=itemgetter("batch", "list_title", "supported", "mention_id"))
+    # By revisions, which a wiki numbers in order: batches are others in a rebuilt lake.
+    newest = max(mentions, key=lambda row: (row["revision_id"] or 0, row["list_title"], row["mention_id"]))
     said = {row["continuity"] for row in mentions} - {"unknown"}
     return {
         "source": newest["source"],

@@ -6,12 +6,12 @@ import pytest
 from listed_wiki import ListedWiki, droid, list_of, named
 
 from holocron_assets.lake.schema import Row
+from holocron_assets.resolve.data_files import DataFileError, read_data_file
 from holocron_assets.resolve.look import look_at
 from holocron_assets.resolve.mention_confidence import (
     DEFAULT_CONFIDENCE_FILE,
-    MentionConfidenceError,
+    MentionConfidence,
     mention_confidence,
-    read_mention_confidence,
 )
 
 
@@ -108,5 +108,5 @@ def test_a_file_that_cannot_be_used_names_itself_and_the_key(
     file = tmp_path / "worth.yaml"
     text = DEFAULT_CONFIDENCE_FILE.read_text(encoding="utf-8")
     file.write_text(text.replace("most: 0.89", change), encoding="utf-8")
-    with pytest.raises(MentionConfidenceError, match=rf"worth\.yaml.*{problem}"):
-        read_mention_confidence(file)
+    with pytest.raises(DataFileError, match=rf"worth\.yaml.*{problem}"):
+        read_data_file(file, MentionConfidence)

@@ -17,6 +17,7 @@ TAGS = Table(
     description="A tag that something carries, or that the vocabulary names",
     key=("tag_id",),
     columns=(
+        SOURCE,
         TAG_ID,
         Column("name", type_string, "The tag as people read it"),
         Column(
@@ -33,8 +34,14 @@ TAG_RELATIONS = Table(
     description="How two tags stand to each other",
     key=("from_tag", "relation", "to_tag"),
     columns=(
+        SOURCE,
         Column("from_tag", type_string, "Tag id"),
-        Column("relation", type_string, "'synonym', 'broader' (the other is), 'narrower' or 'replaced_by'"),
+        Column(
+            "relation",
+            type_string,
+            "What the other is: 'synonym' (the word to use for both), 'broader', 'narrower' or 'replaced_by' "
+            "(the tag to use instead)",
+        ),
         Column("to_tag", type_string, "Tag id of the other"),
         Column("method", type_string, "'category' (the wiki's own), or 'vocabulary'"),
     ),
@@ -50,6 +57,7 @@ PAGE_TAGS = Table(
         Column("target_kind", type_string, "'page' or 'chunk'"),
         Column("target_id", type_string, "Title key; of a chunk, with '#' and its number"),
         TAG_ID,
+        Column("name", type_string, "The tag as the page has it"),
         *_WORTH,
         SOURCE,
         BATCH,
@@ -63,7 +71,7 @@ PAGE_TAGS = Table(
 ENTITY_TAGS = Table(
     name="entity_tags",
     layer="tags",
-    description="A tag that an entity carries: its pages' own, and the vocabulary's word for them",
+    description="A tag that an entity carries: its pages' own, or in its place the vocabulary's word for it",
     key=("entity_id", "tag_id", "method"),
     columns=(
         Column("entity_id", type_string, "The entity; of what was merged, the one that it is now"),
