@@ -33,6 +33,7 @@ from holocron_assets.crawl.source_files import (
 )
 from holocron_assets.crawl.sources import Source
 from holocron_assets.decide_commands import decide
+from holocron_assets.decisions_commands import decisions
 from holocron_assets.dispatch_commands import dispatch, stale
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models_commands import models
@@ -60,6 +61,7 @@ main.add_command(artifacts)
 main.add_command(ask)
 main.add_command(models)
 main.add_command(decide)
+main.add_command(decisions)
 main.add_command(dispatch)
 main.add_command(stale)
 main.add_command(repeat)

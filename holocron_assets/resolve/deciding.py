@@ -14,6 +14,17 @@ StatementKind = Literal["accept", "reject"]
 _STATE_KINDS: tuple[StateKind, ...] = ("promote", "suppress")
 _STATEMENT_KINDS: tuple[StatementKind, ...] = ("accept", "reject")
 _APART = {"canon", "legends"}
+_WORDS = {
+    "classify": "{subject} is of type {value}",
+    "merge": "{subject} is the same as {other}",
+    "split": "{subject} is not the same as {other}",
+    "promote": "{subject} belongs into the knowledge base",
+    "suppress": "{subject} does not belong into the knowledge base",
+    "accept": "{subject}: it is true that {value}",
+    "reject": "{subject}: it is not true that {value}",
+    "requeue": "{subject} is tried again",
+    "undo": "decision {undoes} does not count",
+}
 
 
 def kinds_for_entity(entity: Row, stands: Standing) -> tuple[str, ...]:
@@ -33,6 +44,17 @@ def kinds_for_statement(statement_id: str, stands: Standing) -> tuple[StatementK
     """What can be decided about a fact or relation."""
     last = stands.statements.get(statement_id)
     return tuple(kind for kind in _STATEMENT_KINDS if last is None or last["kind"] != kind)
+
+
+def in_words(decision: Row) -> str:
+    """What a row of table `decisions` says, in a sentence without an end."""
+    title, other = decision["title"], decision["other_title"]
+    return _WORDS[decision["kind"]].format(
+        subject=f"{title!r} of {decision['source']}" if title else decision["entity_id"],
+        other=repr(other) if other else decision["other_id"],
+        value=decision["value"] or decision["statement_id"],
+        undoes=decision["undoes"],
+    )
 
 
 def merge_warning(one: Row, other: Row) -> str | None:
