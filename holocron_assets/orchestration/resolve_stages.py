@@ -6,6 +6,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import SITES
 from holocron_assets.orchestration.alias_assets import ALIASES
 from holocron_assets.orchestration.entity_assets import ENTITIES_STAGE
+from holocron_assets.orchestration.fact_assets import FACTS, RELATIONS
 from holocron_assets.orchestration.judgement_assets import JUDGEMENTS
 from holocron_assets.orchestration.mention_assets import MENTIONS
 from holocron_assets.orchestration.pair_assets import PAIRS
@@ -20,7 +21,7 @@ READ: tuple[Stage, ...] = (MENTIONS,)
 IDENTITY: tuple[Stage, ...] = (PAIRS, JUDGEMENTS, ENTITIES_STAGE)
 """By entity type: who is who. All stages for one type, then for the next."""
 
-TOLD: tuple[Stage, ...] = (ALIASES,)
+TOLD: tuple[Stage, ...] = (ALIASES, FACTS, RELATIONS)
 """By entity type: what is told of entities of all types. Each stage for all types, then the next."""
 
 BY_SOURCE: tuple[Stage, ...] = (REVIEW,)

@@ -13,7 +13,10 @@ _NUMBER = (
     Column("unit", type_string, "The number's unit, as written", nullable=True),
 )
 _CALENDAR = Column(
-    "calendar", type_string, "Calendar of the dates: 'galactic' (BBY, ABY) or 'gregorian'", nullable=True
+    "calendar",
+    type_string,
+    "Calendar of the dates: 'gregorian', or one of eras.yaml such as 'galactic' (BBY, ABY)",
+    nullable=True,
 )
 _DATE = (
     Column(
@@ -70,8 +73,13 @@ PAGE_FACTS = Table(
         TITLE_KEY,
         REVISION_ID,
         Column("position", type_int, "Place on the page, from 0"),
-        Column("kind", type_string, "'fact', 'relation' (to what `target` names) or 'name' (of the entity)"),
+        Column(
+            "kind",
+            type_string,
+            "'fact', 'relation' (to what `target` names), 'name' (of the entity) or 'external_id'",
+        ),
         Column("key", type_string, "Key of the fact, or name of the relation"),
+        Column("is_single", type_bool, "Whether only one value of the key can be true"),
         Column("field", type_string, "Infobox field, as written"),
         Column("value", type_string, "What it says, as clean text"),
         Column("target", type_string, "Title that the value links to", nullable=True),

@@ -84,6 +84,7 @@ def _row(page: Row, value: Value, rule: FieldRule, said: _Said) -> Row:
         **{name: page[name] for name in _COPIED},
         "kind": rule.rule.kind,
         "key": rule.rule.key,
+        "is_single": rule.rule.single,
         "field": value.field,
         "value": said.value[:_LONGEST_VALUE],
         "qualifier": value.qualifier[:_LONGEST_VALUE] if value.qualifier else None,

@@ -1,0 +1,56 @@
+-- What every type's facts and relations are made from, read once however many types there are.
+
+-- Every record as it stands: one row an id. Suppressed ones say nothing, and nothing leads to them.
+create or replace temp table records as
+select entity_id, entity_type, source, title, title_key, name, continuity, coalesce(merged_into, entity_id) as now_id
+from ({entities})
+where valid_to is null and state <> 'suppressed'
+qualify row_number() over (partition by entity_id order by valid_from desc, entity_type) = 1;
+
+-- The entity that each title stands for now.
+create or replace temp table holders as
+select records.title_key, records.source, records.title, records.name, records.continuity,
+    now.entity_id, now.entity_type
+from records
+join records as now on now.entity_id = records.now_id
+qualify row_number() over (partition by records.title_key order by records.entity_id) = 1;
+
+-- The same, and where redirects lead.
+create or replace temp table ends as
+select title_key, source, title, entity_id, entity_type from holders
+union all
+select links.from_key, links.source, links.from_title, holders.entity_id, holders.entity_type
+from lake.page_links as links
+semi join present_answers as present on links.batch = present.batch and links.from_key = present.title_key
+join holders on holders.title_key = links.target_key
+where links.kind = 'redirect' and links.from_key not in (select title_key from holders)
+qualify row_number() over (partition by links.from_key order by links.target_key) = 1;
+
+-- Names that only one entity of a source goes by, among those of a continuity and those of none.
+create or replace temp table known_names as
+with named as (
+    select aliases.source, lower(aliases.alias) as name, now.entity_id, now.entity_type, now.continuity
+    from ({aliases}) as aliases
+    join records as now on now.entity_id = aliases.entity_id
+)
+select source, name, side, any_value(entity_id) as entity_id, any_value(entity_type) as entity_type
+from named, (values ('canon', 'legends'), ('legends', 'canon'), ('', '')) as sides (side, other)
+where continuity <> other
+group by source, name, side
+having count(distinct entity_id) = 1;
+
+create or replace temp macro side_of(continuity) as
+    case when continuity in ('canon', 'legends') then continuity else '' end;
+
+-- What infoboxes of current pages say.
+create or replace temp table told as
+select facts.*, holders.entity_id, holders.entity_type, holders.continuity
+from lake.page_facts as facts
+semi join present_answers as present on facts.batch = present.batch and facts.title_key = present.title_key
+join holders on holders.title_key = facts.title_key;
+
+create or replace temp table single_keys as
+select distinct key from told where is_single;
+
+create or replace temp table work_titles as
+select source, title, min(entity_id) as entity_id from ends group by source, title;
