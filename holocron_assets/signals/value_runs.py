@@ -14,7 +14,7 @@ from holocron_assets.lake.titles import (
     Site,
     decode_character_references,
 )
-from holocron_assets.signals.hidden import FILLER, unmasked
+from holocron_assets.signals.hidden import unmasked
 from holocron_assets.signals.vocabulary import VOCABULARY, normalised_name
 
 _DEEPEST = 20
@@ -27,6 +27,7 @@ _MARKS = re.compile(
     r"|\n[ \t]*+(?P<list>[*#:;]*+)",
     re.IGNORECASE,
 )
+_PLAIN_OR_NOT = re.compile(r"(?P<plain>[^&\ufdd0-\ufddf]++)|&[#\w]*+;?|[\ufdd0-\ufddf]++")
 _LINE_START = re.compile(r"\s*+[*#:;]*+")
 _BREAKS = frozenset({"br", "li", "p", "div", "tr", "dd", "dt", "hr"})
 _ITALIC = frozenset({2, 5})
@@ -101,7 +102,7 @@ def parameters(text: str, start: int, end: int, closed: Mapping[int, int]) -> It
                 equals.setdefault(bounds[-1], match.start())
         else:
             position = min(closed.get(match.start(), position), end)
-    for bound, after in zip(bounds, [*bounds[1:], end], strict=True):
+    for bound, after in zip(bounds, [*bounds[1:], end], strict=False):
         named = equals.get(bound)
         if named is None:
             yield Parameter("", bound + 1, after)
@@ -161,11 +162,11 @@ class _Reader:
         self._is_italic = False
 
     def _add_text(self, start: int, end: int) -> None:
-        # a hidden reference at the end is no part of what is said
-        end = start + len(self._text[start:end].rstrip(FILLER))
-        text = unmasked(decode_character_references(self._text[start:end])) if start < end else ""
-        if text and (self.lines[-1] or text.strip()):
-            self.lines[-1].append(Run(text, None, self._is_italic, start, end))
+        """Add text, and what is written otherwise than it shows as runs of their own."""
+        for match in _PLAIN_OR_NOT.finditer(self._text, start, end):
+            text = match[0] if match["plain"] else unmasked(decode_character_references(match[0]))
+            if text and (self.lines[-1] or text.strip()):
+                self.lines[-1].append(Run(text, None, self._is_italic, *match.span()))
 
     def _add_link(self, start: int, end: int, depth: int) -> None:
         inner = self._text[start + 2 : end - 2]

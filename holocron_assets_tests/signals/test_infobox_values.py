@@ -1,0 +1,165 @@
+"""Infobox values with their links, remarks, references and places; and what hostile wikitext costs."""
+
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from holocron_assets.lake.titles import DEFAULT_SITE
+from holocron_assets.signals.infobox_values import InfoboxValue, Link, infobox_values
+
+_MARKUP = "{}[]|=<>'\"*#:;!\n &/-abcX(),"
+_PIECES = st.sampled_from(
+    ["{{", "}}", "[[", "]]", "|", "=", "\n|a=", "<ref>", "</ref>", "<br>", "<!--", "-->", "<nowiki>", "''"]
+)
+
+
+def never(_field: str) -> bool:
+    return False
+
+
+def always(_field: str) -> bool:
+    return True
+
+
+def values_of(field: str, *, commas: bool = False) -> list[InfoboxValue]:
+    """The values of one field with this wikitext."""
+    text = f"{{{{Box\n|name=X\n|it={field}\n}}}}\n'''X''' is."
+    found = infobox_values(text, "Box", DEFAULT_SITE, always if commas else never)
+    return [value for value in found if value.field == "it"]
+
+
+def texts(field: str, *, commas: bool = False) -> list[str]:
+    return [value.text for value in values_of(field, commas=commas)]
+
+
+def test_list_items_lines_and_semicolons_part_values() -> None:
+    assert texts("*Salt\n*Bell glass\n**Sand") == ["Salt", "Bell glass", "Sand"]
+    assert texts("Salt<br />Sand<br>Glass") == ["Salt", "Sand", "Glass"]
+    assert texts("Salt; Sand") == ["Salt", "Sand"]
+    assert texts("{{Plainlist|\n*Salt\n*Sand}}") == ["Salt", "Sand"]
+    assert texts("{{ubl|Salt|Sand}}") == ["Salt", "Sand"]
+
+
+def test_commas_part_values_only_where_the_caller_says_so() -> None:
+    assert texts("Salt, sand, 1,400 bells") == ["Salt, sand, 1,400 bells"]
+    assert texts("Salt, sand, 1,400 bells", commas=True) == ["Salt", "sand", "1,400 bells"]
+
+
+def test_nothing_that_a_link_shows_or_parentheses_hold_parts_a_value() -> None:
+    assert texts("[[Ondrel, Sons; Co|Ondrel, Sons; Co]], [[Salt]]", commas=True) == [
+        "Ondrel, Sons; Co",
+        "Salt",
+    ]
+    assert texts("Salt (white, fine; dear), sand", commas=True) == ["Salt", "sand"]
+
+
+def test_a_link_leads_to_the_canonical_title() -> None:
+    [value] = values_of("the [[ salt_of the Verge#Taste |''salt'']]s")
+    assert value.text == "the salts"
+    assert value.links == (Link("salt", "Salt of the Verge#Taste"),)
+
+
+def test_links_to_other_wikis_files_and_impossible_titles_lead_nowhere() -> None:
+    assert [value.links for value in values_of("[[wikipedia:Paris|Paris]]")] == [()]
+    assert texts("[[File:X.png|20px|a [[Salt]] mine]]") == []
+    assert [(value.text, value.links) for value in values_of("[[a<b|Salt]]")] == [("Salt", ())]
+
+
+def test_parentheses_are_a_remark_on_the_value_that_they_follow() -> None:
+    [first, second] = values_of("*[[Grey Guard]] (formerly)\n*[[Lamplighters]] {{C|[[12 AF]]–[[14 AF]]}}")
+    assert (first.text, first.qualifier, first.said) == ("Grey Guard", "formerly", "Grey Guard (formerly)")
+    assert (second.text, second.qualifier) == ("Lamplighters", "12 AF–14 AF")  # noqa: RUF001 - as wikis write it
+    assert [link.title for link in second.links] == ["Lamplighters"], "links in parentheses are apart"
+
+
+def test_what_stands_in_parentheses_alone_is_the_value() -> None:
+    assert [(value.text, value.qualifier) for value in values_of("(unknown)")] == [("unknown", None)]
+
+
+def test_comments_references_and_tags_are_not_part_of_a_value_and_nowiki_is_text() -> None:
+    assert texts('<small>Salt</small><!-- [[No]] --><ref name="A">No</ref>') == ["Salt"]
+    assert texts("<nowiki>[[Salt]]</nowiki> &amp; sand") == ["[[Salt]] & sand"]
+    assert texts("{{Unknown template|Salt}}") == []
+
+
+def test_a_reference_names_the_work_wherever_it_is_defined() -> None:
+    text = (
+        "{{Box\n|it=*[[Salt]]<ref name=\"A\" />\n*[[Sand]]<ref name='B'>[[Atlas (2019)|''Atlas'']]</ref>\n*Glass\n"
+        "|that=Oil (''[[Wardens]]'')}}\nText.<ref name=A>''[[Salt of the Verge]]'', page 3</ref>"
+    )
+    found = infobox_values(text, "Box", DEFAULT_SITE, never)
+    assert [(value.text, value.work) for value in found] == [
+        ("Salt", "Salt of the Verge"),
+        ("Sand", "Atlas (2019)"),
+        ("Glass", None),
+        ("Oil", "Wardens"),
+    ]
+
+
+def test_a_value_says_where_it_stands_in_the_wikitext() -> None:
+    text = "<!-- note -->{{Top|can}}\n{{Box\n|it= * [[Salt|White salt]] (fine)<ref>x</ref>\n* Sand &amp; glass \n}}"
+    found = infobox_values(text, "Box", DEFAULT_SITE, never)
+    assert [text[value.start : value.end] for value in found] == [
+        "[[Salt|White salt]] (fine)",
+        "Sand &amp; glass",
+    ]
+
+
+def test_of_a_field_given_twice_the_last_counts_and_fields_without_name_do_not() -> None:
+    text = "{{Box|Salt|it=Sand|it=Glass|[[a=b]]}}"
+    found = infobox_values(text, "Box", DEFAULT_SITE, never)
+    assert [(value.field, value.text) for value in found] == [("it", "Glass")]
+
+
+def test_only_the_infobox_that_the_signals_name_is_read() -> None:
+    text = "{{Other|it=No}}{{box_ two\n|it=Yes}}"
+    assert [value.text for value in infobox_values(text, "Box two", DEFAULT_SITE, never)] == ["Yes"]
+    assert infobox_values(text, "Box three", DEFAULT_SITE, never) == []
+
+
+def test_an_infobox_that_is_never_closed_is_read_by_lines() -> None:
+    text = "{{Box\n|it=[[Salt]]\n|that=Sand\n\n'''X''' is a thing | it=no."
+    found = infobox_values(text, "Box", DEFAULT_SITE, never)
+    assert [(value.field, value.text) for value in found] == [("it", "Salt"), ("that", "Sand")]
+
+
+def test_an_infobox_beyond_the_first_look_is_found() -> None:
+    text = f"{{{{Box\n|long={'salt ' * 8_000}\n|it=Sand}}}}"
+    assert infobox_values(text, "Box", DEFAULT_SITE, never)[-1].text == "Sand"
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "[[" * 100_000,
+        "{{" * 100_000,
+        "[[a|" * 60_000,
+        "{{a|" * 60_000 + "}}" * 60_000,
+        "[[a|" * 60_000 + "]]" * 60_000,
+        "(" * 200_000,
+        "(a" * 100_000 + ")",
+        "<ref" * 60_000,
+        "<ref name=" * 30_000,
+        "''" * 150_000,
+        "[http://a " * 30_000,
+        "1" * 300_000,
+        "a; " * 100_000,
+        "*" * 300_000,
+    ],
+    ids=lambda field: f"{field[:8]!r} over and over",
+)
+def test_hostile_wikitext_costs_bounded_time(field: str) -> None:
+    started = time.process_time()
+    infobox_values(f"{{{{Box\n|it={field}\n}}}}", "Box", DEFAULT_SITE, always)
+    assert time.process_time() - started < 4
+
+
+@given(st.lists(st.one_of(_PIECES, st.text(_MARKUP, max_size=6)), max_size=40).map("".join))
+@example("{{Box|it=}}{{Box|it=[[a|]]")
+def test_no_wikitext_raises_and_every_place_is_inside_the_text(field: str) -> None:
+    text = f"{{{{Box\n|it={field}"
+    for value in infobox_values(text, "Box", DEFAULT_SITE, always):
+        assert 0 <= value.start < value.end <= len(text)
+        assert value.text.strip() == value.text != ""
