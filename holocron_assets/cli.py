@@ -35,6 +35,7 @@ from holocron_assets.crawl.sources import Source
 from holocron_assets.decide_commands import decide
 from holocron_assets.decisions_commands import decisions
 from holocron_assets.dispatch_commands import dispatch, stale
+from holocron_assets.export_commands import export, hash_command
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models_commands import models
 from holocron_assets.repeat_commands import repeat
@@ -63,6 +64,8 @@ main.add_command(models)
 main.add_command(decide)
 main.add_command(decisions)
 main.add_command(dispatch)
+main.add_command(export)
+main.add_command(hash_command)
 main.add_command(stale)
 main.add_command(repeat)
 main.add_command(review)

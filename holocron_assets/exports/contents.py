@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from ruamel.yaml import YAML
 
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.public_views import public_views
+from holocron_assets.lake.schema import Table
 from holocron_assets.lake.views import connect, query
 
 _FILE = files(__package__).joinpath("contents.yaml")
@@ -62,12 +64,17 @@ def view_of(name: str) -> str:
     return contents()[name].of or name
 
 
+def tables_read(lake: Lake) -> list[Table]:
+    """The lake's tables that the knowledge is read from."""
+    read = {view.name: view.tables for view in public_views(lake)}
+    names = {table for name in contents() for table in read[view_of(name)]}
+    return [table for table in lake.tables if table.name in names]
+
+
 @contextmanager
 def reading(lake: Lake) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to the lake in which the SQL of this module can be asked."""
-    with connect(lake, more_views=_STANDING) as connection:
-        # The connections of the lake keep no order that is not asked for, and files of an export have one.
-        connection.execute("set preserve_insertion_order = true")
+    with connect(lake, tables=tables_read(lake), more_views=_STANDING) as connection:
         yield connection
 
 

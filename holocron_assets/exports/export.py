@@ -1,0 +1,114 @@
+"""The whole of an export: the tables' files, their manifest, and the folder that they are in."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import duckdb
+
+from holocron_assets.exports.content_hash import hash_knowledge
+from holocron_assets.exports.contents import contents, reading, tables_read
+from holocron_assets.exports.folders import ExportError, read_manifest, replaced_folder, write_manifest
+from holocron_assets.exports.formats import WRITERS, Selection, select_rows
+from holocron_assets.exports.linked_data import DEFAULT_BASE, Addresses, write_linked_data
+from holocron_assets.lake.paths import Lake
+
+Format = Literal["parquet", "jsonl", "csv", "jsonld"]
+
+FORMAT_VERSION = 1
+"""Counted up whenever the files would look otherwise though nothing changed."""
+
+_TRIES = 3
+
+
+class Wanted(NamedTuple):
+    """What is to be exported.
+
+    Attributes:
+        format: of the files.
+        tables: which tables; those that `contents.yaml` exports by default, if there are none.
+        everything: what does not stand too: suppressed entities, and statements that a person rejected or
+            that their page does not support.
+        base: where JSON-LD has its entities and vocabulary: an IRI that ends in '/', '#' or ':'.
+    """
+
+    format: Format = "parquet"
+    tables: Sequence[str] = ()
+    everything: bool = False
+    base: str = DEFAULT_BASE
+
+
+def export_lake(lake: Lake, target: Path, wanted: Wanted) -> dict[str, Any]:
+    """Write an export. The same knowledge gives the same bytes, in every file.
+
+    Args:
+        lake: whose knowledge.
+        target: the folder. It must not be there yet, be empty, or be an export, which is replaced.
+        wanted: what is exported and how.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        ExportError: the folder holds other things, there is no such table, or the lake was written to all the
+            time.
+        DamagedPartitionError: a file of the lake cannot be read.
+    """
+    _refuse_unknown(wanted)
+    with replaced_folder(target) as folder:
+        read = tables_read(lake)
+        for _ in range(_TRIES):
+            before = lake.mark(read)
+            with reading(lake) as connection:
+                files = _write_files(connection, folder, wanted)
+                about = _about(connection, wanted)
+            if lake.mark(read) == before:
+                break
+        else:
+            raise ExportError(
+                "the lake was written to while it was exported; export when no run is under way"
+            )
+        write_manifest(folder, about, files)
+        return read_manifest(folder) or {}
+
+
+def _about(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> Mapping[str, Any]:
+    return {
+        "format": wanted.format,
+        "format_version": FORMAT_VERSION,
+        "content_hash": hash_knowledge(connection).sha256,
+        "everything": wanted.everything,
+    }
+
+
+def _write_files(
+    connection: duckdb.DuckDBPyConnection, folder: Path, wanted: Wanted
+) -> list[Mapping[str, Any]]:
+    if wanted.format == "jsonld":
+        file, addresses = folder / "entities.jsonld", Addresses(wanted.base)
+        nodes = write_linked_data(connection, addresses, file, everything=wanted.everything)
+        return [{"file": file.name, "rows": nodes}]
+    tables = wanted.tables or [name for name, content in contents().items() if content.exported]
+    return [_write_table(connection, folder, name, wanted) for name in tables]
+
+
+def _write_table(
+    connection: duckdb.DuckDBPyConnection, folder: Path, name: str, wanted: Wanted
+) -> Mapping[str, Any]:
+    selection = select_rows(connection, name, everything=wanted.everything)
+    file = folder / f"{name}.{wanted.format}"
+    rows = WRITERS[wanted.format](connection, selection, file)
+    return {"table": name, "file": file.name, "rows": rows, "columns": _columns(selection)}
+
+
+def _columns(selection: Selection) -> list[Mapping[str, str]]:
+    return [{"name": name, "type": kind} for name, kind in selection.columns.items()]
+
+
+def _refuse_unknown(wanted: Wanted) -> None:
+    if wanted.format == "jsonld" and wanted.tables:
+        raise ExportError("JSON-LD has all that is told of entities in one file; name no tables")
+    if not wanted.base.endswith(("/", "#", ":")):
+        raise ExportError(f"base {wanted.base!r} must end in '/', '#' or ':', for names to be added to it")
+    if unknown := sorted(set(wanted.tables) - contents().keys()):
+        raise ExportError(f"there is no table {unknown[0]!r}; the tables are {', '.join(contents())}")

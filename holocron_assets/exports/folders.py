@@ -1,0 +1,118 @@
+"""The folder of an export: its files and a manifest, there as a whole or not at all."""
+
+import json
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from hashlib import file_digest
+from pathlib import Path
+from time import time
+from typing import Any
+
+from holocron_assets.lake.durable import make_folder, sync_folder
+
+MANIFEST = "manifest.json"
+_MARK = "holocron export"
+_ABANDONED_AFTER = timedelta(days=1)
+
+
+class ExportError(ValueError):
+    """An export that cannot be written; the message says why and what to do."""
+
+
+@contextmanager
+def replaced_folder(target: Path) -> Iterator[Path]:
+    """Give the path of an empty folder to write to, which becomes `target` if the block ends well.
+
+    Raises:
+        ExportError: `target` is there, and is no export or holds other things too. It is as it was.
+    """
+    _refuse_foreign(target)
+    make_folder(target.parent)
+    _remove_abandoned(target)
+    aside = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    aside.mkdir()
+    try:
+        yield aside
+        _sync(aside)
+        _refuse_foreign(target)  # somebody may have put something there meanwhile
+        _put_in_place(aside, target)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def write_manifest(folder: Path, about: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> None:
+    """Write what an export is and what its files hold, with their sizes and SHA-256.
+
+    Args:
+        folder: where the files are.
+        about: what is said of the export.
+        files: what is said of each file; `file` is its name.
+    """
+    described = [{**one, **_state(folder / one["file"])} for one in files]
+    manifest = {"made_by": _MARK, **about, "files": described}
+    text = json.dumps(manifest, ensure_ascii=False, indent=2)
+    (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """The manifest of an export, or None if the folder is none."""
+    with suppress(OSError, ValueError):
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if isinstance(manifest, dict) and manifest.get("made_by") == _MARK:
+            return manifest
+    return None
+
+
+def _refuse_foreign(target: Path) -> None:
+    """Raise ExportError unless there is nothing at a path, an empty folder, or an export as it was made."""
+    if not target.exists() and not target.is_symlink():
+        return
+    if target.is_symlink() or not target.is_dir():
+        raise ExportError(f"{target} is no folder; name another, or one that is not there yet")
+    found = {path.name for path in target.iterdir()}
+    manifest = read_manifest(target)
+    if found and manifest is None:
+        raise ExportError(f"{target} holds other things than an export; name another folder, or empty it")
+    known = {MANIFEST, *(one["file"] for one in (manifest or {}).get("files", ()))}
+    if added := sorted(found - known):
+        raise ExportError(f"{target} holds what its export did not write, such as {added[0]}; move it away")
+
+
+def _state(file: Path) -> dict[str, Any]:
+    with file.open("rb") as opened:
+        return {"bytes": file.stat().st_size, "sha256": file_digest(opened, "sha256").hexdigest()}
+
+
+def _sync(folder: Path) -> None:
+    for file in folder.iterdir():
+        sync_folder(file)  # a file is synced as a folder is
+    sync_folder(folder)
+
+
+def _put_in_place(aside: Path, target: Path) -> None:
+    """Let a folder be `target`. What was there is set aside first: no folder replaces one that has files."""
+    before = aside.with_suffix(".old.tmp")
+    if target.exists():
+        target.replace(before)
+    try:
+        aside.replace(target)
+    except OSError:
+        if before.exists():
+            before.replace(target)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
+    sync_folder(target.parent)
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what killed exports left, but for the last export: one that was set aside is put back."""
+    for leftover in target.parent.glob(f".{target.name}.*.old.tmp"):
+        if not target.exists():
+            leftover.replace(target)
+    for leftover in target.parent.glob(f".{target.name}.*.tmp"):
+        with suppress(FileNotFoundError):
+            if time() - leftover.stat().st_mtime > _ABANDONED_AFTER.total_seconds():
+                shutil.rmtree(leftover, ignore_errors=True)
