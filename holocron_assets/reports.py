@@ -37,8 +37,12 @@ _PAGE_QUERIES = {
         from page_classifications where title_key = $key
     """,
     "decisions": """
-        select value, author, reason, decided_at, kind
-        from decisions where title_key = $key order by decision_id
+        select
+            decision_id, kind, value, title, other_title, undoes, author, reason, decided_at,
+            kind = 'undo' or decision_id in (select decision_id from standing_decisions) as counts
+        from decisions
+        where title_key = $key or other_id in (select entity_id from entities where title_key = $key)
+        order by decision_id
     """,
     "type": "select * exclude (source, title, title_key) from page_types where title_key = $key",
     "entities": """
