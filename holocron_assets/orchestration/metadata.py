@@ -55,29 +55,37 @@ def written_metadata(
 
 
 def large_metadata(  # noqa: PLR0913 - three name the file, the rest says what to tell of it
-    lake: Lake, table: Table, partition: str, footer: Footer, *, counted: str, seconds: float
+    lake: Lake,
+    table: Table,
+    partition: str,
+    footer: Footer,
+    *,
+    counted: str,
+    seconds: float,
+    titles: str = "title",
 ) -> dict[str, Any]:
     """What `written_metadata` says, of a partition with more rows than are to be held in memory.
 
     Args:
         lake: where it was written.
-        table: which table; it has a column `title`.
+        table: which table.
         partition: the partition's name.
         footer: of the file written.
         counted: column whose values are counted, most frequent first.
         seconds: how long it took.
+        titles: column that names a row to a person.
     """
     rows, step = rows_of(lake, table, [partition]), max(footer.rows // _SAMPLES, 1)
     with duckdb.connect() as connection:
         counts = connection.execute(f"select {counted}, count(*) from ({rows}) group by all").fetchall()  # noqa: S608 - our own names
         names = connection.execute(
-            f"select title from (select title, row_number() over () as place from ({rows})) "  # noqa: S608 - the same
+            f"select {titles} from (select {titles}, row_number() over () as place from ({rows})) "  # noqa: S608 - the same
             "where (place - 1) % $step = 0 or place = $last order by place",
             {"step": step, "last": footer.rows},
         ).fetchall()
-    titles = [title for (title,) in names]
+    samples = [name for (name,) in names]
     counter = Counter({str(value): count for value, count in counts})
-    return _metadata(footer, counted, counter, [*titles[:_SAMPLES], *titles[-1:]], seconds)
+    return _metadata(footer, counted, counter, [*samples[:_SAMPLES], *samples[-1:]], seconds)
 
 
 def _metadata(

@@ -13,6 +13,7 @@ from holocron_assets.orchestration.pair_assets import PAIRS
 from holocron_assets.orchestration.partitions import TYPES
 from holocron_assets.orchestration.review_assets import REVIEW
 from holocron_assets.orchestration.stages import Stage
+from holocron_assets.orchestration.tag_assets import ENTITY_TAGS_STAGE, TAG_RELATIONS_STAGE, TAGS_STAGE
 from holocron_assets.resolve.look import Look
 
 READ: tuple[Stage, ...] = (MENTIONS,)
@@ -21,10 +22,10 @@ READ: tuple[Stage, ...] = (MENTIONS,)
 IDENTITY: tuple[Stage, ...] = (PAIRS, JUDGEMENTS, ENTITIES_STAGE)
 """By entity type: who is who. All stages for one type, then for the next."""
 
-TOLD: tuple[Stage, ...] = (ALIASES, FACTS, RELATIONS)
+TOLD: tuple[Stage, ...] = (ALIASES, FACTS, RELATIONS, ENTITY_TAGS_STAGE)
 """By entity type: what is told of entities of all types. Each stage for all types, then the next."""
 
-BY_SOURCE: tuple[Stage, ...] = (REVIEW,)
+BY_SOURCE: tuple[Stage, ...] = (TAGS_STAGE, TAG_RELATIONS_STAGE, REVIEW)
 """By source: what follows from all that."""
 
 

@@ -1,6 +1,7 @@
 """What list pages name: which page or name each mention means, and the candidates that only lists give."""
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ LONGEST_NAME = 120
 """Characters of a name that are kept: no list page names anything by more."""
 
 _AROUND_NAMES = " \t*•·–—-:;,"  # noqa: RUF001 - dashes and dots that lists are written with
+_SUFFIX = re.compile(r"\s*\([^()]*\)\s*$")
 _FROM_LIST = ("source", "batch", "revision_id", "title_key", "chunk", "evidence", "supported", "model")
 
 
@@ -212,7 +214,7 @@ def _candidate(mentions: Sequence[Row], confidence: MentionConfidence) -> dict[s
         "page_id": None,
         "revision_id": newest["revision_id"],
         "entity_type": newest["entity_type"],
-        "name": newest["name"],
+        "name": _name_of(newest),
         "continuity": said.pop() if len(said) == 1 else "both" if said else "unknown",
         "confidence": confidence.of(mentions),
         "method": "model",
@@ -221,3 +223,10 @@ def _candidate(mentions: Sequence[Row], confidence: MentionConfidence) -> dict[s
         "has_lead": False,
         "origin": "mention",
     }
+
+
+def _name_of(mention: Row) -> str:
+    """What is named: without suffix and plural's ending where the title is known, else as the list has it."""
+    title = _SUFFIX.sub("", mention["means_title"])
+    name: str = mention["name"]
+    return title if name.casefold().startswith(title.casefold()) else name

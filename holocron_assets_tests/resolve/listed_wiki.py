@@ -12,6 +12,9 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import PAGES, SITES
 from holocron_assets.lake.titles import DEFAULT_SITE
+from holocron_assets.lake.views import connect, query
+from holocron_assets.orchestration.partitions import TYPES
+from holocron_assets.orchestration.resolve_stages import BY_SOURCE, IDENTITY, READ, TOLD, partitions_of
 from holocron_assets.orchestration.steps import BATCH_STEPS, run_step
 from holocron_assets.resolve.look import look_at
 
@@ -70,6 +73,26 @@ class ListedWiki:
             by_batch.setdefault(self._batch_of[title], []).extend(_answer_rows(self, title, answers))
         for batch, rows in by_batch.items():
             write_partition(self.lake, EXTRACTION, batch, rows)
+
+    def resolve(self) -> list[str]:
+        """Make what is stale, in the order of the job; give the names of the tables that were."""
+        made: list[str] = []
+        in_order = [
+            *((stage, TYPES) for stage in READ),
+            *((stage, [name]) for name in TYPES for stage in IDENTITY),
+            *((stage, partitions_of(self.lake, stage)) for stage in (*TOLD, *BY_SOURCE)),
+        ]
+        with look_at(self.lake) as look:
+            for stage, names in in_order:
+                for name in stage.stale(look, names):
+                    stage.store(look, name, "run-1")
+                    made.append(stage.table)
+        return made
+
+    def query(self, sql: str) -> list[dict[str, Any]]:
+        """Ask the lake."""
+        with connect(self.lake) as connection:
+            return query(connection, sql)
 
     def mentions(self) -> dict[str, tuple[str, str, str]]:
         """By name: the type, the way it was found, and the title that is meant."""

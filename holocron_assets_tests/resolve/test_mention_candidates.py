@@ -57,6 +57,24 @@ def test_lists_of_both_continuities_name_what_is_in_both(tmp_path: Path) -> None
     assert candidates(wiki)["Nobody"]["continuity"] == "both"
 
 
+@pytest.mark.parametrize(
+    ("item", "said", "name"),
+    [
+        ("[[Brass Tam (droid)|Brass Tam]]", "Brass Tam", "Brass Tam"),
+        ("[[Kettle]]s", "Kettles", "Kettle"),
+        ("nobody", "nobody", "Nobody"),
+        ("droid #9", "droid #9", "droid #9"),
+    ],
+)
+def test_what_only_lists_name_is_called_as_its_page_would_be(
+    tmp_path: Path, item: str, said: str, name: str
+) -> None:
+    wiki = ListedWiki(tmp_path)
+    wiki.crawl({"List of a": list_of(item)})
+    wiki.read_lists({"List of a": [named(said)]})
+    assert [row["name"] for row in candidates(wiki).values()] == [name]
+
+
 def test_what_a_page_is_about_is_no_candidate_of_a_list(tmp_path: Path) -> None:
     wiki = ListedWiki(tmp_path)
     wiki.crawl({"List of a": list_of("[[Kettle]]"), "Kettle": droid("Kettle")})
