@@ -29,7 +29,7 @@ _NUMBER = r"(?<![\d.,:/])(?:\d{1,3}(?:,\d{3})+|\d{1,9})"
 _DASH = r"\s*+(?:\u2013|\u2014|-|to|or|and)\s*+"
 _REAL = re.compile(
     rf"\b(?P<month>{_MONTH})\s+(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:,\s*|\s+))?(?:of\s+)?(?P<year>\d{{4}})\b"
-    rf"|\b(?P<day2>\d{{1,2}})\s+(?P<month2>{_MONTH}),?\s+(?P<year2>\d{{4}})\b"
+    rf"|\b(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\s+(?P<month2>{_MONTH}),?\s+(?P<year2>\d{{4}})\b"
     r"|\b(?P<year3>\d{4})-(?P<month3>\d{2})(?:-(?P<day3>\d{2}))?\b"
     r"|(?<![\d.,:/])\b(?P<bc>\d{1,6})\s*(?:BCE|BC)\b"
     r"|(?<![\d.,:/])(?P<year4>[12]\d{3})(?![\d,.:/]*\d)\b",

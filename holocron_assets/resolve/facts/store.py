@@ -67,7 +67,7 @@ def _differs(lake: Lake, table: Table, entity_type: str, inputs: Mapping[str, st
 def _store(look: Look, table: Table, entity_type: str, run_id: str) -> tuple[Footer, pa.Table]:
     inputs = statement_inputs(look)
     read_statements(look, inputs)
-    found = look.connection.execute(_ROWS[table.name], {"type": entity_type, "run": run_id})
+    found = look.connection.sql(_ROWS[table.name], params={"type": entity_type, "run": run_id})
     rows = found.to_arrow_table()
     footer = write_table(look.lake, table, entity_type, rows, code_version=FACTS_VERSION, inputs=inputs)
     return footer, rows
