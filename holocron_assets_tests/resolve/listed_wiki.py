@@ -61,10 +61,14 @@ class ListedWiki:
         batch = f"{SOURCE}-{self._batches:06}"
         rows = [self._page(batch, place, title, text) for place, (title, text) in enumerate(pages.items())]
         write_partition(self.lake, PAGES, batch, rows)
-        for step in BATCH_STEPS:
-            run_step(self.lake, step, batch, "run-0")
         self._batch_of |= dict.fromkeys(pages, batch)
+        self._derive(batch)
         return batch
+
+    def settle(self) -> None:
+        """Derive again what follows from pages."""
+        for batch in sorted(set(self._batch_of.values())):
+            self._derive(batch)
 
     def read_lists(self, lists: Mapping[str, Sequence[Row]]) -> None:
         """Write what a model says of list pages; those that were fetched in one batch go together."""
@@ -109,6 +113,10 @@ class ListedWiki:
 
     def batch_of(self, title: str) -> str:
         return self._batch_of[title]
+
+    def _derive(self, batch: str) -> None:
+        for step in BATCH_STEPS:
+            run_step(self.lake, step, batch, "run-0")
 
     def _page(self, batch: str, place: int, title: str, text: str) -> Row:
         key = title_key(SOURCE, title)
