@@ -28,7 +28,7 @@ _LONGEST_LINE = 5_000
 _PARENTHESES = re.compile(r"\((?:[^()]|\([^()]*+\))*+\)")
 _SEMICOLON = re.compile(r";")
 _SEMICOLON_OR_COMMA = re.compile(r";|,(?=\s)")
-_AROUND = " \t\n\u00a0,;:*\u2020"
+_AROUND = " \t\n\u00a0,;:*\u2020{}[]|"
 _LINKED = "x"
 """Stands for each character that a link shows: no bracket or comma in it parts anything."""
 

@@ -25,7 +25,7 @@ _MONTHS = (
     *("september", "october", "november", "december"),
 )
 _MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS) + r")\.?"
-_NUMBER = r"(?<![\d.,:/])(?:\d{1,3}(?:,\d{3})+|\d{1,9})"
+_NUMBER = r"(?<![\d,:/])(?<!\d\.)(?:\d{1,3}(?:,\d{3})+|\d{1,9})"
 _DASH = r"\s*+(?:\u2013|\u2014|-|to|or|and)\s*+"
 _REAL = re.compile(
     rf"\b(?P<month>{_MONTH})\s+(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:,\s*|\s+))?(?:of\s+)?(?P<year>\d{{4}})\b"
@@ -42,7 +42,7 @@ _BEFORE = re.compile(
     r"|(?P<since>\b(?:since|from|as of|starting in|beginning in)\s+)$"
     r"|(?P<after>\b(?:after|post-?|following)\s*)$"
     r"|(?P<about>(?:\bc\.?|\bca\.?|\bcirca|\baround|\babout|\bapproximately|\bapprox\.?|~)\s*)$"
-    r"|(?P<span>\b(?:between|in|during|early|mid-?|late)\s*)$",
+    r"|(?P<span>\b(?:between|early|mid-?|late)\s*)$",
     re.IGNORECASE,
 )
 _LONGEST_PREFIX = 24

@@ -21,7 +21,12 @@ _DASH = re.compile(r"\s*(?:\u2013|\u2014|-|\bto\b|\buntil\b|\band\b)\s*", re.IGN
 _AROUND = " \t,;:.\u2013\u2014-"
 _WORD_BEFORE_PLACE = re.compile(r"(?:(?:in|on|at|near|over|above|during|of|the)\b\s*)+", re.IGNORECASE)
 _NOTHING = frozenset({"", "none", "unknown", "n/a", "various", "unidentified", "?", "tba", "tbd"})
-_LETTER = re.compile(r"[^\W\d_]")
+# "6 moons", "at least two": how many there are, but not which
+_COUNT = re.compile(
+    r"(?:at least|over|about|more than|around|approximately|possibly)?\s*"
+    r"(?:[\d,.]+|one|two|three|four|five|several|many|multiple|various|numerous)(?:\s+\w+)?",
+    re.IGNORECASE,
+)
 _LONGEST_VALUE = 500
 _LONGEST_EVIDENCE = 1_000
 
@@ -106,7 +111,8 @@ def _said(value: Value, rule: InfoboxRule, rules: RuleBook) -> Iterator[_Said]:
         yield from (_Said(found.written, _date(found)) for found in find_dates(value.text))
         return
     text = _besides_dates(value.text) if rule.reads == "besides_date" else value.text
-    if text.lower() in _NOTHING or (rule.kind == "relation" and not _LETTER.search(text)):
+    names_nobody = rule.kind == "relation" and not value.links and _COUNT.fullmatch(text)
+    if names_nobody or text.lower() in _NOTHING:
         return
     more = _number(text, rule.unit) if rule.reads == "number" else {}
     yield _Said(text, {**more, **_period(value.qualifier, rules.ended_words)})
