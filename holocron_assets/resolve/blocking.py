@@ -29,8 +29,7 @@ def neighbours(blocks: Sequence[str | None], order: Sequence[str]) -> tuple[Plac
     ranked = pa.table({"block": pa.array(blocks, pa.string()), "order": pa.array(order, pa.string())})
     standing = len(ranked) - ranked["block"].null_count
     by_block = [("block", "ascending"), ("order", "ascending")]
-    places: Places = pc.sort_indices(ranked, by_block, null_placement="at_end").to_numpy()[:standing]
-    places = places.astype(np.int64)
+    places: Places = pc.sort_indices(ranked, by_block).to_numpy()[:standing].astype(np.int64)
     codes = pc.dictionary_encode(ranked["block"]).combine_chunks().indices.fill_null(-1).to_numpy()[places]
     found = [_at_distance(codes, places, distance) for distance in range(1, REACH + 1)]
     one, other = (np.concatenate(side) for side in zip(*found, strict=True))

@@ -32,14 +32,23 @@ class Exact(BaseModel):
 
 
 class Fuzzy(BaseModel):
-    """How alike names are that are not one, between 0 and 1, and from where on each verdict holds."""
+    """How alike names are that are not one: what changes take off 1, and from where on each verdict holds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     number: _Share
+    article: _Share
     order: _Share
+    suffix: _Share
+    letters: _Share
+    edge: _Share
     same: _Share
     unsure: _Share
+
+    @property
+    def most_letters(self) -> float:
+        """The largest share of a word's letters that may be other in names that are asked about."""
+        return (1 - self.unsure) / self.letters if self.letters else 1.0
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

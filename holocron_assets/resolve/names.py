@@ -42,18 +42,23 @@ class NameParts(NamedTuple):
     Attributes:
         key: as `name_key` gives it.
         qualifier: key of what stands in parentheses at the end; empty without.
-        stems: its words in lower case and singular, without accents, articles and designations.
+        words: its words in lower case without accents, but for articles and designations.
+        stems: these words, singular.
+        has_article: whether it has an article.
         designation: numbers, numerals, single letters and words with digits in them, in order: two names that
             differ in it are two names. Roman numerals are written as numbers.
     """
 
     key: str
     qualifier: str
+    words: tuple[str, ...]
     stems: tuple[str, ...]
+    has_article: bool
     designation: str
 
 
 class _Word(NamedTuple):
+    text: str
     stem: str
     is_designation: bool
 
@@ -82,11 +87,18 @@ class NameReader:
     def read(self, name: str) -> NameParts:
         """Take one name apart."""
         bare, qualifier = _without_suffix(name)
-        stems, designations = list[str](), list[str]()
-        for word in _WORD.findall(bare.translate(_APOSTROPHES)):
-            known = self._known.get(word) or self._learn(word)
-            (designations if known.is_designation else stems).append(known.stem)
-        return NameParts(_key(bare), _key(qualifier), tuple(filter(None, stems)), " ".join(designations))
+        found = _WORD.findall(bare.translate(_APOSTROPHES))
+        known = [self._known.get(word) or self._learn(word) for word in found]
+        words = [word for word in known if not word.is_designation and word.stem]
+        designations = [word.stem for word in known if word.is_designation]
+        return NameParts(
+            _key(bare),
+            _key(qualifier) if qualifier else "",
+            tuple([word.text for word in words]),
+            tuple([word.stem for word in words]),
+            len(words) + len(designations) < len(found),
+            " ".join(designations),
+        )
 
     def _learn(self, word: str) -> _Word:
         known = self._known[word] = _read_word(word, self._rules)
@@ -95,13 +107,14 @@ class NameReader:
 
 def _read_word(word: str, rules: WordRules) -> _Word:
     if _ROMAN.fullmatch(word):
-        return _Word(str(_roman_number(word)), is_designation=True)
+        return _Word(word, str(_roman_number(word)), is_designation=True)
     folded = _unaccented(word.casefold())
     if any(character.isdigit() for character in folded):
-        return _Word(_PLURAL_OF_DESIGNATION.sub("", folded), is_designation=True)
+        return _Word(folded, _PLURAL_OF_DESIGNATION.sub("", folded), is_designation=True)
     if len(folded) == 1 or folded in rules.numbers:
-        return _Word(folded, is_designation=True)
-    return _Word("" if folded in rules.articles else _singular(folded, rules), is_designation=False)
+        return _Word(folded, folded, is_designation=True)
+    stem = "" if folded in rules.articles else _singular(folded, rules)
+    return _Word(folded, stem, is_designation=False)
 
 
 def _singular(word: str, rules: WordRules) -> str:
@@ -120,10 +133,9 @@ def _without_suffix(name: str) -> tuple[str, str]:
 
 
 def _key(text: str) -> str:
-    apart = _BETWEEN_NUMBERS.sub("\x00", text.casefold())
-    if apart.isascii():
-        return apart.translate(_ONLY_ALPHANUMERIC)
-    plain = unicodedata.normalize("NFKD", apart)
+    if text.isascii():
+        return _BETWEEN_NUMBERS.sub("\x00", text.lower()).translate(_ONLY_ALPHANUMERIC)
+    plain = _BETWEEN_NUMBERS.sub("\x00", unicodedata.normalize("NFKD", text.casefold()))
     kept = (character for character in plain if character.isalnum() or character == "\x00")
     return "".join(kept).replace("\x00", " ")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -61,13 +62,16 @@ def pair_rows(
     ordered = sorted(records, key=lambda record: record.entity_id)
     best: dict[Pair, _Found] = {}
     for pair, found in _all_found(ordered, policy, _wanted(ordered, changed, kept)):
-        best[pair] = max(best.get(pair, found), found)
+        best[pair] = max(best.get(pair, found), found, key=_score)
     rivals = Rivals({pair: found.score for pair, found in best.items()}, ordered, policy.margin)
     return [
         _row(ordered[one], ordered[other], settled)
         for (one, other), found in sorted(best.items())
         if (settled := _settled(found, one, other, ordered, rivals))
     ]
+
+
+_score = attrgetter("score")
 
 
 def _wanted(records: Sequence[Record], changed: AbstractSet[str] | None, kept: Iterable[Row]) -> Wanted:
@@ -124,12 +128,7 @@ def _pair(one: int, other: int) -> Pair:
 
 def _reason(found: Alike, one: str, other: str) -> str:
     first, second = sorted((one, other))
-    said = {
-        "number": "are one name but for number, articles or spaces",
-        "order": "are the same words in another order",
-        "spelling": "are spelt alike",
-    }
-    return f"{first!r} and {second!r} {said[found.kind]}"
+    return f"{first!r} and {second!r} differ in {', '.join(found.changes) or 'how a number is written'} only"
 
 
 def _settled(found: _Found, one: int, other: int, records: Sequence[Record], rivals: Rivals) -> _Found | None:
