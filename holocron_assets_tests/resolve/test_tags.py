@@ -56,10 +56,10 @@ def write(file: Path, more: str = "") -> None:
 def entity_tags(wiki: ListedWiki, title: str) -> dict[tuple[str, str], str]:
     """By tag and method, the page that an entity has it from."""
     rows = wiki.query(
-        "select tag_id, method, from_title from entity_tags "
-        f"where entity_id in (select entity_id from entities where title = '{title}')"
+        "select title, tag_id, tags.method, from_title "
+        "from entity_tags as tags join entities using (entity_id)"
     )
-    return {(row["tag_id"], row["method"]): row["from_title"] for row in rows}
+    return {(row["tag_id"], row["method"]): row["from_title"] for row in rows if row["title"] == title}
 
 
 def visibility(wiki: ListedWiki) -> dict[str, str]:
