@@ -21,7 +21,6 @@ DEFAULT_BASE = "urn:holocron:"
 
 _FILE = files(__package__).joinpath("linked_data.yaml")
 _PIECE = 10_000
-_ADDRESSES = "select source, title_key, url from source_pages"
 _NOT_TOLD = {"entity_id", "from_id", "entity_type", "title_key", "alias_key"}
 
 
@@ -34,6 +33,26 @@ class _Vocabulary(BaseModel):
     context: dict[str, str | dict[str, str]]
     prefixes: dict[str, str]
     renamed: dict[str, dict[str, str]]
+
+
+class _More(NamedTuple):
+    """How a table's rows are read: by which entity, and with which columns of which other tables."""
+
+    entity: str = "entity_id"
+    selected: str = ""
+    joined: str = ""
+
+
+_PAGES = "left join (select source, title_key, url from source_pages) as pages using (source, title_key)"
+_PUBLIC_TAGS = "(select tag_id, min(name) as word from tags where visibility = 'public' group by tag_id)"
+_MORE = {
+    "entities": _More(selected=", pages.url", joined=_PAGES),
+    "entity_forwards": _More(),
+    "entity_aliases": _More(),
+    "entity_facts": _More(selected=', pages.url as "isBasedOn"', joined=_PAGES),
+    "entity_relations": _More("from_id", ', pages.url as "isBasedOn"', _PAGES),
+    "entity_tags": _More(selected=", tags.word", joined=f"join {_PUBLIC_TAGS} as tags using (tag_id)"),
+}
 
 
 @cache
@@ -99,10 +118,8 @@ def _nodes(
         return _rows(connection, name, everything=everything)
 
     told = {
-        "alternateName": _Told(rows("entity_aliases"), "entity_id"),
-        "fact": _Told(rows("entity_facts"), "entity_id"),
-        "relation": _Told(rows("entity_relations"), "from_id"),
-        "keywords": _Told(rows("entity_tags"), "entity_id"),
+        name: _Told(rows(name), _MORE[name].entity)
+        for name in ("entity_aliases", "entity_facts", "entity_relations", "entity_tags")
     }
     for row in rows("entities"):
         of_it = {name: stream.of(row["entity_id"]) for name, stream in told.items()}
@@ -117,16 +134,16 @@ def _nodes(
 
 def _entity(row: Row, told: Mapping[str, list[Row]], addresses: Addresses) -> dict[str, Any]:
     of_schema = vocabulary().types.get(row["entity_type"])
-    names = {alias["alias"] for alias in told["alternateName"]} - {row["name"]}
+    names = {alias["alias"] for alias in told["entity_aliases"]} - {row["name"]}
     return _without_empty(
         {
             "id": addresses.entity(row["entity_id"]),
             "type": [row["entity_type"], *([of_schema] if of_schema else [])],
             **_renamed(row, "entity"),
             "alternateName": sorted(names),
-            "keywords": sorted({tag["tag_id"] for tag in told["keywords"]}),
-            "fact": [_fact(fact, addresses) for fact in told["fact"]],
-            "relation": [_relation(relation, addresses) for relation in told["relation"]],
+            "keywords": sorted({tag["word"] for tag in told["entity_tags"]}),
+            "fact": [_fact(fact, addresses) for fact in told["entity_facts"]],
+            "relation": [_relation(relation, addresses) for relation in told["entity_relations"]],
         }
     )
 
@@ -172,17 +189,13 @@ class _Told:
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, name: str, *, everything: bool) -> Iterator[Row]:
-    """A table's rows, ordered by entity, each with the address of the page that says so."""
+    """A table's rows in the order of the entities, with what other tables know of them."""
     selection = select_rows(connection, name, everything=everything)
-    entity = "from_id" if name == "entity_relations" else "entity_id"
-    address = "url" if name in ("entities", "entity_forwards") else "isBasedOn"
     sql = f"""
-        select row.*, pages.url as "{address}"
-        from ({selection.rows}) as row left join ({_ADDRESSES}) as pages using (source, title_key)
-        order by row."{entity}", {selection.order}
+        select row.*{_MORE[name].selected}
+        from ({selection.rows}) as row {_MORE[name].joined}
+        order by row."{_MORE[name].entity}", {selection.order}
     """  # noqa: S608 - our own names
-    if "title_key" not in selection.columns:
-        sql = f'select row.* from ({selection.rows}) as row order by row."{entity}", {selection.order}'  # noqa: S608
     for batch in connection.cursor().sql(sql).to_arrow_reader(_PIECE):
         yield from batch.to_pylist()
 
