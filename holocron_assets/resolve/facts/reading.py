@@ -77,7 +77,8 @@ def read_statements(look: Look, inputs: Mapping[str, str]) -> None:
     lake = look.lake
     if reading.made_from is None:
         _add_functions(look)
-        _put(look, "model_keys", {"kind": pa.string(), "called": pa.string(), "key": pa.string()}, _keys())
+        columns = {"kind": pa.string(), "called": pa.string(), "key": pa.string()}
+        _put(look, "model_keys", columns, model_keys())
     columns = {"statement_id": pa.string(), "status": pa.string(), "decision_id": pa.string()}
     _put(look, "decided", columns, _decided(lake))
     names = {"entities": rows_of(lake, ENTITIES), "aliases": rows_of(lake, ENTITY_ALIASES)}
@@ -120,8 +121,8 @@ def _decided(lake: Lake) -> list[dict[str, Any]]:
 
 
 @cache
-def _keys() -> list[dict[str, Any]]:
-    """What models call a fact or relation that the rules call otherwise."""
+def model_keys() -> list[dict[str, Any]]:
+    """What models call a fact or relation, and what rules call it: rows of `kind`, `called`, `key`."""
     declared = YAML(typ="safe", pure=True).load(
         _FOLDER.joinpath("model_keys.yaml").read_text(encoding="utf-8")
     )
