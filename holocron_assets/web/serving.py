@@ -27,10 +27,23 @@ def serve(app: ASGIApp, host: str, port: int, tell: Callable[[str], None]) -> No
     """
     with closing(_listening(host, port)) as listening:
         address = f"[{host}]" if ":" in host else host
-        tell(f"http://{address}:{listening.getsockname()[1]}/")
+        url = f"http://{address}:{listening.getsockname()[1]}/"
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, server_header=False)
         with suppress(KeyboardInterrupt):  # uvicorn ends, and then tells of it
-            uvicorn.Server(config).run(sockets=[listening])
+            _Server(config, lambda: tell(url)).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Tells when it answers, and would end at once."""
+
+    def __init__(self, config: uvicorn.Config, tell: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._tell = tell
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and tell."""
+        await super().startup(sockets)
+        self._tell()
 
 
 def is_loopback(host: str) -> bool:
