@@ -1,13 +1,14 @@
 """Which names are compared at all: those that stand near each other in a block. Work is linear in names."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 Places = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 REACH = 24
 """Members of a block that each is compared with: the next ones in its order.
@@ -16,26 +17,43 @@ A block of one more is compared completely; in a larger one, who stands near who
 """
 
 
-def neighbours(blocks: Sequence[str | None], order: Sequence[str]) -> tuple[Places, Places]:
-    """Pairs of places whose blocks are one and that are near each other in it.
+class Wanted(NamedTuple):
+    """What is to be compared.
+
+    Attributes:
+        places: for each place, whether a pair of its may be wanted.
+        pairs: for places of one side of pairs and of the other, which pairs are wanted.
+    """
+
+    places: Mask
+    pairs: Callable[[Places, Places], Mask]
+
+
+def neighbours(blocks: Sequence[str | None], order: Sequence[str], wanted: Wanted) -> tuple[Places, Places]:
+    """Wanted pairs of places whose blocks are one and that are near each other in it.
 
     Args:
         blocks: the block of each place; None for what stands in no block.
         order: where each place stands in its block; of equal ones the smaller place stands first.
+        wanted: which pairs to find.
 
     Returns:
         The smaller place of each pair, and the larger.
     """
-    ranked = pa.table({"block": pa.array(blocks, pa.string()), "order": pa.array(order, pa.string())})
-    standing = len(ranked) - ranked["block"].null_count
-    by_block = [("block", "ascending"), ("order", "ascending")]
-    places: Places = pc.sort_indices(ranked, by_block).to_numpy()[:standing].astype(np.int64)
-    codes = pc.dictionary_encode(ranked["block"]).combine_chunks().indices.fill_null(-1).to_numpy()[places]
-    found = [_at_distance(codes, places, distance) for distance in range(1, REACH + 1)]
+    asked = {blocks[place] for place in np.flatnonzero(wanted.places).tolist()} - {None}
+    standing = [place for place, block in enumerate(blocks) if block in asked]
+    names = pa.array([blocks[place] for place in standing], pa.string()).dictionary_encode().indices
+    texts = pa.array([order[place] for place in standing], pa.string())
+    table = pa.table({"block": names, "order": texts, "place": pa.array(standing, pa.int64())})
+    table = table.sort_by([(name, "ascending") for name in ("block", "order", "place")])
+    codes, places = table["block"].to_numpy(), table["place"].to_numpy()
+    found = [_at_distance(codes, places, distance, wanted) for distance in range(1, REACH + 1)]
     one, other = (np.concatenate(side) for side in zip(*found, strict=True))
-    return np.minimum(one, other), np.maximum(one, other)
+    return one, other
 
 
-def _at_distance(codes: npt.NDArray[np.int32], places: Places, distance: int) -> tuple[Places, Places]:
+def _at_distance(codes: Places, places: Places, distance: int, wanted: Wanted) -> tuple[Places, Places]:
     in_one_block = codes[:-distance] == codes[distance:]
-    return places[:-distance][in_one_block], places[distance:][in_one_block]
+    one, other = places[:-distance][in_one_block], places[distance:][in_one_block]
+    kept = wanted.pairs(one, other)
+    return np.minimum(one, other)[kept], np.maximum(one, other)[kept]

@@ -1,18 +1,14 @@
 """What records have in common exactly: a page, an identifier, a name."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from holocron_assets.resolve.blocking import Places, neighbours
+from holocron_assets.resolve.blocking import Wanted, neighbours
 from holocron_assets.resolve.identity_policy import ExactKind
 from holocron_assets.resolve.names import NameParts, NameReader
 from holocron_assets.resolve.records import Record, page_of
-
-Wanted = Callable[[Places, Places], npt.NDArray[np.bool_]]
-"""Which pairs of records, by their places, are wanted."""
 
 
 class Name(NamedTuple):
@@ -92,12 +88,16 @@ def are_numbered_apart(one: NameParts, other: NameParts) -> bool:
     )
 
 
+def held_by(holders: Sequence[int], wanted: Wanted) -> Wanted:
+    """Wanted pairs of records, as pairs of what they hold: a holder for each place."""
+    of = np.array(holders, np.int64)
+    return Wanted(wanted.places[of], lambda one, other: wanted.pairs(of[one], of[other]))
+
+
 def _sharing(things: Sequence[str], holders: Sequence[int], wanted: Wanted) -> Iterator[tuple[int, int]]:
     """Pairs of places of one thing, of which pairs of holders are wanted."""
-    held_by = np.array(holders, np.int64)
-    one, other = neighbours(things, [""] * len(things))
-    kept = wanted(held_by[one], held_by[other])
-    return zip(one[kept].tolist(), other[kept].tolist(), strict=True)
+    one, other = neighbours(things, [""] * len(things), held_by(holders, wanted))
+    return zip(one.tolist(), other.tolist(), strict=True)
 
 
 def _of_one_name(one: Name, other: Name) -> Common:

@@ -5,10 +5,9 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError, model_validator
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, model_validator
 
+from holocron_assets.resolve.data_files import DataFileError, read_data_file
 from holocron_assets.resolve.names import WordRules
 
 DEFAULT_IDENTITY_FILE = Path(__file__).with_name("identity.yaml")
@@ -16,10 +15,6 @@ DEFAULT_IDENTITY_FILE = Path(__file__).with_name("identity.yaml")
 Verdict = Literal["same", "unsure"]
 ExactKind = Literal["page", "identifier", "title", "name", "alias", "suffix", "aliases"]
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
-
-
-class IdentityPolicyError(ValueError):
-    """The policy file cannot be used; the message names the file and the key."""
 
 
 class Exact(BaseModel):
@@ -125,21 +120,11 @@ def load_identity_policy(path: Path, entity_types: AbstractSet[str]) -> Identity
         The policy.
 
     Raises:
-        IdentityPolicyError: the file is missing or not YAML, or a key is missing, unknown or out of range.
+        DataFileError: the file is missing or not YAML, or a key is missing, unknown or out of range.
     """
-    try:
-        policy = IdentityPolicy.model_validate(YAML(typ="safe").load(path))
-    except (OSError, UnicodeDecodeError, YAMLError) as error:
-        raise IdentityPolicyError(f"{path}: not a readable YAML file: {error}") from error
-    except ValidationError as error:
-        raise IdentityPolicyError(f"{path}: {'; '.join(map(_problem, error.errors()))}") from error
+    policy = read_data_file(path, IdentityPolicy)
     if unknown := sorted(policy.fuzzy.types.keys() - entity_types):
-        raise IdentityPolicyError(
+        raise DataFileError(
             f"{path}: fuzzy.types.{unknown[0]}: no entity-worthy type; use one of {sorted(entity_types)}"
         )
     return policy
-
-
-def _problem(error: Mapping[str, Any]) -> str:
-    key = ".".join(map(str, error["loc"])) or "(top level)"
-    return f"{key}: {error['msg']}"

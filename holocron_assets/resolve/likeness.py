@@ -1,19 +1,15 @@
 """How alike names are that are not one: by number, articles, the order of words, or spelling."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from holocron_assets.resolve.blocking import Places, neighbours
+from holocron_assets.resolve.blocking import Places, Wanted, neighbours
 from holocron_assets.resolve.identity_policy import Fuzzy
 from holocron_assets.resolve.names import NameParts, WordRules
-
-Wanted = Callable[[Places, Places], npt.NDArray[np.bool_]]
-"""Which pairs of places are wanted."""
 
 _START, _END = 4, 3
 """Letters of a name that stand in one block: a slip in seven leaves the first or the last ones."""
@@ -102,9 +98,8 @@ def _slips(one: Sequence[str], other: Sequence[str], fuzzy: Fuzzy) -> dict[str, 
 def _equal(names: Sequence[NameParts], forms: Sequence[str], wanted: Wanted) -> Iterator[tuple[int, int]]:
     """Pairs of names that are one in some form."""
     blocks = [f"{name.designation} {form}" if form else None for name, form in zip(names, forms, strict=True)]
-    one, other = neighbours(blocks, forms)
-    kept = wanted(one, other)
-    return zip(one[kept].tolist(), other[kept].tolist(), strict=True)
+    one, other = neighbours(blocks, forms, wanted)
+    return zip(one.tolist(), other.tolist(), strict=True)
 
 
 def _near(
@@ -115,12 +110,11 @@ def _near(
     ends = [f"{name.designation} {text[-_END:]}" for name, text in zip(names, letters, strict=True)]
     longest = [f"{name.designation} {max(name.stems, key=len, default='')}" for name in names]
     found = [
-        neighbours(starts, letters),
-        neighbours(ends, [text[::-1] for text in letters]),
-        neighbours(longest, ordered),
+        neighbours(starts, letters, wanted),
+        neighbours(ends, [text[::-1] for text in letters], wanted),
+        neighbours(longest, ordered, wanted),
     ]
-    codes = [one[kept] * len(names) + other[kept] for one, other in found for kept in [wanted(one, other)]]
-    pairs = np.unique(np.concatenate(codes))
+    pairs = np.unique(np.concatenate([one * len(names) + other for one, other in found]))
     return pairs // max(len(names), 1), pairs % max(len(names), 1)
 
 
@@ -144,7 +138,9 @@ def _letters_apart(letters: Sequence[str], one: Places, other: Places) -> Places
 
     Far cheaper to tell than how many are changed, which is asked of the few that this leaves.
     """
-    held = np.array([_letter_bits(text) for text in letters], np.uint64)
+    held = np.zeros(len(letters), np.uint64)
+    asked = np.unique(np.concatenate([one, other]))
+    held[asked] = [_letter_bits(letters[place]) for place in asked.tolist()]
     apart: Places = np.bitwise_count(held[one] ^ held[other]).astype(np.int64)
     return apart
 

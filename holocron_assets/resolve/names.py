@@ -12,6 +12,7 @@ _WORD = re.compile(r"[^\W_]+")
 _APOSTROPHES = str.maketrans("", "", "'\u2019")
 _ONLY_ALPHANUMERIC = {code: None for code in range(128) if not chr(code).isalnum()} | {0: " "}
 _PLURAL_OF_DESIGNATION = re.compile(r"(?<=\d)s$")
+_DIGIT = re.compile(r"\d")
 _ROMAN = re.compile(r"X{0,3}(?:IX|IV|V?I{0,3})|XL(?:IX|IV|V?I{0,3})|L(?:IX|IV|V?I{0,3})")
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 
@@ -109,7 +110,7 @@ def _read_word(word: str, rules: WordRules) -> _Word:
     if _ROMAN.fullmatch(word):
         return _Word(word, str(_roman_number(word)), is_designation=True)
     folded = _unaccented(word.casefold())
-    if any(character.isdigit() for character in folded):
+    if _DIGIT.search(folded):
         return _Word(folded, _PLURAL_OF_DESIGNATION.sub("", folded), is_designation=True)
     if len(folded) == 1 or folded in rules.numbers:
         return _Word(folded, folded, is_designation=True)

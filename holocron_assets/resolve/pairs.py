@@ -6,14 +6,13 @@ from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from holocron_assets.lake.schema import Row
-from holocron_assets.resolve.blocking import Places
+from holocron_assets.resolve.blocking import Mask, Places, Wanted
 from holocron_assets.resolve.common import (
     Name,
-    Wanted,
     are_numbered_apart,
+    held_by,
     in_common,
     names_of,
     suffixes_agree,
@@ -79,20 +78,20 @@ def _wanted(records: Sequence[Record], changed: AbstractSet[str] | None, kept: I
     sides = np.array([_SIDES.get(record.continuity, 0) for record in records], np.int8)
     is_new = np.array([changed is None or record.entity_id in changed for record in records], np.bool_)
     places = {record.entity_id: place for place, record in enumerate(records)}
-    known = ((places.get(row["first_id"]), places.get(row["second_id"])) for row in kept)
-    standing = np.array(
-        [one * len(records) + other for one, other in known if one is not None and other is not None],
-        np.int64,
-    )
+    known = [(places.get(row["first_id"]), places.get(row["second_id"])) for row in kept]
+    standing = np.array([pair for pair in known if None not in pair], np.int64).reshape(-1, 2)
+    codes = standing[:, 0] * len(records) + standing[:, 1]
 
-    def wanted(one: Places, other: Places) -> npt.NDArray[np.bool_]:
-        asked: npt.NDArray[np.bool_] = is_new[one] | is_new[other]
-        if standing.size:
-            asked |= np.isin(np.minimum(one, other) * len(records) + np.maximum(one, other), standing)
+    def pairs(one: Places, other: Places) -> Mask:
+        asked: Mask = is_new[one] | is_new[other]
+        if codes.size:
+            asked |= np.isin(np.minimum(one, other) * len(records) + np.maximum(one, other), codes)
         asked &= (one != other) & (sides[one] | sides[other] != _BOTH_SIDES)
         return asked
 
-    return wanted
+    asked = is_new.copy()
+    asked[standing.ravel()] = True
+    return Wanted(asked, pairs)
 
 
 def _all_found(
@@ -117,9 +116,9 @@ def _all_found(
 
 def _with_an_own_name(names: Sequence[Name], wanted: Wanted) -> Wanted:
     """Wanted pairs of names, one of which at least is a record's own."""
-    holders = np.array([name.record for name in names], np.int64)
     is_own = np.array([name.is_own for name in names], np.bool_)
-    return lambda one, other: (is_own[one] | is_own[other]) & wanted(holders[one], holders[other])
+    held = held_by([name.record for name in names], wanted)
+    return Wanted(held.places, lambda one, other: (is_own[one] | is_own[other]) & held.pairs(one, other))
 
 
 def _pair(one: int, other: int) -> Pair:

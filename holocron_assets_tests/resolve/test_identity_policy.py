@@ -6,11 +6,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from holocron_assets.resolve.identity_policy import (
-    DEFAULT_IDENTITY_FILE,
-    IdentityPolicyError,
-    load_identity_policy,
-)
+from holocron_assets.resolve.data_files import DataFileError
+from holocron_assets.resolve.identity_policy import DEFAULT_IDENTITY_FILE, load_identity_policy
 
 
 def written(folder: Path, **changes: Any) -> Path:
@@ -54,7 +51,7 @@ def test_a_type_takes_what_it_does_not_say_from_the_default(tmp_path: Path) -> N
 )
 def test_what_is_wrong_is_named_by_file_and_key(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
     file = written(tmp_path, **changes)
-    with pytest.raises(IdentityPolicyError) as caught:
+    with pytest.raises(DataFileError) as caught:
         load_identity_policy(file, {"Character"})
     assert str(caught.value).startswith(f"{file}: ")
     assert said in str(caught.value)
@@ -64,7 +61,7 @@ def test_what_is_wrong_is_named_by_file_and_key(tmp_path: Path, changes: dict[st
 def test_a_file_that_holds_no_policy_is_named(tmp_path: Path, text: str) -> None:
     file = tmp_path / "identity.yaml"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(IdentityPolicyError, match=r"identity\.yaml: "):
+    with pytest.raises(DataFileError, match=r"identity\.yaml: "):
         load_identity_policy(file, set())
-    with pytest.raises(IdentityPolicyError, match="not a readable YAML file"):
+    with pytest.raises(DataFileError, match="not a readable YAML file"):
         load_identity_policy(tmp_path / "none.yaml", set())
