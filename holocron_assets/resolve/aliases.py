@@ -4,9 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import itemgetter
+from types import MappingProxyType
 
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.schema import Row
+
+_KINDS = {"name": "infobox", "mention": "mention"}
+_BY_KEY = itemgetter("entity_id", "kind", "alias")
+_READ_FROM = itemgetter("entity_id", "kind", "alias", "source", "from_title")
 
 Redirects = Mapping[int, Sequence[Row]]
 """Redirects by the title key of the page that each leads to."""
@@ -33,33 +38,47 @@ def redirects_by_target(redirects: Iterable[Row]) -> Redirects:
     return leading_to
 
 
-def alias_rows(entities: Sequence[Row], redirects: Redirects) -> list[Row]:
-    """All rows of `entity_aliases`: titles, names without suffix, and redirects.
+def alias_rows(
+    entities: Sequence[Row], redirects: Redirects, told: Mapping[int, Sequence[Row]] = MappingProxyType({})
+) -> list[Row]:
+    """All rows of `entity_aliases`: titles, names without suffix, redirects, and what pages and lists tell.
 
     A redirect gives its title to the entity whose page it leads to, over other redirects too: one to
     "X/Legends" names the Legends entity only. Redirects in a circle lead nowhere. A title with an entity of
     its own is never a redirect's.
 
     Args:
-        entities: current rows of `entities`, of any types; suppressed ones go by no name.
+        entities: current rows of `entities`, of any types; suppressed ones go by no name, and merged ones
+            give theirs to the entity that they are.
         redirects: from `redirects_by_target`.
+        told: names by title key: rows with `kind` ('name' in the infobox, 'mention' in a list), `value`,
+            `from_title` and `revision_id`.
 
     Returns:
         The rows, by entity, kind and alias.
     """
-    held = [row for row in entities if row["state"] != "suppressed"]
+    out = {row["entity_id"] for row in entities if row["state"] == "suppressed"}
+    held = [row for row in entities if not out & {row["entity_id"], row["merged_into"]}]
     titles = {row["title_key"] for row in held}
-    rows = [row for entity in held for row in _aliases(entity, redirects, titles)]
-    return sorted(rows, key=itemgetter("entity_id", "kind", "alias"))
+    found = [row for entity in held for row in _aliases(entity, redirects, titles, told)]
+    ordered = sorted(found, key=_READ_FROM)
+    return list({_BY_KEY(row): row for row in reversed(ordered)}.values())[::-1]
 
 
-def _aliases(entity: Row, leading_to: Redirects, titles: AbstractSet[int]) -> Iterator[Row]:
-    title, name = entity["title"], entity["name"]
-    yield _alias(entity, "title", title, entity)
+def _aliases(
+    entity: Row, leading_to: Redirects, titles: AbstractSet[int], told: Mapping[int, Sequence[Row]]
+) -> Iterator[Row]:
+    title, name, key = entity["title"], entity["name"], entity["title_key"]
+    yield _alias(entity, "title", title, title, entity["revision_id"])
     if name != title:
-        yield _alias(entity, "name", name, entity)
-    for redirect in redirects_to(entity["title_key"], leading_to, titles):
-        yield _alias(entity, "redirect", redirect["from_title"], redirect)
+        yield _alias(entity, "name", name, title, entity["revision_id"])
+    for redirect in redirects_to(key, leading_to, titles):
+        yield _alias(
+            entity, "redirect", redirect["from_title"], redirect["from_title"], redirect["revision_id"]
+        )
+    for said in told.get(key, ()):
+        if said["kind"] in _KINDS and said["value"] not in (title, name):
+            yield _alias(entity, _KINDS[said["kind"]], said["value"], said["from_title"], said["revision_id"])
 
 
 def redirects_to(key: int, leading_to: Redirects, titles: AbstractSet[int] = frozenset()) -> Iterator[Row]:
@@ -80,14 +99,14 @@ def redirects_to(key: int, leading_to: Redirects, titles: AbstractSet[int] = fro
                 yield redirect
 
 
-def _alias(entity: Row, kind: str, alias: str, read_from: Row) -> Row:
+def _alias(entity: Row, kind: str, alias: str, from_title: str, revision_id: int | None) -> Row:
     return {
-        "entity_id": entity["entity_id"],
+        "entity_id": entity["merged_into"] or entity["entity_id"],
         "entity_type": entity["entity_type"],
         "source": entity["source"],
         "alias": alias,
         "alias_key": title_key(entity["source"], alias),
         "kind": kind,
-        "from_title": read_from["from_title"] if kind == "redirect" else entity["title"],
-        "revision_id": read_from.get("revision_id"),
+        "from_title": from_title,
+        "revision_id": revision_id,
     }

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import itemgetter
@@ -12,8 +13,15 @@ from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
 from holocron_assets.resolve.clusters import Merge
 from holocron_assets.resolve.identity import Holders, held_in, identified, last_held
+from holocron_assets.resolve.people import NOBODY, People
 from holocron_assets.resolve.promotion import Decision, PromotionPolicy, by_person
-from holocron_assets.resolve.reviews import PageNow, is_disputed, review_reason, settles_review
+from holocron_assets.resolve.reviews import (
+    ACROSS_TYPES,
+    PageNow,
+    is_disputed,
+    review_reason,
+    settles_review,
+)
 
 _SMALLEST_STEP = timedelta(microseconds=1)
 
@@ -38,7 +46,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
     elsewhere: Sequence[Holders] = (),
     pages: Mapping[tuple[str, str], PageNow] = MappingProxyType({}),
     merged: Mapping[str, Merge] = MappingProxyType({}),
-    decided: Mapping[str, Row] = MappingProxyType({}),
+    people: People = NOBODY,
 ) -> list[Row]:
     """All rows, history included, of an entity type's new file.
 
@@ -50,7 +58,8 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
     when that shows in it. The flag stays, through edits too, until such a thing happens again.
 
     A promoted entity keeps type and state while its page is typed otherwise by a machine that is less sure,
-    and is flagged; no other type takes the page meanwhile.
+    and is flagged; no other type takes the page meanwhile. One that a person promoted or merged keeps them
+    whatever a machine says.
 
     A retyped page takes its id along: its old type's file suppresses it, and the new type's file holds it
     under the id that the page had there. Only one of the two files holds it unsuppressed. A page that is
@@ -68,7 +77,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
         pages: by entity type and id, what became of entities' pages: of those without a candidate of their
             title, and of those whose title was absent since they were read.
         merged: what became of each entity that is another.
-        decided: people's last decision about each entity's state: of kind 'promote' or 'suppress'.
+        people: what people decided, which outranks all that.
 
     Returns:
         Rows of `entities`, by id and then time. The same input again gives the same rows.
@@ -81,17 +90,17 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
         raise ValueError(f"entities of type {entity_type}: {now} has no time zone; pass the time in UTC")
     _refuse_wrong_rows(entity_type, candidates, standing)
     current = current_rows(standing)
-    ids = identified(candidates, current, elsewhere)
+    ids = identified(candidates, current, elsewhere, people.keeps)
 
-    revision = _Revision(policy, now, run_id, pages, elsewhere, merged, decided)
+    here = frozenset(ids.values())
+    revision = _Revision(policy, now, run_id, pages, elsewhere, merged, people, here)
     rows = [row for row in standing if row["valid_to"] is not None]
     held = [(ids[row["title_key"]], row) for row in candidates if row["title_key"] in ids]
     for identifier, candidate in held:
         before = current.get(identifier)
         rows += revision.confirm(before, candidate) if before else [revision.create(identifier, candidate)]
-    supported = {identifier for identifier, _ in held}
     for identifier, row in current.items():
-        if identifier not in supported:
+        if identifier not in here:
             rows += revision.suppress(row)
     return sorted(rows, key=itemgetter("entity_id", "valid_from"))
 
@@ -126,38 +135,57 @@ class _Revision:
     pages: Mapping[tuple[str, str], PageNow]
     elsewhere: Sequence[Holders]
     merged: Mapping[str, Merge]
-    decided: Mapping[str, Row]
+    people: People
+    here: AbstractSet[str]
 
     def create(self, identifier: str, candidate: Row) -> Row:
         last = last_held(held_in(self.elsewhere, identifier))
-        review = self._review(last, candidate) if last else _NO_REVIEW
-        facts = {**self._facts(identifier, candidate), **review}
+        facts = {**self._facts(identifier, candidate), **self._review(identifier, last, candidate)}
         return self._open(facts, state_at=self.now, valid_from=self.now)
 
     def confirm(self, before: Row, candidate: Row) -> list[Row]:
-        last = last_held([before, *held_in(self.elsewhere, before["entity_id"])]) or before
-        facts = {**self._facts(before["entity_id"], candidate), **self._review(last, candidate)}
+        identifier = before["entity_id"]
+        last = last_held([before, *held_in(self.elsewhere, identifier)])
+        facts = {**self._facts(identifier, candidate), **self._review(identifier, last, candidate)}
         return self._succeed(before, facts)
 
     def suppress(self, before: Row) -> list[Row]:
-        known = self.pages.get((before["entity_type"], before["entity_id"]))
-        if known and known.page and is_disputed(before, known.page):
-            return self._succeed(before, {**before, **self._review(before, known.page)})
-        facts = {**before, **self._state(before["entity_id"], self.policy.suppress(before))}
-        # What happens to the page of an entity that is suppressed already changes nothing about it.
-        if known and before["state"] != "suppressed":
-            facts |= self._review(before, known.page)
+        """No page and no list tells of it any more: what people decided, and what is in dispute, stands."""
+        identifier = before["entity_id"]
+        known = self.pages.get((before["entity_type"], identifier))
+        if known and known.page and is_disputed(before, known.page, self.people.keeps):
+            state = self._state(identifier, self.policy.keep(before))
+            return self._succeed(before, {**before, **state, **self._review(identifier, before, known.page)})
+        facts = {**before, **self._state(identifier, self.policy.suppress(before))}
+        # What happens to the page of an entity that is out already, or another, changes nothing about it.
+        if known and before["state"] not in {"suppressed", "merged"}:
+            facts |= self._review(identifier, before, known.page)
         return self._succeed(before, facts)
 
-    def _review(self, last: Row, page: Row | None) -> dict[str, Any]:
+    def _review(self, identifier: str, last: Row | None, page: Row | None) -> dict[str, Any]:
         """The flag for review: a new one if something happened to the page, else the one that stands."""
-        known = self.pages.get((last["entity_type"], last["entity_id"]))
-        reason = review_reason(last, page, was_absent=known is not None and known.was_absent)
+        reason = self._merged_elsewhere(identifier)
+        if last is None or last["origin"] == "mention":
+            return {"review_reason": reason, "review_since": self.now} if reason else dict(_NO_REVIEW)
+        known = self.pages.get((last["entity_type"], identifier))
+        was_absent = known is not None and known.was_absent
+        reason = reason or review_reason(last, page, was_absent=was_absent, kept=self.people.keeps)
         if reason is None and page is not None and settles_review(last, page):
             return dict(_NO_REVIEW)
         if reason is None or reason == last["review_reason"]:
             return {name: last[name] for name in _NO_REVIEW}
         return {"review_reason": reason, "review_since": self.now}
+
+    def _merged_elsewhere(self, identifier: str) -> str | None:
+        """Why a person's merge is not followed: only entities of one type can be one."""
+        for other, decision in self.people.partners.get(identifier, ()):
+            held = last_held(held_in(self.elsewhere, other)) if other not in self.here else None
+            if held and held["state"] != "suppressed":
+                return (
+                    f"{ACROSS_TYPES}: {decision['author']} merged it with {held['title']!r}, "
+                    f"which is of type {held['entity_type']}"
+                )
+        return None
 
     def _facts(self, identifier: str, candidate: Row) -> dict[str, Any]:
         return {
@@ -170,7 +198,7 @@ class _Revision:
 
     def _state(self, identifier: str, by_policy: Decision) -> dict[str, Any]:
         """The state of an entity: that of what it was merged into, else what people say, else the policy."""
-        merge, said = self.merged.get(identifier), self.decided.get(identifier)
+        merge, said = self.merged.get(identifier), self.people.states.get(identifier)
         if merge:
             decision = Decision("merged", merge.judged_by, merge.reason)
         else:

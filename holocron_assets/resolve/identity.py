@@ -8,7 +8,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import count
+from operator import itemgetter
 
 from holocron_assets.lake.schema import Row
 from holocron_assets.resolve.reviews import is_disputed
@@ -43,20 +45,17 @@ def _moved_page(row: Row) -> Hashable | None:
     return None if page_id is None else (row["source"], page_id)
 
 
-def _recreated_page(row: Row) -> Hashable:
-    return row["title_key"], row["continuity"]
+def _recreated_page(row: Row) -> Hashable | None:
+    return None if is_mention(row) else (row["title_key"], row["continuity"])
 
 
-def _same_identity(row: Row) -> Hashable:
-    return row["source"], row["name"], row["continuity"]
+def _same_identity(row: Row) -> Hashable | None:
+    return None if is_mention(row) else (row["source"], row["name"], row["continuity"])
 
 
-_STAGES: tuple[Callable[[Row], Hashable | None], ...] = (
-    _same_page,
-    _moved_page,
-    _recreated_page,
-    _same_identity,
-)
+def is_mention(row: Row) -> bool:
+    """Whether no page is about it: only a list names it."""
+    return bool(row["origin"] == "mention")
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,10 @@ def _held_last(row: Row) -> tuple[bool, datetime]:
 
 
 def identified(
-    candidates: Sequence[Row], current: Mapping[str, Row], elsewhere: Sequence[Holders] = ()
+    candidates: Sequence[Row],
+    current: Mapping[str, Row],
+    elsewhere: Sequence[Holders] = (),
+    kept: AbstractSet[str] = frozenset(),
 ) -> dict[int, str]:
     """The entity that each page or mention of a type stands for, or will once it is resolved.
 
@@ -105,20 +107,21 @@ def identified(
         candidates: rows of `entity_candidates` of one type, with `origin`.
         current: the current row of every entity of the type, by its id.
         elsewhere: entities of other types.
+        kept: ids of entities that people hold for true or merged.
 
     Returns:
         Ids by title key, without the pages that stand for an entity of another type.
     """
-    free = [row for row in candidates if not _is_held_elsewhere(row, elsewhere)]
+    free = [row for row in candidates if not _is_held_elsewhere(row, elsewhere, kept)]
     matched = match_entities(free, current.values(), elsewhere)
     unmatched = [row for row in free if row["title_key"] not in matched]
     minted = new_ids(unmatched, current.keys(), elsewhere)
     return {key: row["entity_id"] for key, row in matched.items()} | minted
 
 
-def _is_held_elsewhere(candidate: Row, elsewhere: Sequence[Holders]) -> bool:
+def _is_held_elsewhere(candidate: Row, elsewhere: Sequence[Holders], kept: AbstractSet[str]) -> bool:
     """Whether the page stands for an entity of another type, and is not surer than that."""
-    return any(is_disputed(held, candidate) for held in held_by_page(elsewhere, candidate))
+    return any(is_disputed(held, candidate, kept) for held in held_by_page(elsewhere, candidate))
 
 
 def match_entities(
@@ -129,7 +132,8 @@ def match_entities(
     Surest first: the same title and page id; the same page id under another title (MediaWiki keeps the id
     when a page moves); the same title and continuity with another page id (deleted and created again); the
     same name and continuity on another page. So an id survives a rename and a change of continuity, and a new
-    canon page does not inherit the entity of the Legends page that was moved away from its title.
+    canon page does not inherit the entity of the Legends page that was moved away from its title. What only
+    lists name is the same as the page of that title, once there is one, and when there is none any more.
 
     Args:
         candidates: rows of `entity_candidates`.
@@ -144,7 +148,7 @@ def match_entities(
     free = sorted(current, key=lambda row: (row["state"] == "suppressed", row["entity_id"]))
     matched: dict[int, Row] = {}
     for stage in _STAGES:
-        found = _match_by(stage, waiting, free)
+        found = stage(waiting, free)
         matched |= found
         claimed = {row["entity_id"] for row in found.values()}
         waiting = [row for row in waiting if row["title_key"] not in found]
@@ -164,6 +168,22 @@ def _match_by(
         best_last[key(row)].append(row)
     best_last.pop(None, None)
     return {row["title_key"]: rows.pop() for row in waiting if (rows := best_last.get(key(row)))}
+
+
+def _match_mentions(waiting: Sequence[Row], free: Sequence[Row]) -> dict[int, Row]:
+    """By title, where one of the two is only a list's word."""
+    mentions, pages = (list(filter(one, waiting)) for one in (is_mention, lambda row: not is_mention(row)))
+    by_title = itemgetter("title_key")
+    return _match_by(by_title, mentions, free) | _match_by(by_title, pages, list(filter(is_mention, free)))
+
+
+_STAGES: tuple[Callable[[Sequence[Row], Sequence[Row]], dict[int, Row]], ...] = (
+    partial(_match_by, _same_page),
+    partial(_match_by, _moved_page),
+    _match_mentions,
+    partial(_match_by, _recreated_page),
+    partial(_match_by, _same_identity),
+)
 
 
 def new_ids(

@@ -14,7 +14,6 @@ from holocron_assets.resolve.clusters import followed
 from holocron_assets.resolve.identity_policy import DEFAULT_IDENTITY_FILE, load_identity_policy
 from holocron_assets.resolve.judgements import judged, since_when
 from holocron_assets.resolve.look import Look
-from holocron_assets.resolve.people import decided_ids, held_by_people
 
 JUDGEMENTS_VERSION = room_version("holocron_assets.resolve")
 CHECKS_NAME = "derived_identity_check"
@@ -48,18 +47,16 @@ def store_judgements(
     lake, inputs = look.lake, _inputs(look, entity_type)
     pairs = read_partition(lake, ENTITY_PAIRS, entity_type)
     ids = {row[side] for row in pairs for side in ("first_id", "second_id")}
-    members = look.members(entity_type, ids | decided_ids(look.decisions))
+    members = look.members(entity_type, ids | look.people.paired)
     said = judged(
         entity_type,
         pairs,
-        look.decisions.pairs,
+        look.people.pairs,
         author=policy.author,
         known=members.keys(),
         checks=_checks(lake, entity_type),
     )
-    rows = since_when(
-        followed(said, members, held_by_people(look.decisions)), _standing(lake, entity_type), now
-    )
+    rows = since_when(followed(said, members, look.people.held), _standing(lake, entity_type), now)
     footer = write_partition(
         lake, ENTITY_JUDGEMENTS, entity_type, rows, code_version=JUDGEMENTS_VERSION, inputs=inputs
     )

@@ -20,13 +20,15 @@ from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
 from holocron_assets.lake.views import connect, query
 from holocron_assets.resolve.aliases import Redirects, redirects_by_target
+from holocron_assets.resolve.candidates import SURE_ENOUGH
 from holocron_assets.resolve.clusters import Member
 from holocron_assets.resolve.entities import current_rows
 from holocron_assets.resolve.identity import Holders, holders_of, identified
 from holocron_assets.resolve.mention_confidence import mention_confidence
 from holocron_assets.resolve.mention_search import find_mentions
 from holocron_assets.resolve.mentions import FoundMentions
-from holocron_assets.resolve.reviews import IN_DISPUTE, PageNow
+from holocron_assets.resolve.people import People
+from holocron_assets.resolve.reviews import IN_DISPUTE, PageNow, is_disputed
 
 _LOOK = files(__package__).joinpath("look.sql").read_text(encoding="utf-8")
 _PAGES_NOW = files(__package__).joinpath("pages_now.sql").read_text(encoding="utf-8")
@@ -63,7 +65,7 @@ _REDIRECTS_MARK = """
 """
 _HELD_COLUMNS = (
     *("entity_id", "entity_type", "source", "title", "title_key", "page_id", "revision_id", "state"),
-    *("confidence", "method", "review_reason", "review_since", "valid_from"),
+    *("confidence", "method", "origin", "review_reason", "review_since", "valid_from"),
 )
 # Not by the view of entities either.
 _IN_DISPUTE = """
@@ -140,7 +142,9 @@ class Look:
         """The type's candidates, each with the id of the entity that it stands for, or will."""
         if entity_type not in self._identified:
             candidates = self.candidates(entity_type)
-            ids = identified(candidates, self.current(entity_type), self.elsewhere(entity_type))
+            ids = identified(
+                candidates, self.current(entity_type), self.elsewhere(entity_type), self.people.keeps
+            )
             self._identified[entity_type] = [
                 {**row, "entity_id": ids[row["title_key"]]} for row in candidates if row["title_key"] in ids
             ]
@@ -163,6 +167,11 @@ class Look:
         return standing(self.lake)
 
     @cached_property
+    def people(self) -> People:
+        """What people decided about entities."""
+        return People(self.decisions)
+
+    @cached_property
     def people_mark(self) -> str:
         """A mark of what people decided about entities."""
         return standing_mark(self.lake, "merge", "split", "promote", "suppress")
@@ -172,8 +181,18 @@ class Look:
         present = [row for row in self.identified(entity_type) if row["entity_id"] in ids]
         found = {row["entity_id"]: self._member(row, is_present=True) for row in present}
         current = self.current(entity_type)
-        gone = (ids & current.keys()) - found.keys()
+        left = (ids & current.keys()) - found.keys()
+        gone = [name for name in left if not self._is_candidate_elsewhere(current[name])]
         return found | {name: self._member(current[name], is_present=False) for name in sorted(gone)}
+
+    def _is_candidate_elsewhere(self, row: Row) -> bool:
+        """Whether the page that an entity was read from stands for it in another type now."""
+        known = self.pages_now.get((row["entity_type"], row["entity_id"]))
+        page = known.page if known else None
+        if page is None or page["redirect_target"] or page["confidence"] < SURE_ENOUGH:
+            return False
+        is_typed = page["entity_type"] != row["entity_type"] and page["entity_type"] in self.candidate_marks
+        return is_typed and not is_disputed(row, page, self.people.keeps)
 
     def _member(self, row: Row, *, is_present: bool) -> Member:
         own = {name: row[name] for name in Member._fields if name in row}

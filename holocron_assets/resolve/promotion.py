@@ -14,6 +14,7 @@ from holocron_assets.lake.schema import Row
 DEFAULT_POLICY_FILE = Path(__file__).with_name("promotion.yaml")
 
 State = Literal["staged", "candidate", "promoted", "adjudicated", "suppressed", "merged"]
+Evidence = Literal["page", "lead"]
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
@@ -36,12 +37,13 @@ def by_person(said: Row) -> Decision:
 
 
 class Thresholds(BaseModel):
-    """Confidence, between 0 and 1, from which an entity has each state."""
+    """Confidence, between 0 and 1, from which an entity has each state, and what else promotion needs."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     candidate: _Share
     promoted: _Share
+    requires: tuple[Evidence, ...]
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -77,28 +79,46 @@ class PromotionPolicy(BaseModel):
             return self._decision("candidate", f"Not promoted: {', '.join(missing)}")
         return self._decision(
             "promoted",
-            f"Confidence is {limits.promoted:.2f} or above, the page has a lead and needs no review",
+            "; ".join([f"Confidence is {limits.promoted:.2f} or above", *_found(limits)]),
         )
 
     def suppress(self, entity: Row) -> Decision:
         """The state of an entity (a row of `entities`) that no current page supports."""
+        if entity["origin"] == "mention":
+            return self._decision("suppressed", f"No list names {entity['title']!r} any more")
         return self._decision(
             "suppressed",
             f"The page {entity['title']!r} is no longer typed {entity['entity_type']} surely enough, "
             "has become a redirect, or is gone",
         )
 
+    def keep(self, entity: Row) -> Decision:
+        """The state of an entity that keeps its type although its page is typed otherwise."""
+        if entity["state"] in {"staged", "candidate", "promoted"}:
+            return Decision(entity["state"], entity["state_by"], entity["state_reason"])
+        return self._decision("candidate", "Not promoted: its page is typed otherwise now")
+
     def _decision(self, state: State, reason: str) -> Decision:
         return Decision(state, self.author, reason)
 
 
+_LACKING: Mapping[Evidence, str] = {"page": "only a list names it", "lead": "the page has no lead"}
+_FOUND: Mapping[Evidence, str] = {"page": "a page is about it", "lead": "the page has a lead"}
+
+
 def _missing_for_promotion(candidate: Row, limits: Thresholds) -> list[str]:
-    conditions = {
-        f"confidence is below {limits.promoted:.2f}": candidate["confidence"] < limits.promoted,
-        "the page needs review": candidate["needs_review"],
-        "the page has no lead": not candidate["has_lead"],
-    }
-    return [reason for reason, applies in conditions.items() if applies]
+    is_mention = candidate["origin"] == "mention"
+    is_there: Mapping[Evidence, bool] = {"page": not is_mention, "lead": candidate["has_lead"]}
+    doubt = "no list has the words that name it" if is_mention else "the page needs review"
+    missing = (
+        [f"confidence is below {limits.promoted:.2f}"] if candidate["confidence"] < limits.promoted else []
+    )
+    missing += [doubt] if candidate["needs_review"] else []
+    return missing + [_LACKING[evidence] for evidence in limits.requires if not is_there[evidence]]
+
+
+def _found(limits: Thresholds) -> list[str]:
+    return [*(_FOUND[evidence] for evidence in limits.requires), "nobody needs to look at it"]
 
 
 def load_policy(path: Path, entity_types: AbstractSet[str]) -> PromotionPolicy:

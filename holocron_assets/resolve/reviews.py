@@ -1,5 +1,6 @@
 """When a person should look at an entity: its page is not the page that it was, though nobody erred."""
 
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from holocron_assets.lake.schema import Row
@@ -7,6 +8,9 @@ from holocron_assets.resolve.candidates import SURE_ENOUGH
 
 IN_DISPUTE = "type in dispute"
 """Part of the reason while an entity keeps its type though its page is typed otherwise."""
+
+ACROSS_TYPES = "merged across types"
+"""Part of the reason while a person's merge is not followed, since the two are of two types."""
 
 _BY_A_PERSON = "person"
 _SAYS_NOTHING = "Unknown"
@@ -24,7 +28,9 @@ class PageNow(NamedTuple):
     was_absent: bool
 
 
-def review_reason(before: Row, page: Row | None, *, was_absent: bool) -> str | None:
+def review_reason(
+    before: Row, page: Row | None, *, was_absent: bool, kept: AbstractSet[str] = frozenset()
+) -> str | None:
     """Why a person should look at an entity now; None for a page that was edited, or read otherwise.
 
     Args:
@@ -33,6 +39,7 @@ def review_reason(before: Row, page: Row | None, *, was_absent: bool) -> str | N
             whether or not it is sure), its `confidence` and `method`, the `model` that told of it if one did
             and, if it is a redirect, `redirect_target`; None if the wiki has none.
         was_absent: as in `PageNow`.
+        kept: as for `is_disputed`.
 
     Returns:
         The reason, naming titles and types.
@@ -41,31 +48,37 @@ def review_reason(before: Row, page: Row | None, *, was_absent: bool) -> str | N
         return "page deleted"
     if target := page.get("redirect_target"):
         return f"page became a redirect to {target!r}"
-    moved, retyped = _moved(before, page), _retyped(before, page)
+    moved, retyped = _moved(before, page), _retyped(before, page, kept)
     restored = "page restored" if was_absent and not moved else None
     return "; ".join(reason for reason in (moved, restored, retyped) if reason) or None
 
 
-def is_disputed(held: Row, page: Row) -> bool:
+def is_disputed(held: Row, page: Row, kept: AbstractSet[str] = frozenset()) -> bool:
     """Whether an entity keeps its type although its page is typed otherwise, or not surely, now.
 
-    A promoted one does against a machine that is less sure; not against a person's decision, nor after one
-    was withdrawn. Unknown is no type that could replace another. One that was typed by a model does while the
-    page, which was edited, waits for a model's answer again.
+    A promoted one does against a machine that is less sure, and one that people keep against every machine;
+    not against a person's decision, nor after one was withdrawn. Unknown is no type that could replace
+    another. One that was typed by a model does while the page, which was edited, waits for a model's answer
+    again.
 
     Args:
         held: the current row of `entities`, of the type that the entity stands in.
         page: the page that it was read from, as for `review_reason`.
+        kept: ids of entities that people hold for true or merged.
     """
     if not _is_the_page(held, page) or _BY_A_PERSON in {held["method"], page["method"]}:
         return False
-    if _waits_for_a_model(held, page):
+    if _is_kept(held, kept) or _waits_for_a_model(held, page):
         return bool(held["state"] != "suppressed")
     return (
         held["state"] == "promoted"
         and page["entity_type"] not in {held["entity_type"], _SAYS_NOTHING}
         and page["confidence"] < held["confidence"]
     )
+
+
+def _is_kept(held: Row, kept: AbstractSet[str]) -> bool:
+    return bool(kept) and held["entity_id"] in kept
 
 
 def _waits_for_a_model(held: Row, page: Row) -> bool:
@@ -83,10 +96,12 @@ def _is_the_page(held: Row, page: Row) -> bool:
 def settles_review(before: Row, page: Row) -> bool:
     """Whether a page that is no reason to look at its entity ends the review that stands.
 
-    A dispute ends with its cause; everything ends when a person has decided what the page is.
+    A dispute, or a merge across types, ends with its cause; everything ends when a person has decided what
+    the page is.
     """
     decided = page["method"] == _BY_A_PERSON != before["method"]
-    return decided or IN_DISPUTE in (before["review_reason"] or "")
+    reason = before["review_reason"] or ""
+    return decided or IN_DISPUTE in reason or ACROSS_TYPES in reason
 
 
 def _moved(before: Row, page: Row) -> str | None:
@@ -97,9 +112,11 @@ def _moved(before: Row, page: Row) -> str | None:
     return f"page {page['title']!r} took the place of {before['title']!r}"
 
 
-def _retyped(before: Row, page: Row) -> str | None:
-    if is_disputed(before, page):
+def _retyped(before: Row, page: Row, kept: AbstractSet[str]) -> str | None:
+    if is_disputed(before, page, kept):
         now = f"{IN_DISPUTE}: by {page['method']} it is {page['entity_type']} at {page['confidence']:.2f}"
+        if _is_kept(before, kept):
+            return f"{now}, but a person promoted or merged it as {before['entity_type']}"
         if _waits_for_a_model(before, page):
             return f"{now}, and no model has told of the edited page yet"
         stands = f"{before['entity_type']} at {before['confidence']:.2f}"

@@ -14,7 +14,6 @@ from holocron_assets.resolve.changes import EntityChanges, entity_changes
 from holocron_assets.resolve.clusters import Merge, merges
 from holocron_assets.resolve.entities import current_rows, resolve_entities
 from holocron_assets.resolve.look import Look
-from holocron_assets.resolve.people import held_by_people
 from holocron_assets.resolve.promotion import DEFAULT_POLICY_FILE, load_policy
 from holocron_assets.resolve.reviews import IN_DISPUTE
 
@@ -23,7 +22,7 @@ ALIASES_VERSION = ENTITIES_VERSION
 
 _NAMED_BY = (
     *("entity_id", "entity_type", "source", "name", "title", "title_key", "revision_id", "state"),
-    "valid_to",
+    *("merged_into", "valid_to"),
 )
 
 
@@ -68,7 +67,7 @@ def store_entities(
         elsewhere=look.elsewhere(entity_type),
         pages=look.pages_now,
         merged=_merged(look, entity_type),
-        decided=look.decisions.states,
+        people=look.people,
     )
     footer = write_partition(
         lake,
@@ -95,7 +94,7 @@ def store_aliases(look: Look, entity_type: str) -> tuple[Footer, list[Row]]:
     lake = look.lake
     entities = read_footer(lake, ENTITIES, entity_type)
     standing = read_partition(lake, ENTITIES, entity_type, _NAMED_BY)
-    rows = alias_rows(list(current_rows(standing).values()), look.redirects)
+    rows = alias_rows(list(current_rows(standing).values()), look.redirects, look.told)
     footer = write_partition(
         lake,
         ENTITY_ALIASES,
@@ -113,7 +112,7 @@ def _merged(look: Look, entity_type: str) -> Mapping[str, Merge]:
         return {}
     rows = read_partition(look.lake, ENTITY_JUDGEMENTS, entity_type)
     ids = {row[side] for row in rows for side in ("first_id", "second_id")}
-    return merges(rows, look.members(entity_type, ids), held_by_people(look.decisions))
+    return merges(rows, look.members(entity_type, ids), look.people.held)
 
 
 def _entities_are_stale(look: Look, entity_type: str) -> bool:
@@ -150,4 +149,4 @@ def _entity_inputs(look: Look, entity_type: str, current: Iterable[Row]) -> dict
 
 def _alias_inputs(look: Look, entities: Footer) -> dict[str, str]:
     """Fingerprints of what a type's aliases are made from."""
-    return {"entities": entities.content_id, "redirects": look.redirects_mark}
+    return {"entities": entities.content_id, "redirects": look.redirects_mark, "told": look.names_mark}

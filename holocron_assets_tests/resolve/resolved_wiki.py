@@ -14,8 +14,8 @@ from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_SIGNALS, PAGE_TY
 from holocron_assets.lake.views import connect, query
 from holocron_assets.resolve.candidates import SURE_ENOUGH
 from holocron_assets.resolve.changes import EntityChanges
-from holocron_assets.resolve.look import Look, look_at
 from holocron_assets.resolve.judgement_store import stale_judgements, store_judgements
+from holocron_assets.resolve.look import Look, look_at
 from holocron_assets.resolve.mention_store import stale_mentions, store_mentions
 from holocron_assets.resolve.pair_store import stale_pairs, store_pairs
 from holocron_assets.resolve.store import stale_aliases, stale_entities, store_aliases, store_entities
@@ -99,11 +99,18 @@ class Wiki:
     def stale(self) -> list[str]:
         """Types of which anything is not what the lake would give today."""
         with look_at(self.lake) as look:
-            return sorted({name for stale in (*_IDENTITY, stale_mentions, stale_aliases) for name in stale(look, TYPES)})
+            return sorted(
+                {name for stale in (*_IDENTITY, stale_mentions, stale_aliases) for name in stale(look, TYPES)}
+            )
+
+    def mark(self) -> str:
+        """A mark of what entities are made from."""
+        with look_at(self.lake) as look:
+            return look.mark
 
     def entities(self) -> dict[str, str]:
-        """State by type and title of the entities that are held now."""
-        rows = self.query("select entity_type, title, state from entities")
+        """State by type and title of what each type's file says now."""
+        rows = self.query("select entity_type, title, state from lake.entities where valid_to is null")
         return {f"{row['entity_type']} {row['title']}": row["state"] for row in rows}
 
     def redirects(self) -> dict[str, str]:

@@ -20,6 +20,7 @@ def entity(title: str, name: str | None = None, **changes: Any) -> Row:
         "name": name or title,
         "revision_id": 100,
         "state": "promoted",
+        "merged_into": None,
         **changes,
     }
 

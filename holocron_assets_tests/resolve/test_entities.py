@@ -14,7 +14,9 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
 MICROSECOND = timedelta(microseconds=1)
 NAMES = ["Varn", "Gort", "Ithra", "Sulom", "Kessa", "Dorn"]
-POLICY = PromotionPolicy(id="test-1", default=Thresholds(candidate=0.80, promoted=0.90), types={})
+POLICY = PromotionPolicy(
+    id="test-1", default=Thresholds(candidate=0.80, promoted=0.90, requires=("page", "lead")), types={}
+)
 
 
 def candidate(title: str, page_id: int | None = None, **changes: Any) -> Row:
@@ -33,6 +35,7 @@ def candidate(title: str, page_id: int | None = None, **changes: Any) -> Row:
         "rule_ids": ["infobox.species"],
         "needs_review": False,
         "has_lead": True,
+        "origin": "page",
         "run_id": "run-candidates",
         **changes,
     }
@@ -148,7 +151,9 @@ def test_a_policy_of_another_id_that_decides_the_same_changes_nothing() -> None:
 
 
 def test_a_stricter_policy_takes_a_promotion_back_saying_who_when_and_why() -> None:
-    strict = PromotionPolicy(id="strict", default=Thresholds(candidate=0.8, promoted=0.99), types={})
+    strict = PromotionPolicy(
+        id="strict", default=Thresholds(candidate=0.8, promoted=0.99, requires=()), types={}
+    )
     rows = resolve([candidate("Varn", 4)], resolve([candidate("Varn", 4)]), now=LATER, policy=strict)
     after = current(rows, "Varn")
     assert (after["state"], after["state_by"], after["state_at"]) == ("candidate", "policy:strict", LATER)

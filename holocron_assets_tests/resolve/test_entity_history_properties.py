@@ -17,7 +17,9 @@ from holocron_assets.resolve.entities import resolve_entities
 from holocron_assets.resolve.promotion import PromotionPolicy, Thresholds
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
-POLICY = PromotionPolicy(id="test-1", default=Thresholds(candidate=0.85, promoted=0.90), types={})
+POLICY = PromotionPolicy(
+    id="test-1", default=Thresholds(candidate=0.85, promoted=0.90, requires=("lead",)), types={}
+)
 TITLES = [f"{name}{suffix}" for name in ("Varn", "Gort", "Élan") for suffix in ("", " (Legends)", "/Legends")]
 
 
@@ -29,6 +31,7 @@ def as_candidate(page: dict[str, Any]) -> dict[str, Any]:
         "batch": "sample-000001",
         "entity_type": "Species",
         "method": "rules",
+        "origin": "page",
         "run_id": "run-candidates",
     }
 

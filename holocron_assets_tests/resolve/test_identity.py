@@ -18,6 +18,7 @@ def page(title: str, page_id: int | None = None, **changes: Any) -> Row:
         "page_id": page_id,
         "name": "Varn",
         "continuity": "legends",
+        "origin": "page",
         **changes,
     }
 
@@ -39,6 +40,20 @@ def test_of_several_ids_in_other_types_a_page_keeps_the_one_that_stands() -> Non
         assert new_ids([page("Varn", 4)], frozenset(), [holders_of(rows)]) == {
             page("Varn")["title_key"]: "id-7"
         }
+
+
+def test_what_a_list_names_is_the_page_of_that_title_once_there_is_one() -> None:
+    named = entity(page("Varn", origin="mention", continuity="canon"))
+    created = page("Varn", 4, continuity="legends")
+    assert match_entities([created], [named]) == {created["title_key"]: named}
+    deleted, left = page("Varn", origin="mention", continuity="canon"), entity(page("Varn", 4))
+    assert match_entities([deleted], [left]) == {deleted["title_key"]: left}
+
+
+def test_what_a_list_names_takes_no_place_of_another_title() -> None:
+    left = entity(page("Varn (Legends)", 4), state="suppressed")
+    assert match_entities([page("Varn", origin="mention")], [left]) == {}
+    assert match_entities([page("Varn", 4)], [entity(page("Varn (Legends)", origin="mention"))]) == {}
 
 
 def test_an_id_is_the_same_for_ever() -> None:

@@ -14,7 +14,7 @@ from holocron_assets.resolve.identity import holders_of
 from holocron_assets.resolve.promotion import PromotionPolicy, Thresholds
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
-POLICY = PromotionPolicy(id="test-1", default=Thresholds(candidate=0.80, promoted=0.90), types={})
+POLICY = PromotionPolicy(id="test-1", default=Thresholds(candidate=0.80, promoted=0.90, requires=("page", "lead")), types={})
 TYPES = ("Concept", "Droid", "Species")
 
 
@@ -31,6 +31,7 @@ def as_candidate(page: dict[str, Any]) -> dict[str, Any]:
         "rule_ids": [],
         "needs_review": False,
         "has_lead": True,
+        "origin": "page",
         "run_id": "run-candidates",
     }
 

@@ -15,8 +15,8 @@ from holocron_assets.resolve.promotion import (
 WORTHY = frozenset({"Species", "Concept"})
 POLICY = PromotionPolicy(
     id="test-1",
-    default=Thresholds(candidate=0.80, promoted=0.90),
-    types={"Concept": Thresholds(candidate=0.85, promoted=0.95)},
+    default=Thresholds(candidate=0.80, promoted=0.90, requires=("page", "lead")),
+    types={"Concept": Thresholds(candidate=0.85, promoted=0.95, requires=("page", "lead"))},
 )
 
 
@@ -26,6 +26,7 @@ def candidate(**changes: Any) -> Row:
         "confidence": 0.95,
         "needs_review": False,
         "has_lead": True,
+        "origin": "page",
         **changes,
     }
 
@@ -51,6 +52,8 @@ def test_whoever_typed_the_page_only_how_surely_counts(method: str, worth: float
         ({"confidence": 0.79}, "staged", "below 0.80"),
         ({"needs_review": True}, "candidate", "needs review"),
         ({"has_lead": False}, "candidate", "no lead"),
+        ({"origin": "mention"}, "candidate", "only a list names it"),
+        ({"origin": "mention", "needs_review": True}, "candidate", "no list has the words that name it"),
         ({"entity_type": "Concept", "confidence": 0.94}, "candidate", "below 0.95"),
         ({"entity_type": "Concept", "confidence": 0.84}, "staged", "below 0.85"),
         ({"entity_type": "Concept", "confidence": 0.95}, "promoted", "0.95 or above"),
@@ -70,21 +73,34 @@ def test_the_reason_names_everything_that_stands_in_the_way_of_promotion() -> No
     assert decision.state_reason == expected
 
 
+def test_a_type_may_promote_what_only_lists_name_but_never_without_their_words() -> None:
+    lists = PromotionPolicy(
+        id="lists", default=Thresholds(candidate=0.5, promoted=0.8, requires=()), types={}
+    )
+    mention = candidate(origin="mention", has_lead=False, confidence=0.85)
+    assert lists.decide(mention).state == "promoted"
+    assert lists.decide({**mention, "needs_review": True}).state == "candidate"
+
+
 def test_suppressing_names_the_page_and_the_type_that_it_had() -> None:
-    decision = POLICY.suppress({"title": "Varn", "entity_type": "Species"})
+    decision = POLICY.suppress({"title": "Varn", "entity_type": "Species", "origin": "page"})
     assert decision.state == "suppressed"
     assert "'Varn' is no longer typed Species" in decision.state_reason
 
 
 def test_the_shipped_policy_promotes_at_point_nine() -> None:
     policy = load_policy(DEFAULT_POLICY_FILE, WORTHY)
-    assert policy.default == Thresholds(candidate=0.80, promoted=0.90)
+    assert policy.default == Thresholds(candidate=0.80, promoted=0.90, requires=("page", "lead"))
     assert policy.decide(candidate(confidence=0.90)).state_by == f"policy:{policy.id}"
 
 
 def test_a_type_may_change_one_threshold_and_keeps_the_other(tmp_path: Path) -> None:
-    text = "id: p\ndefault: {candidate: 0.8, promoted: 0.9}\ntypes: {Concept: {promoted: 1}}\n"
-    assert load(tmp_path, text).types == {"Concept": Thresholds(candidate=0.8, promoted=1.0)}
+    text = (
+        "id: p\ndefault: {candidate: 0.8, promoted: 0.9, requires: [lead]}\ntypes: {Concept: {promoted: 1}}\n"
+    )
+    assert load(tmp_path, text).types == {
+        "Concept": Thresholds(candidate=0.8, promoted=1.0, requires=("lead",))
+    }
 
 
 @pytest.mark.parametrize(
@@ -95,18 +111,26 @@ def test_a_type_may_change_one_threshold_and_keeps_the_other(tmp_path: Path) -> 
         ("id: p\ntypes: {}", "default: Field required"),
         ("id: p\ndefault: {candidate: 0.8, promoted: 0.9}", "types: Field required"),
         ("id: p\ndefault: {candidate: 0.8}\ntypes: {}", "default.promoted: Field required"),
+        ("id: p\ndefault: {candidate: 0.8, promoted: 1}\ntypes: {}", "default.requires: Field required"),
+        ("id: p\ndefault: {candidate: 0, promoted: 1, requires: [luck]}\ntypes: {}", "requires.0: Input"),
         ("id: p\ndefault: {candidate: 0.8, promoted: 1.1}\ntypes: {}", "default.promoted: Input should be"),
         ("id: p\ndefault: {candidate: high, promoted: 1}\ntypes: {}", "default.candidate: Input should be"),
         ("id: p\ndefault: {candidate: .nan, promoted: 1}\ntypes: {}", "default.candidate: Input should be"),
         ("id: p\ndefault: {candidate: 0.8, promoted: true}\ntypes: {}", "default.promoted: Input should be"),
-        ("id: p\ndefault: {candidate: 0.9, promoted: 0.8}\ntypes: {}", r"default: .*\(0.8\) is below"),
+        (
+            "id: p\ndefault: {candidate: 0.9, promoted: 0.8, requires: []}\ntypes: {}",
+            r"default: .*\(0.8\) is below",
+        ),
         ("id: p\ndefault: {candidate: 0.8, promoted: 0.9}\ntypes: {}\nextra: 1", "extra: Extra inputs"),
         (
             "id: p\ndefault: {candidate: 0.8, promoted: 0.9}\ntypes: {Concept: {promote: 1}}",
             "types.Concept.promote: Extra inputs",
         ),
         ("id: p\ndefault: {candidate: 0.8, promoted: 0.9}\ntypes: {Concept: 1}", "types.Concept: Input"),
-        ("id: p\ndefault: {candidate: 0.8, promoted: 0.9}\ntypes: {Specis: {}}", "types.Specis: no entity"),
+        (
+            "id: p\ndefault: {candidate: 0, promoted: 1, requires: []}\ntypes: {Specis: {}}",
+            "types.Specis: no entity",
+        ),
         ("id: p\nid: q", "not a readable YAML file"),
         ("id: [p", "not a readable YAML file"),
         ("- p", "must be a mapping"),

@@ -3,18 +3,19 @@
 from pathlib import Path
 
 import pytest
-from resolved_wiki import START, TYPES, Seen, missing, redirect, wiki_of
+from resolved_wiki import START, TYPES, Seen, Wiki, missing, redirect, wiki_of
 
+from holocron_assets.lake.decisions import new_decision, record
 from holocron_assets.lake.parquet import MissingPartitionError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.resolve import store
 from holocron_assets.resolve.look import look_at
 from holocron_assets.resolve.promotion import PolicyError
-from holocron_assets.resolve.store import stale_types, store_aliases, store_entities
+from holocron_assets.resolve.store import store_aliases, store_entities
 
 
 def test_nothing_is_stale_in_an_empty_lake(tmp_path: Path) -> None:
-    assert stale_types(Lake(tmp_path), TYPES) == {}
+    assert Wiki(Lake(tmp_path)).stale() == []
 
 
 def test_types_are_stale_until_they_are_resolved(tmp_path: Path) -> None:
@@ -36,10 +37,13 @@ def test_entities_without_aliases_are_stale(tmp_path: Path) -> None:
 
 def test_the_mark_of_what_is_stale_stays_until_something_changes(tmp_path: Path) -> None:
     wiki = wiki_of(tmp_path, Seen("Varn"))
-    first = stale_types(wiki.lake, TYPES)
-    assert stale_types(wiki.lake, TYPES) == first
+    first = wiki.mark()
+    assert wiki.mark() == first
     wiki.crawl(Seen("Gort"))
-    assert stale_types(wiki.lake, TYPES) != first
+    second = wiki.mark()
+    assert second != first
+    record(wiki.lake, [new_decision("promote", entity_id="id", author="Kim", reason="It is one.")])
+    assert wiki.mark() != second
 
 
 def test_storing_again_changes_nothing(tmp_path: Path) -> None:
