@@ -92,7 +92,7 @@ def box_facts(row: Mapping[str, Any]) -> Facts:
 
 
 def box_wikitext(row: Mapping[str, Any]) -> str:
-    """An infobox as its wiki may have written it: each value a list item, its first mention of a page a link."""
+    """An infobox as its wiki may have written it: values are list items, first mentions of pages links."""
     lines = ["{{" + row["infobox_template"]]
     for field in row["infobox"]:
         text = "\n".join(f"*{value}" for value in field["values"])

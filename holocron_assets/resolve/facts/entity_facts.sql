@@ -10,7 +10,7 @@ with stated as (
     union all
     select
         entity_id, entity_type, fact_key, value, null, try_cast(replace(value, ',', '') as double), unit,
-        span.calendar, span.since, span.until,
+        calendar, since, until,
         source, title, title_key, batch, revision_id, evidence, null, null, supported,
         'model', null, model, confidence, 0, subject
     from model_facts

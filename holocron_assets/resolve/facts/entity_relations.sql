@@ -12,8 +12,8 @@ with stated as (
     union all
     select
         from_id, entity_type, continuity, relation, to_name,
-        null, null, null, coalesce(start_span.calendar, end_span.calendar), start_time, end_time,
-        start_span.since, end_span.until, work_context, source, title, title_key, batch,
+        null, null, null, calendar, start_time, end_time,
+        starts_from, ends_to, work_context, source, title, title_key, batch,
         revision_id, evidence, null, null, supported,
         'model', null, model, confidence, 0, from_name
     from model_relations

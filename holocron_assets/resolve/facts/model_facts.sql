@@ -19,15 +19,17 @@ with said as (
         mentions.source, mentions.batch, mentions.list_title, mentions.title_key, mentions.revision_id,
         listed.evidence, listed.supported, listed.model, 0.5, plain_key(listed.attribute.name),
         trim(listed.attribute.value), null, mentions.name, holders.entity_id, holders.entity_type
-    from (select *, unnest(attributes) as attribute, clean_name(name) as cleaned from {listed}) as listed
+    from (select *, unnest(attributes) as attribute, clean_names.cleaned from {listed} join clean_names using (name)) as listed
     join ({mentions}) as mentions
         on mentions.batch = listed.batch and mentions.title_key = listed.title_key
         and mentions.name = listed.cleaned and mentions.said_type = listed.type
     semi join present_answers as present on listed.batch = present.batch and listed.title_key = present.title_key
     join holders on holders.title_key = mentions.means_key
 )
-select said.* exclude (said_key), coalesce(keys.key, said_key) as fact_key, date_span(value) as span
+select
+    said.* exclude (said_key), coalesce(keys.key, said_key) as fact_key, spans.calendar, spans.since, spans.until
 from said
+left join date_spans as spans on spans.text = said.value
 left join model_keys as keys on keys.kind = 'facts' and keys.called = said.said_key
 where said.said_key <> '' and value <> '';
 
@@ -48,9 +50,12 @@ select
     coalesce(keys.key, said.said_key) as relation,
     case when is_own then page_entity else named.entity_id end as from_id,
     case when is_own then page_type else named.entity_type end as entity_type,
-    date_span(start_time) as start_span,
-    date_span(end_time) as end_span
+    coalesce(starts.calendar, ends.calendar) as calendar,
+    starts.since as starts_from,
+    ends.until as ends_to
 from said
+left join date_spans as starts on starts.text = said.start_time
+left join date_spans as ends on ends.text = said.end_time
 left join known_names as named
     on named.source = said.source and named.name = lower(trim(said.from_name)) and named.side = side_of(said.continuity)
 left join model_keys as keys on keys.kind = 'relations' and keys.called = said.said_key

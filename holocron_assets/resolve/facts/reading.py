@@ -33,7 +33,6 @@ _MODEL_FACTS = _FOLDER.joinpath("model_facts.sql").read_text(encoding="utf-8")
 _ANSWERS_MARK = """
     select count(*) || '-' || coalesce(bit_xor(hash(title_key, batch)), 0) as mark from present_answers
 """
-_SPAN = "struct(calendar varchar, since double, until double)"
 _STATUS = {"accept": "accepted", "reject": "rejected"}
 
 
@@ -75,18 +74,17 @@ def read_statements(look: Look, inputs: Mapping[str, str]) -> None:
     if reading.made_from == mark:
         return
     lake = look.lake
-    if reading.made_from is None:
-        _add_functions(look)
-        columns = {"kind": pa.string(), "called": pa.string(), "key": pa.string()}
-        _put(look, "model_keys", columns, model_keys())
-    columns = {"statement_id": pa.string(), "status": pa.string(), "decision_id": pa.string()}
-    _put(look, "decided", columns, _decided(lake))
+    text = pa.string()
+    _put(look, "model_keys", {"kind": text, "called": text, "key": text}, model_keys())
+    _put(look, "decided", {"statement_id": text, "status": text, "decision_id": text}, _decided(lake))
     names = {"entities": rows_of(lake, ENTITIES), "aliases": rows_of(lake, ENTITY_ALIASES)}
     query(look.connection, _STATEMENTS.format(**names))
     models = {
         name: model_rows(lake, table)
         for name, table in (("facts", FACTS), ("relations", RELATIONS), ("listed", LISTED))
     }
+    _read_dates(look, models["facts"], models["relations"])
+    _clean_names(look, models["listed"])
     query(look.connection, _MODEL_FACTS.format(**models, mentions=rows_of(lake, ENTITY_MENTIONS)))
     reading.made_from = mark
 
@@ -142,14 +140,26 @@ def _put(
     look.connection.unregister("given_rows")
 
 
-def _add_functions(look: Look) -> None:
-    look.connection.create_function("clean_name", clean_name, ["varchar"], "varchar")
-    look.connection.create_function("date_span", _date_span, ["varchar"], _SPAN)
+def _read_dates(look: Look, facts: str, relations: str) -> None:
+    """Read the dates in what models say: in Python, once a text."""
+    texts = f"""
+        select distinct trim(value) as text from {facts}
+        union select start_time from {relations}
+        union select end_time from {relations}
+    """  # noqa: S608 - tables of our own
+    with_digits = query(look.connection, f"from ({texts}) where regexp_matches(text, '[0-9]') order by text")
+    found = [
+        {"text": row["text"], "calendar": first.calendar, "since": first.since, "until": first.until}
+        for row in with_digits
+        for first in find_dates(row["text"])[:1]
+    ]
+    number = pa.float64()
+    columns = {"text": pa.string(), "calendar": pa.string(), "since": number, "until": number}
+    _put(look, "date_spans", columns, found)
 
 
-def _date_span(text: str) -> dict[str, Any]:
-    """The first date of a text; empty values without one."""
-    found = next(iter(find_dates(text)), None)
-    if found is None:
-        return {"calendar": None, "since": None, "until": None}
-    return {"calendar": found.calendar, "since": found.since, "until": found.until}
+def _clean_names(look: Look, listed: str) -> None:
+    """Write names on lists as table `entity_mentions` has them."""
+    names = query(look.connection, f"select distinct name from {listed} order by name")  # noqa: S608 - a table of our own
+    cleaned = [{"name": row["name"], "cleaned": clean_name(row["name"])} for row in names]
+    _put(look, "clean_names", {"name": pa.string(), "cleaned": pa.string()}, cleaned)
