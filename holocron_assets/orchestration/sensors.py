@@ -56,7 +56,7 @@ from holocron_assets.orchestration.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.reaper import reap_dead_runs
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.run_requests import UNDER_WAY, Requested, run_requests
-from holocron_assets.orchestration.steps import BATCH_STEPS, PAGE_TYPES_STEP
+from holocron_assets.orchestration.steps import BATCH_STEPS
 from holocron_assets.orchestration.work import (
     SETTLED_VERSION,
     Work,
@@ -67,6 +67,8 @@ from holocron_assets.orchestration.work import (
     seeds_to_list,
 )
 from holocron_assets.resolve.store import ENTITIES_VERSION
+from holocron_assets.resolve.tags.store import vocabulary_mark
+from holocron_assets.settings import tags_file
 
 _RUNNING = dg.DefaultSensorStatus.RUNNING
 _LONGEST_WAIT = timedelta(minutes=10)
@@ -76,8 +78,8 @@ MOST_LOOKED_AT = 1000
 """Batches of which a tick looks at all candidates: five seconds' work."""
 _FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES)
 _SETTLED_TABLES = (
-    *(SITES, PAGES, *PAGE_TYPES_STEP.derivation.optional_inputs),
-    *(step.table for step in BATCH_STEPS),
+    *(SITES, PAGES),
+    *(table for step in BATCH_STEPS for table in (step.table, *step.derivation.optional_inputs)),
 )
 _ENTITY_TABLES = (
     *(PAGES, PAGE_SIGNALS, PAGE_TYPES, PAGE_FACTS, PAGE_TAGS, ENTITY_CANDIDATES),
@@ -155,7 +157,7 @@ def promotion(
     """Ask for a run that resolves the entities of all stale types."""
     opened, memory = lake.open(), _memory(context)
     tables = opened.mark((*_ENTITY_TABLES, *opened.derived_tables))
-    mark = f"{tables} {decisions_mark(opened)} {ENTITIES_VERSION}"
+    mark = f"{tables} {decisions_mark(opened)} {ENTITIES_VERSION} {vocabulary_mark(tags_file())}"
     if memory.get("resolved") == mark:
         return dg.SkipReason("every entity type is resolved")
     if _is_under_way(context.instance, ENTITIES_JOB):

@@ -29,7 +29,7 @@ from holocron_assets.orchestration.names import (
     VIEWS_JOB,
 )
 from holocron_assets.orchestration.resolve_stages import stale_stages
-from holocron_assets.orchestration.steps import BATCH_STEPS, PAGE_TYPES_STEP
+from holocron_assets.orchestration.steps import BATCH_STEPS
 from holocron_assets.resolve.look import look_at
 
 SETTLED_VERSION = "-".join(step.derivation.code_version for step in BATCH_STEPS)
@@ -138,9 +138,16 @@ def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
     batches = [batch for batch in lake.partitions(BATCH_PAGES) if source_of(batch) in names]
     derivations = [step.derivation for step in BATCH_STEPS]
     stale = stale_partitions(lake, derivations, batches)
-    # What a model or a person said since makes it other work than that which was done before.
-    late, rows_of = PAGE_TYPES_STEP.derivation, PAGE_TYPES_STEP.derivation.rows_of(lake)
-    said = {batch: late.late_fingerprints(lake, batch, rows_of) for batch in stale}
+    # What models or people said since makes it other work than that which was done before.
+    late = [(derivation, derivation.rows_of(lake)) for derivation in derivations]
+    said = {
+        batch: {
+            name: mark
+            for derivation, rows_of in late
+            for name, mark in derivation.late_fingerprints(lake, batch, rows_of).items()
+        }
+        for batch in stale
+    }
     return [Work(SETTLE_JOB, batch, f"{SETTLED_VERSION} {sorted(said[batch].items())}") for batch in stale]
 
 

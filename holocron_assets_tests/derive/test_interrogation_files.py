@@ -270,11 +270,18 @@ def test_the_folder_can_be_moved(tmp_path: Path) -> None:
     assert interrogations_folder({"HOLOCRON_INTERROGATIONS": str(tmp_path)}) == tmp_path
 
 
-def test_a_classification_without_what_page_types_needs_is_refused(tmp_path: Path) -> None:
-    write(tmp_path, "page_classification", key="page_classification")
-    with pytest.raises(
-        InterrogationError, match=r"answer_schema: lacks .*primary_type.*page_types is made from"
-    ):
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        ("page_classification", "primary_type.*page_types is made from"),
+        ("entity_extraction", "name, type, which tables entity_mentions, .* are made from"),
+    ],
+)
+def test_an_interrogation_without_what_other_tables_need_is_refused(
+    tmp_path: Path, key: str, problem: str
+) -> None:
+    write(tmp_path, key, key=key)
+    with pytest.raises(InterrogationError, match=rf"answer_schema: lacks .*{problem}"):
         read_interrogations(tmp_path)
 
 

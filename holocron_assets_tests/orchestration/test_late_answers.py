@@ -14,11 +14,12 @@ from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.decisions import undo
 from holocron_assets.lake.parquet import read_footer, read_partition, write_partition
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import BATCH_PAGES, PAGE_SIGNALS, PAGE_TYPES
-from holocron_assets.orchestration.steps import BATCH_STEPS, PAGE_TYPES_STEP, run_step
+from holocron_assets.lake.tables import BATCH_PAGES, PAGE_SIGNALS, PAGE_TAGS, PAGE_TYPES
+from holocron_assets.orchestration.steps import BATCH_STEPS, PAGE_TAGS_STEP, PAGE_TYPES_STEP, run_step
 from holocron_assets.orchestration.work import batches_to_settle
 
 (ANSWERS,) = (table for table in PAGE_TYPES_STEP.derivation.optional_inputs if table.name == MODEL_TABLE)
+(LISTS,) = PAGE_TAGS_STEP.derivation.optional_inputs
 OTHER_BATCH = "sample-000002"
 
 
@@ -89,6 +90,29 @@ def test_the_same_words_of_another_model_are_another_answer(sample: Holocron) ->
     settle(sample.lake)
     answer(sample.lake, page, page["primary_type"], model="another")
     assert to_settle(sample) == [SAMPLE_BATCH]
+
+
+def test_what_a_model_reads_of_a_list_unsettles_the_lists_batch(sample: Holocron) -> None:
+    lake, page = sample.lake, page_types(sample.lake)["List of members of the Concord of Nine"]
+    named = {
+        **{name: page[name] for name in ("source", "batch", "title", "title_key", "revision_id")},
+        "item_id": f"{page['title_key']}#0",
+        "chunk": 0,
+        "position": 0,
+        "supported": True,
+        "evidence": "Humans",
+        "name": "Humans",
+        "type": "Species",
+        "aliases": [],
+        "attributes": [],
+        **dict.fromkeys(("model", "model_digest", "result_key", "run_id"), "any"),
+    }
+    write_partition(lake, LISTS, SAMPLE_BATCH, [named])
+    assert to_settle(sample) == [SAMPLE_BATCH]
+    settle(lake)
+    assert to_settle(sample) == []
+    tags = read_partition(lake, PAGE_TAGS, SAMPLE_BATCH)
+    assert [row["tag_id"] for row in tags if row["target_kind"] == "chunk"] == ["type:species"]
 
 
 def test_an_answer_touches_no_page_but_its_own(sample: Holocron) -> None:

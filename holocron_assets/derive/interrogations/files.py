@@ -47,9 +47,15 @@ _NEEDED_COLUMNS = {
         "description",
         "tags",
         "rationale",
-    )
+    ),
+    "entity_extraction": ("evidence", "name", "type", "aliases", "attributes"),
 }
 """What other parts of Holocron read from an interrogation's table, by its key."""
+
+_READERS = {
+    "page_classification": "table page_types is",
+    "entity_extraction": "tables entity_mentions, entity_facts and page_tags are",
+}
 
 
 def load_interrogations() -> tuple[Interrogation, ...]:
@@ -229,5 +235,6 @@ def _check_columns(path: Path, interrogation: Interrogation) -> None:
     missing = set(_NEEDED_COLUMNS.get(interrogation.key, ())) - set(interrogation.answer_columns)
     if missing:
         raise InterrogationError(
-            f"{path}: answer_schema: lacks {', '.join(sorted(missing))}, which table page_types is made from"
+            f"{path}: answer_schema: lacks {', '.join(sorted(missing))}, "
+            f"which {_READERS[interrogation.key]} made from"
         )

@@ -106,6 +106,11 @@ def store_entity_tags(look: Look, entity_type: str, vocabulary_file: Path, run_i
     return _write(look, ENTITY_TAGS, entity_type, rows, inputs)
 
 
+def vocabulary_mark(file: Path) -> str:
+    """A mark of what the file holds, whether or not it can be used: that is said when tables are made."""
+    return content_hash(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else "missing"
+
+
 def _asked(look: Look, sql: str, **values: str) -> pa.Table:
     return look.connection.sql(sql, params=values).to_arrow_table()
 
@@ -124,7 +129,7 @@ def _is_stale(look: Look, table: Table, partition: str, inputs: Mapping[str, str
 def _of_source(look: Look, source: str, vocabulary_file: Path) -> dict[str, str]:
     """Fingerprints of what a source's tags and their relations are made from."""
     mark = query(_prepared(look), _SOURCE_MARK, {"source": source})[0]["mark"]
-    return {"page_tags": str(mark or "none"), "vocabulary": _vocabulary_mark(vocabulary_file)}
+    return {"page_tags": str(mark or "none"), "vocabulary": vocabulary_mark(vocabulary_file)}
 
 
 def _of_type(look: Look, entity_type: str, vocabulary_file: Path) -> dict[str, str]:
@@ -137,13 +142,8 @@ def _of_type(look: Look, entity_type: str, vocabulary_file: Path) -> dict[str, s
     return {
         "entities": footer.content_id,
         "page_tags": str(mark or "0"),
-        "vocabulary": _vocabulary_mark(vocabulary_file),
+        "vocabulary": vocabulary_mark(vocabulary_file),
     }
-
-
-def _vocabulary_mark(file: Path) -> str:
-    """A mark of what the file holds, whether or not it can be used: that is said when tables are made."""
-    return content_hash(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else "missing"
 
 
 def _prepared(look: Look) -> duckdb.DuckDBPyConnection:
