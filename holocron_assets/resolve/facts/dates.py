@@ -37,7 +37,7 @@ _REAL = re.compile(
 )
 _BETWEEN = re.compile(r"\s*+(?:\u2013|\u2014|-|to|until|through|and|or|/)\s*+", re.IGNORECASE)
 _BEFORE = re.compile(
-    r"(?P<by>\b(?:by|no later than|until|up to|through)\s+)$"
+    r"(?P<by>\b(?:by|no later than|until|up to|through)\s+|^\s*[\u2013\u2014-]\s*)$"
     r"|(?P<until>\b(?:before|prior to|pre-?)\s*)$"
     r"|(?P<since>\b(?:since|from|as of|starting in|beginning in)\s+)$"
     r"|(?P<after>\b(?:after|post-?|following)\s*)$"

@@ -14,9 +14,11 @@ _COPIED = ("source", "batch", "title", "title_key", "revision_id")
 _NUMBER = re.compile(
     r"(?:(?:c\.|circa|about|around|approximately|approx\.|over|at least|up to|~)\s*)?"
     r"(-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?)(?![\d.,]|\s*(?:\u2013|-|to\b|/))"
-    r"\s*([^\W\d][^\d,;]{0,39})?",
+    r"\s*(thousand|million|billion|trillion)?\b\s*(%|[^\W\d][^\d,;\u2013-]{0,39})?",
     re.IGNORECASE,
 )
+_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_SPAN_GOES_ON = re.compile(r"\s*(?:\u2013|-|to\b)\s*\d", re.IGNORECASE)
 _DASH = re.compile(r"\s*(?:\u2013|\u2014|-|\bto\b|\buntil\b|\band\b)\s*", re.IGNORECASE)
 _AROUND = " \t,;:.\u2013\u2014-"
 _WORD_BEFORE_PLACE = re.compile(r"(?:(?:in|on|at|near|over|above|during|of|the)\b\s*)+", re.IGNORECASE)
@@ -125,9 +127,10 @@ def _date(found: DateSpan) -> dict[str, Any]:
 def _number(text: str, unit: str | None) -> dict[str, Any]:
     """The number that a text is, with its unit; nothing for a span of numbers, or words before one."""
     match = _NUMBER.match(text)
-    if match is None:
+    if match is None or _SPAN_GOES_ON.match(text, match.end()):
         return {}
-    return {"number": float(match[1].replace(",", "")), "unit": (match[2] or "").strip() or unit}
+    number = float(match[1].replace(",", "")) * _SCALES.get((match[2] or "").lower(), 1)
+    return {"number": number, "unit": (match[3] or "").strip() or unit}
 
 
 def _besides_dates(text: str) -> str:
