@@ -16,6 +16,7 @@ from holocron_assets.lake.public_views import public_views
 from holocron_assets.lake.rows import rows_at_any_time, rows_of, write_columns
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.spilling import spilling_database
+from holocron_assets.lake.view_texts import comment_on_views
 
 __all__ = ["MEMORY", "connect", "publish", "query", "rows_of"]
 
@@ -66,7 +67,7 @@ def query(
 
 
 def publish(lake: Lake, *, more_views: str = "") -> Path:
-    """Write `holocron.duckdb`: the same views, for any DuckDB client.
+    """Write `holocron.duckdb`: the same views, for any DuckDB client, with comments that describe them.
 
     Args:
         lake: what the views read, by absolute path.
@@ -84,8 +85,11 @@ def publish(lake: Lake, *, more_views: str = "") -> Path:
     with replacing(lake.database) as aside:
         aside.unlink()  # DuckDB takes no empty file for a new database
         with duckdb.connect(aside) as connection:
+            connection.execute("begin")  # the disk is waited for once, not for every view and comment
             for sql in _views(lake, rows, more_views):
                 connection.execute(sql)
+            comment_on_views(lake, connection)
+            connection.execute("commit")
         # What a killed client left is of the old file, and DuckDB refuses to open another beside it.
         lake.database.with_name(f"{lake.database.name}.wal").unlink(missing_ok=True)
     return lake.database

@@ -5,14 +5,10 @@ python -m holocron_assets.orchestration.reference > docs/names.md
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 import dagster as dg
 
-from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.definitions import defs
-from holocron_assets.derive.opening import open_lake
-from holocron_assets.lake.views import connect, query
 from holocron_assets.orchestration import names
 from holocron_assets.orchestration.change_schedules import RECHECK_PREFIX
 from holocron_assets.orchestration.partitions import BATCHES, ENTITY_TYPES, SOURCES
@@ -21,7 +17,8 @@ from holocron_assets.orchestration.refresh import AddPagesConfig, RefreshConfig
 _HEAD = """\
 # Names
 
-The names that other tools may rely on. A test compares this page with the definitions. After a change:
+The names that other tools may rely on; those of SQL are in [views.md](views.md). A test compares this page
+with the definitions. After a change:
 
     python -m holocron_assets.orchestration.reference > docs/names.md
 """
@@ -31,37 +28,10 @@ _CONFIGS: Mapping[str, type[dg.Config]] = {
     "refresh_sources": RefreshConfig,
     "add_given_pages": AddPagesConfig,
 }
-_PROMISED_VIEWS = (
-    "current_pages",
-    "dead_letters",
-    "decisions",
-    "entities",
-    "entity_aliases",
-    "entity_candidates",
-    "entity_history",
-    "entity_reviews",
-    "gpu_runs",
-    "http_attempts",
-    "llm_attempts",
-    "llm_runs",
-    "page_classifications",
-    "page_links",
-    "page_signals",
-    "page_types",
-    "pages",
-    "processing_status",
-)
-_COLUMNS = """
-    select table_name as view_name, list(column_name order by column_index) as columns
-    from duckdb_columns()
-    where schema_name = 'main' and table_name = any($views)
-    group by table_name
-    order by table_name
-"""
 
 
 def names_markdown() -> str:
-    """Assets, jobs, sensors, schedules, checks, tags and SQL views with their columns, as Markdown."""
+    """Assets, jobs, sensors, schedules, checks and tags, as Markdown."""
     sections = [
         _section("Assets", ("asset", "group", "partitions", "made from"), _assets()),
         _section("Partitions", ("of one", "definition", "keys"), _partition_sets()),
@@ -70,7 +40,6 @@ def names_markdown() -> str:
         _section("Schedules", ("schedule", "at first", "cron", "job", "what it does"), _schedules()),
         _section("Asset checks", ("check", "asset", "what it says"), _checks()),
         _section("Run tags", ("tag", "what it holds"), _tags()),
-        _section("Views in SQL", ("view", "columns"), _views()),
     ]
     return "\n".join([_HEAD, *sections])
 
@@ -165,14 +134,6 @@ def _checks() -> list[Sequence[str]]:
 
 def _tags() -> list[Sequence[str]]:
     return [(_code([tag]), meaning) for tag, meaning in names.TAGS.items()]
-
-
-def _views() -> list[Sequence[str]]:
-    lake = open_lake(Path("no lake"))
-    derived = [table.name for table in lake.derived_tables if table.name.startswith("derived_")]
-    with connect(lake, more_views=frontier_views([])) as connection:
-        rows = query(connection, _COLUMNS, {"views": [*_PROMISED_VIEWS, *derived]})
-    return [(_code([row["view_name"]]), _code(row["columns"])) for row in rows]
 
 
 def _partition_sets() -> list[Sequence[str]]:
