@@ -1,0 +1,141 @@
+"""Views over what is resolved, decided and asked: one row for one thing, by ids that stand."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from holocron_assets.lake.decisions import new_decision, record, undo
+from holocron_assets.lake.parquet import write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Table, type_time
+from holocron_assets.lake.tables import ENTITIES, ENTITY_MENTIONS, LLM_ATTEMPTS, PAGES, REVIEW_ITEMS, SITES
+from holocron_assets.lake.views import connect, query
+from holocron_assets.resolve.review.queue import read_queue
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+KINDS = ("page", "pair", "entity", "promotion", "statement")
+_SOMETHING = {pa.string(): "any", pa.int64(): 1, pa.float64(): 0.5, pa.bool_(): True, type_time: START}
+
+
+def row_of(table: Table, **told: Any) -> dict[str, Any]:
+    """A row with something in every column that may not be empty."""
+    row = {column.name: _SOMETHING.get(column.type, []) for column in table.columns if not column.nullable}
+    return {**row, **told}
+
+
+def asked(lake: Lake, sql: str) -> list[dict[str, Any]]:
+    with connect(lake) as connection:
+        return query(connection, sql)
+
+
+@pytest.mark.parametrize(
+    ("base", "title", "url"),
+    [
+        ("https://a.example/wiki/Main_Page", "Lamp War", "https://a.example/wiki/Lamp_War"),
+        ("https://a.example/index.php/Main", "Talk:A/B é?", "https://a.example/index.php/Talk:A/B_%C3%A9%3F"),
+        ("https://a.example/index.php?title=Main", "Varn", "https://a.example/index.php?title=Varn"),
+        (None, "Varn", None),
+    ],
+)
+def test_a_page_has_an_address_beside_its_wikis_main_page(
+    tmp_path: Path, base: str | None, title: str, url: str | None
+) -> None:
+    lake = Lake(tmp_path)
+    write_partition(lake, SITES, "sample", [row_of(SITES, source="sample", base_url=base)])
+    page = row_of(PAGES, source="sample", batch="sample-000001", title=title, status="ok")
+    write_partition(lake, PAGES, "sample-000001", [page])
+    assert asked(lake, "select title, url from source_pages") == [{"title": title, "url": url}]
+
+
+def test_a_mention_means_what_its_titles_entity_has_become(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    entities = [
+        row_of(ENTITIES, entity_id="1", title_key=1, state="merged", merged_into="2"),
+        row_of(ENTITIES, entity_id="2", title_key=2, state="promoted"),
+        row_of(ENTITIES, entity_id="0", title_key=2, state="suppressed"),
+    ]
+    write_partition(lake, ENTITIES, "Droid", entities)
+    mentions = [row_of(ENTITY_MENTIONS, mention_id=str(key), means_key=key) for key in (1, 2, 3)]
+    write_partition(lake, ENTITY_MENTIONS, "Droid", mentions)
+    rows = asked(lake, "select mention_id, entity_id from entity_mentions order by mention_id")
+    assert [tuple(row.values()) for row in rows] == [("1", "2"), ("2", "2"), ("3", None)]
+    forwards = asked(lake, "select entity_id, merged_into from entity_forwards")
+    assert forwards == [{"entity_id": "1", "merged_into": "2"}]
+
+
+def test_usage_is_counted_by_interrogation_model_and_day_in_utc(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    late = START + timedelta(hours=23, minutes=59)
+    attempts = [
+        row_of(LLM_ATTEMPTS, call_id="1", item_id="1", outcome="malformed", started_at=late, total_ms=1500.0),
+        row_of(LLM_ATTEMPTS, call_id="2", item_id="1", outcome="ok", started_at=late, total_ms=500.0),
+        row_of(LLM_ATTEMPTS, call_id="3", item_id="2", outcome="ok", started_at=START + DAY),
+    ]
+    write_partition(lake, LLM_ATTEMPTS, "any", attempts)
+    rows = asked(lake, "select * exclude (interrogation, model) from llm_usage order by day")
+    first = {"items": 1, "calls": 2, "failures": 1, "tokens_in": 2, "tokens_out": 2, "seconds": 2.0}
+    assert rows[0] == {"day": START.date(), **first}
+    assert (rows[1]["day"], rows[1]["calls"]) == ((START + DAY).date(), 1)
+
+
+def items() -> Iterator[dict[str, Any]]:
+    """An item of every kind about a few things, raised before or after the decisions, or at no time."""
+    for kind, thing, since in product(KINDS, range(1, 5), (None, START, START + 9 * DAY)):
+        yield row_of(
+            REVIEW_ITEMS,
+            item_id=f"{kind}-{thing}-{since}",
+            kind=kind,
+            title_key=TITLE_KEYS[thing],
+            entity_id=f"e{thing}",
+            other_id=f"e{thing + 1}" if kind == "pair" else None,
+            statement_ids=[f"s{number:08}" for number in range(thing)] if kind == "statement" else [],
+            since=since,
+        )
+
+
+DECIDED: Mapping[str, Sequence[dict[str, Any]]] = {
+    "nothing": [],
+    "types": [{"kind": "classify", "title": "T2", "value": "Droid"}],
+    "merges": [{"kind": "merge", "entity_id": "e3", "other_id": "e2"}],
+    "splits": [{"kind": "split", "entity_id": "e1", "other_id": "e2"}],
+    "states": [{"kind": "promote", "entity_id": "e1"}, {"kind": "suppress", "entity_id": "e4"}],
+    "an accepted statement": [{"kind": "accept", "statement_id": "s00000003"}],
+    "rejected statements": [{"kind": "reject", "statement_id": f"s{number:08}"} for number in (0, 1)],
+    "a statement that was judged twice": [
+        {"kind": "accept", "statement_id": "s00000000"},
+        {"kind": "reject", "statement_id": "s00000000"},
+    ],
+    "something else": [{"kind": "requeue", "title": "T1"}],
+}
+TITLE_KEYS = {
+    number: new_decision("requeue", author="a", reason="b", source="sample", title=f"T{number}")["title_key"]
+    for number in range(1, 5)
+}
+
+
+@pytest.mark.parametrize("undoes", [0, 1, 2], ids=["", "undone", "undone and restored"])
+@pytest.mark.parametrize("decided", DECIDED.values(), ids=DECIDED)
+def test_what_needs_review_is_what_the_queue_shows(
+    tmp_path: Path, decided: Sequence[dict[str, Any]], undoes: int
+) -> None:
+    lake = Lake(tmp_path)
+    write_partition(lake, REVIEW_ITEMS, "sample", list(items()))
+    rows = [
+        new_decision(**told, author="a", reason="b", source="sample", now=START + (number + 1) * DAY)
+        for number, told in enumerate(decided)
+    ]
+    record(lake, rows)
+    last = rows[-1]["decision_id"] if rows and rows[-1]["kind"] != "requeue" else None
+    for _ in range(undoes if last else 0):
+        last = undo(lake, str(last), author="a", reason="b")["decision_id"]
+    shown = {row["item_id"] for row in asked(lake, "select item_id from needs_review")}
+    assert shown == {row["item_id"] for row in read_queue(lake)}
+    counted = {row["decision_id"] for row in asked(lake, "from standing_decisions")}
+    gone = {rows[-1]["decision_id"]} if undoes == 1 and last else set()
+    assert counted == {row["decision_id"] for row in rows} - gone
