@@ -13,10 +13,10 @@ from typing import Any
 
 from holocron_assets.crawl.coverage import Coverage, coverage
 from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.decisions import standing
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import (
     BATCH_PAGES,
-    DECISIONS,
     KNOWN_LINKS,
     PAGE_CHANGES,
     PAGE_LINKS,
@@ -37,6 +37,7 @@ _SETTINGS = [
         "is_whole": "boolean",
     }
 ]
+_REQUEUES = [{"source": "varchar", "title_key": "bigint", "decided_at": "timestamptz"}]
 _NO_END = 2**31
 """Deeper than any page lies."""
 
@@ -91,8 +92,15 @@ def rows_now(lake: Lake, held: Mapping[str, Coverage]) -> Rows:
         "manifests": rows_of(lake, BATCH_PAGES, [batch for one in held.values() for batch in one.unfinished]),
         "told": rows_of(lake, PAGE_CHANGES, [name for name in held if lake.has(PAGE_CHANGES, name)]),
         "sites": rows_of(lake, SITES, [name for name in held if lake.has(SITES, name)]),
-        "requeues": f"from ({rows_of(lake, DECISIONS)}) where kind = 'requeue'",
+        "requeues": _requeues(lake),
     }
+
+
+def _requeues(lake: Lake) -> str:
+    """SQL of people's requeues, which are few: of the log's many small files each is read once a process."""
+    rows = [{name: row[name] for name in _REQUEUES[0]} for row in standing(lake).requeues.values()]
+    listed = f"from_json({quoted(json.dumps(rows, default=str))}, {quoted(json.dumps(_REQUEUES))})"
+    return f"select unnest({listed}, max_depth := 2)"
 
 
 def relations(sources: Sequence[Source], rows: Rows) -> str:

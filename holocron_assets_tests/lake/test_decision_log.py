@@ -20,6 +20,7 @@ from holocron_assets.lake.decisions import (
     new_decision,
     record,
     standing,
+    standing_mark,
     standing_of,
     undo,
 )
@@ -222,6 +223,21 @@ def test_the_log_is_read_again_only_where_it_was_added_to(
     last = recorded(lake, "suppress")
     assert standing(lake).states == {"one": last}
     assert read == [last["decision_id"]]
+
+
+def test_the_mark_of_a_kind_changes_with_what_counts_of_that_kind_only(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    empty = standing_mark(lake, "classify")
+    recorded(lake, "requeue")
+    recorded(lake, "merge")
+    assert standing_mark(lake, "classify") == empty
+    classified = recorded(lake, "classify")
+    told = standing_mark(lake, "classify")
+    assert told != empty
+    undoing(lake, recorded(lake, "classify"))
+    assert standing_mark(lake, "classify") == told
+    undoing(lake, classified)
+    assert standing_mark(lake, "classify") == empty
 
 
 def test_an_empty_log_says_nothing(tmp_path: Path) -> None:
