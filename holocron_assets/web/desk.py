@@ -44,7 +44,8 @@ class Desk:
             "open_items": len(read_queue(self.lake)),
             "done": self._named_decision(request, "done"),
             "undone": self._named_decision(request, "undone"),
-            "here": str(request.url.path),
+            "here": request.url.path,
+            "back": request.query_params.get("back", request.url.path),
         }
         return render(request, template, {**shared, **values}, status)
 

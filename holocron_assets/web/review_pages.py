@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, QueryParams
@@ -92,8 +92,10 @@ class ReviewPages:
         after = following(filtered(read_queue(lake), filters), item)
         decision_id = self.desk.choose(form, choices_of(dossier_of(lake, item), self.desk.types))
         address = address_of(after) if after else "/"
-        given = "".join(f"&{name}={quote(value)}" for name, value in filters.items() if value)
-        response = see_other(f"{address}?done={decision_id}{given}")
+        given = {"done": decision_id, "back": address_of(item), **filters}
+        response = see_other(
+            f"{address}?{urlencode({name: value for name, value in given.items() if value})}"
+        )
         response.set_cookie("holocron-author", self.desk.author_of(form), httponly=True, samesite="strict")
         return response
 

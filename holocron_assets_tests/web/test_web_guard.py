@@ -117,7 +117,7 @@ def test_every_answer_is_sealed(page: TestClient, address: str) -> None:
     assert "unsafe" not in policy
     assert "frame-ancestors 'none'" in policy
     assert (headers["x-frame-options"], headers["x-content-type-options"]) == ("DENY", "nosniff")
-    assert (headers["referrer-policy"], headers["cache-control"]) == ("no-referrer", "no-store")
+    assert (headers["referrer-policy"], headers["cache-control"]) == ("same-origin", "no-store")
 
 
 def test_the_sessions_cookie_is_for_this_site_and_no_script(page: TestClient) -> None:
