@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
+from listed_wiki import list_of, named
+from told_wiki import ToldWiki, page, values
 
 from holocron_assets.lake.decisions import new_decision, record
 from holocron_assets.lake.parquet import read_footer, read_partition
 from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS
 from holocron_assets.resolve.facts.model_tables import FACTS, RELATIONS
-from holocron_assets_tests.resolve.listed_wiki import list_of, named
-from holocron_assets_tests.resolve.told_wiki import ToldWiki, page, values
 
 NEM = page("Character", "Nem", "|homeworld=[[Thuum]]\n|gender=Male\n|affiliation=[[Grey Guard]] (44 BBY)")
 THUUM = page("Planet", "Thuum", "|region=Outer Drift")

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from listed_wiki import SOURCE, ListedWiki
+
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import read_partition, write_partition
@@ -14,7 +16,6 @@ from holocron_assets.orchestration.resolve_stages import IDENTITY, READ, TOLD
 from holocron_assets.orchestration.stages import Stage
 from holocron_assets.orchestration.stored import resolving
 from holocron_assets.resolve.facts.model_tables import FACTS, LISTED, RELATIONS
-from holocron_assets_tests.resolve.listed_wiki import SOURCE, ListedWiki
 
 TYPES = ("PersonCharacter", "LocationPlace", "Organization", "Droid")
 MODEL_TABLES = {each.table.name: each.table for each in load_interrogations()}
