@@ -47,7 +47,8 @@ create or replace temp table told as
 select facts.*, holders.entity_id, holders.entity_type, holders.continuity
 from lake.page_facts as facts
 semi join present_answers as present on facts.batch = present.batch and facts.title_key = present.title_key
-join holders on holders.title_key = facts.title_key;
+join holders on holders.title_key = facts.title_key
+where facts.kind <> 'name';
 
 create or replace temp table single_keys as
 select distinct key from told where is_single;
