@@ -89,7 +89,7 @@ def print_rows(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) 
 def print_records(console: Console, title: str, rows: Iterable[Mapping[str, Any]]) -> None:
     """Print each row as a list of names and values. Empty values are left out."""
     for row in rows:
-        console.print(f"[bold]{escape(title)}[/bold]" if title else "")
+        console.print(f"[bold]{shown(title)}[/bold]" if title else "")
         grid = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
