@@ -13,9 +13,14 @@ def visible(text: str, most: int) -> str:
     Returns:
         The text in NFC, words apart by single spaces; empty if nothing can be seen.
     """
-    seen = (
-        # Format characters stand inside words; whatever else cannot be printed stands between them.
-        "" if unicodedata.category(character) == "Cf" else character if character.isprintable() else " "
-        for character in unicodedata.normalize("NFC", text)
-    )
-    return " ".join("".join(seen).split())[:most].strip()
+    composed = unicodedata.normalize("NFC", text)
+    if not composed.isprintable():
+        composed = "".join(map(_seen, composed))
+    return " ".join(composed.split())[:most].strip()
+
+
+def _seen(character: str) -> str:
+    if character.isprintable():
+        return character
+    # Format characters stand inside words; whatever else cannot be printed stands between them.
+    return "" if unicodedata.category(character) == "Cf" else " "
