@@ -10,6 +10,7 @@ _SUFFIX = re.compile(r"\s*\(([^()]*)\)\s*$")
 _BETWEEN_NUMBERS = re.compile(r"(?<=\d)[\W_]+(?=\d)")
 _WORD = re.compile(r"[^\W_]+")
 _APOSTROPHES = str.maketrans("", "", "'\u2019")
+_POSSESSIVE = re.compile(r"['\u2019](?:[sS]\b|(?<=[sS]['\u2019])(?!\w))")
 _ONLY_ALPHANUMERIC = {code: None for code in range(128) if not chr(code).isalnum()} | {0: " "}
 _PLURAL_OF_DESIGNATION = re.compile(r"(?<=\d)s$")
 _DIGIT = re.compile(r"\d")
@@ -43,7 +44,7 @@ class NameParts(NamedTuple):
     Attributes:
         key: as `name_key` gives it.
         qualifier: key of what stands in parentheses at the end; empty without.
-        words: its words in lower case without accents, but for articles and designations.
+        words: its words in lower case without accents and possessive s, but for articles and designations.
         stems: these words, singular.
         has_article: whether it has an article.
         designation: numbers, numerals, single letters and words with digits in them, in order: two names that
@@ -88,7 +89,7 @@ class NameReader:
     def read(self, name: str) -> NameParts:
         """Take one name apart."""
         bare, qualifier = _without_suffix(name)
-        found = _WORD.findall(bare.translate(_APOSTROPHES))
+        found = _WORD.findall(_POSSESSIVE.sub("", bare).translate(_APOSTROPHES))
         known = [self._known.get(word) or self._learn(word) for word in found]
         words = [word for word in known if not word.is_designation and word.stem]
         designations = [word.stem for word in known if word.is_designation]

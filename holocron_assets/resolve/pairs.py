@@ -127,7 +127,8 @@ def _pair(one: int, other: int) -> Pair:
 
 def _reason(found: Alike, one: str, other: str) -> str:
     first, second = sorted((one, other))
-    return f"{first!r} and {second!r} differ in {', '.join(found.changes) or 'how a number is written'} only"
+    changes = ", ".join(found.changes) or "how they are written"
+    return f"{first!r} and {second!r} are one name but for {changes}"
 
 
 def _settled(found: _Found, one: int, other: int, records: Sequence[Record], rivals: Rivals) -> _Found | None:

@@ -23,12 +23,14 @@ def fuzzy(**types: Any) -> dict[str, Any]:
 
 
 def test_the_policy_that_comes_with_the_project_is_valid() -> None:
-    policy = load_identity_policy(DEFAULT_IDENTITY_FILE, {"Character"})
+    policy = load_identity_policy(DEFAULT_IDENTITY_FILE, {"PersonCharacter"})
     assert policy.author == f"policy:{policy.id}"
 
 
 def test_a_type_takes_what_it_does_not_say_from_the_default(tmp_path: Path) -> None:
-    policy = load_identity_policy(written(tmp_path, fuzzy=fuzzy(Character={"same": 0.99})), {"Character"})
+    policy = load_identity_policy(
+        written(tmp_path, fuzzy=fuzzy(Character={"same": 0.99})), {"Character", "PersonCharacter"}
+    )
     of_type, default = policy.fuzzy_of("Character"), policy.fuzzy_of("Species")
     assert (of_type.same, of_type.unsure) == (0.99, default.unsure)
 
@@ -52,7 +54,7 @@ def test_a_type_takes_what_it_does_not_say_from_the_default(tmp_path: Path) -> N
 def test_what_is_wrong_is_named_by_file_and_key(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
     file = written(tmp_path, **changes)
     with pytest.raises(DataFileError) as caught:
-        load_identity_policy(file, {"Character"})
+        load_identity_policy(file, {"Character", "PersonCharacter"})
     assert str(caught.value).startswith(f"{file}: ")
     assert said in str(caught.value)
 

@@ -16,7 +16,7 @@ from holocron_assets.resolve.identity_policy import DEFAULT_IDENTITY_FILE, load_
 from holocron_assets.resolve.pairs import pair_rows
 from holocron_assets.resolve.records import Record, names_hash
 
-POLICY = load_identity_policy(DEFAULT_IDENTITY_FILE, frozenset())
+POLICY = load_identity_policy(DEFAULT_IDENTITY_FILE, {"PersonCharacter"})
 
 
 def page(name: str, wiki: str = "one", **changes: Any) -> Record:
@@ -92,6 +92,14 @@ def test_these_are_the_same(one: Record, other: Record) -> None:
 )
 def test_about_these_nobody_but_a_person_can_be_sure(one: Record, other: Record) -> None:
     assert verdict(one, other) == "unsure"
+
+
+def test_names_of_persons_have_no_plural_but_a_possessive() -> None:
+    one, plural, possessive = (
+        page(name, wiki, entity_type="PersonCharacter")
+        for name, wiki in (("Bel Arno", "one"), ("Bel Arnos", "two"), ("Bel Arno's", "two"))
+    )
+    assert (verdict(one, plural), verdict(one, possessive)) == ("unsure", "same")
 
 
 @pytest.mark.parametrize(
