@@ -33,6 +33,7 @@ from holocron_assets.lake.tables import (
     SITES,
     TAGS,
 )
+from holocron_assets.settings import PROJECT_FOLDER
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 HOSTILE = '=HYPERLINK("http://x"),\r\n"é\u2028 </script>'
@@ -260,5 +261,7 @@ def test_every_entity_type_has_a_type_of_schema_org() -> None:
     assert vocabulary().types.keys() == ENTITY_TYPES
 
 
-def test_every_content_says_what_it_is_for() -> None:
+def test_every_table_of_the_knowledge_is_hashed_or_exported_and_named_in_the_docs() -> None:
+    page = (PROJECT_FOLDER / "docs" / "exports.md").read_text(encoding="utf-8")
     assert all(content.hashed or content.exported for content in contents().values())
+    assert [name for name in contents() if f"`{name}`" not in page] == []
