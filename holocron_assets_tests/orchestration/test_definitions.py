@@ -58,7 +58,9 @@ def test_every_asset_says_what_it_is_and_whose(spec: dg.AssetSpec) -> None:
     is_table = spec.group_name != "views"
     assert ("parquet" in spec.kinds) == is_table
     assert (spec.partitions_def is not None) == is_table
-    assert spec.group_name in {"crawl", "signals", "classification", "derivations", "entities", "views"}
+    assert spec.group_name in {
+        *("crawl", "signals", "classification", "derivations", "entities", "tags", "review", "views")
+    }
     assert all(column.description for column in schema.columns)
     assert spec.description
 
