@@ -3,6 +3,7 @@
 from time import perf_counter
 
 import dagster as dg
+import pyarrow.compute as pc
 
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES, ENTITY_JUDGEMENTS, ENTITY_MENTIONS
@@ -47,14 +48,15 @@ def _entities_stored(look: Look, entity_type: str, run_id: str) -> Stored:
     footer, rows, changes = store_entities(
         look, entity_type, entity_types=frozenset(TYPES), now=utc_now(), run_id=run_id
     )
-    current = [row for row in rows if row["valid_to"] is None]
+    shown = rows.filter(pc.is_null(rows.column("valid_to"))).select(["name", "state", "review_reason"])
+    current = shown.to_pylist()
     seconds = perf_counter() - started
     return Stored(
         footer,
         {
             **written_metadata(footer, current, counted="state", seconds=seconds, titles="name"),
             "entities": len(current),
-            "history_rows": len(rows),
+            "history_rows": rows.num_rows,
             "for_review": sum(row["review_reason"] is not None for row in current),
             "new": changes.new,
             "changed": changes.changed,

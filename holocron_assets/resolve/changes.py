@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from holocron_assets.lake.schema import Row
 from holocron_assets.resolve.entities import current_rows
@@ -27,6 +27,13 @@ class EntityChanges:
     returned: int
     unchanged: int
     by_state: Mapping[str, int]
+
+    def with_unchanged(self, states: Counter[str]) -> "EntityChanges":
+        """As this, and so many more entities of each state to which nothing happened."""
+        by_state = Counter(self.by_state) + states
+        return replace(
+            self, unchanged=self.unchanged + states.total(), by_state=dict(sorted(by_state.items()))
+        )
 
 
 def entity_changes(before: Sequence[Row], after: Sequence[Row]) -> EntityChanges:

@@ -47,6 +47,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
     pages: Mapping[tuple[str, str], PageNow] = MappingProxyType({}),
     merged: Mapping[str, Merge] = MappingProxyType({}),
     people: People = NOBODY,
+    taken: AbstractSet[str] = frozenset(),
 ) -> list[Row]:
     """All rows, history included, of an entity type's new file.
 
@@ -78,6 +79,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
             title, and of those whose title was absent since they were read.
         merged: what became of each entity that is another.
         people: what people decided, which outranks all that.
+        taken: ids of more entities of the type, of which nothing is to be said.
 
     Returns:
         Rows of `entities`, by id and then time. The same input again gives the same rows.
@@ -90,7 +92,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
         raise ValueError(f"entities of type {entity_type}: {now} has no time zone; pass the time in UTC")
     _refuse_wrong_rows(entity_type, candidates, standing)
     current = current_rows(standing)
-    ids = identified(candidates, current, elsewhere, people.keeps)
+    ids = identified(candidates, current, elsewhere, people.keeps, taken)
 
     here = frozenset(ids.values())
     revision = _Revision(policy, now, run_id, pages, elsewhere, merged, people, here)

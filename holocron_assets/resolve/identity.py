@@ -100,6 +100,7 @@ def identified(
     current: Mapping[str, Row],
     elsewhere: Sequence[Holders] = (),
     kept: AbstractSet[str] = frozenset(),
+    taken: AbstractSet[str] = frozenset(),
 ) -> dict[int, str]:
     """The entity that each page or mention of a type stands for, or will once it is resolved.
 
@@ -108,6 +109,7 @@ def identified(
         current: the current row of every entity of the type, by its id.
         elsewhere: entities of other types.
         kept: ids of entities that people hold for true or merged.
+        taken: ids of more entities of the type, which stand for others than these candidates.
 
     Returns:
         Ids by title key, without the pages that stand for an entity of another type.
@@ -115,7 +117,7 @@ def identified(
     free = [row for row in candidates if not _is_held_elsewhere(row, elsewhere, kept)]
     matched = match_entities(free, current.values(), elsewhere)
     unmatched = [row for row in free if row["title_key"] not in matched]
-    minted = new_ids(unmatched, current.keys(), elsewhere)
+    minted = new_ids(unmatched, current.keys() | taken, elsewhere)
     return {key: row["entity_id"] for key, row in matched.items()} | minted
 
 

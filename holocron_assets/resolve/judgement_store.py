@@ -14,6 +14,7 @@ from holocron_assets.resolve.clusters import followed
 from holocron_assets.resolve.identity_policy import DEFAULT_IDENTITY_FILE, load_identity_policy
 from holocron_assets.resolve.judgements import judged, since_when
 from holocron_assets.resolve.look import Look
+from holocron_assets.resolve.type_now import type_now
 
 JUDGEMENTS_VERSION = room_version("holocron_assets.resolve")
 CHECKS_NAME = "derived_identity_check"
@@ -40,14 +41,14 @@ def store_judgements(
         The new file's footer, and its rows.
 
     Raises:
-        IdentityPolicyError: the identity policy is not valid.
+        DataFileError: the identity policy is not valid.
         MissingPartitionError: the type's pairs are not there yet.
     """
     policy = load_identity_policy(DEFAULT_IDENTITY_FILE, entity_types)
     lake, inputs = look.lake, _inputs(look, entity_type)
     pairs = read_partition(lake, ENTITY_PAIRS, entity_type)
     ids = {row[side] for row in pairs for side in ("first_id", "second_id")}
-    members = look.members(entity_type, ids | look.people.paired)
+    members = type_now(look, entity_type).members(ids | look.people.paired)
     said = judged(
         entity_type,
         pairs,

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.resources import files
@@ -13,32 +12,20 @@ import duckdb
 
 from holocron_assets.lake.decisions import Standing, standing, standing_mark
 from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.rows import rows_of
 from holocron_assets.lake.schema import Row
-from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
+from holocron_assets.lake.tables import ENTITIES
 from holocron_assets.lake.views import connect, query
 from holocron_assets.resolve.aliases import Redirects, redirects_by_target
-from holocron_assets.resolve.candidates import SURE_ENOUGH
-from holocron_assets.resolve.clusters import Member
-from holocron_assets.resolve.entities import current_rows
-from holocron_assets.resolve.identity import Holders, holders_of, identified
-from holocron_assets.resolve.mention_confidence import mention_confidence
+from holocron_assets.resolve.identity import Holders, holders_of
 from holocron_assets.resolve.mention_search import find_mentions
 from holocron_assets.resolve.mentions import FoundMentions
 from holocron_assets.resolve.people import People
-from holocron_assets.resolve.reviews import IN_DISPUTE, PageNow, is_disputed
+from holocron_assets.resolve.reviews import IN_DISPUTE, PageNow
 
 _LOOK = files(__package__).joinpath("look.sql").read_text(encoding="utf-8")
 _PAGES_NOW = files(__package__).joinpath("pages_now.sql").read_text(encoding="utf-8")
-_CANDIDATE_COLUMNS = ", ".join(f'"{name}"' for name in ENTITY_CANDIDATES.arrow_schema.names)
-_CANDIDATES = f"""
-    select {_CANDIDATE_COLUMNS}, 'page' as origin
-    from present_candidates
-    where entity_type = $type
-    order by source, title
-"""  # noqa: S608 - column names of our own
 _CANDIDATE_MARKS = """
     select
         entity_type,
@@ -98,7 +85,7 @@ _TOLD_MARK = f"""
 """  # noqa: S608 - a query of our own
 _SITES = "select source, base_url from lake.sites"
 _HELD = f"""
-    select {", ".join(_HELD_COLUMNS)} from lake.entities where valid_to is null
+    select {", ".join(_HELD_COLUMNS)} from ({{entities}}) where valid_to is null
 """  # noqa: S608 - column names of our own
 
 
@@ -113,7 +100,8 @@ class Look:
         """Look through a connection in which `look.sql` was run."""
         self.lake = lake
         self._connection = connection
-        self._identified: dict[str, list[Row]] = {}
+        self._held: dict[str, Holders] = {}
+        self.matched: tuple[str, Any] | None = None  # the type that was matched last, see `type_now`
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -127,34 +115,11 @@ class Look:
         mentions = self.mentions.marks
         return {name: f"{pages.get(name)} {mentions.get(name)}" for name in pages.keys() | mentions.keys()}
 
-    def candidates(self, entity_type: str) -> list[dict[str, Any]]:
-        """Rows of `entity_candidates` of current pages, and of names that no page has, of one type."""
-        pages = query(self._connection, _CANDIDATES, {"type": entity_type})
-        return [*pages, *self.mentions.candidates(entity_type, mention_confidence())]
-
     @cached_property
     def mark(self) -> str:
         """A mark of all that entities and their names are made from."""
         candidates = sorted(self.candidate_marks.items())
         return content_hash(f"{candidates} {self.names_mark} {self.redirects_mark} {self.people_mark}")
-
-    def identified(self, entity_type: str) -> list[Row]:
-        """The type's candidates, each with the id of the entity that it stands for, or will."""
-        if entity_type not in self._identified:
-            candidates = self.candidates(entity_type)
-            ids = identified(
-                candidates, self.current(entity_type), self.elsewhere(entity_type), self.people.keeps
-            )
-            self._identified[entity_type] = [
-                {**row, "entity_id": ids[row["title_key"]]} for row in candidates if row["title_key"] in ids
-            ]
-        return self._identified[entity_type]
-
-    def current(self, entity_type: str) -> Mapping[str, Row]:
-        """The current row of every entity of a type, by its id."""
-        if not self.lake.has(ENTITIES, entity_type):
-            return {}
-        return current_rows(read_partition(self.lake, ENTITIES, entity_type))
 
     @cached_property
     def mentions(self) -> FoundMentions:
@@ -175,28 +140,6 @@ class Look:
     def people_mark(self) -> str:
         """A mark of what people decided about entities."""
         return standing_mark(self.lake, "merge", "split", "promote", "suppress")
-
-    def members(self, entity_type: str, ids: AbstractSet[str]) -> dict[str, Member]:
-        """Those of some ids that are entities of a type, as far as they can be one with others."""
-        present = [row for row in self.identified(entity_type) if row["entity_id"] in ids]
-        found = {row["entity_id"]: self._member(row, is_present=True) for row in present}
-        current = self.current(entity_type)
-        left = (ids & current.keys()) - found.keys()
-        gone = [name for name in left if not self._is_candidate_elsewhere(current[name])]
-        return found | {name: self._member(current[name], is_present=False) for name in sorted(gone)}
-
-    def _is_candidate_elsewhere(self, row: Row) -> bool:
-        """Whether the page that an entity was read from stands for it in another type now."""
-        known = self.pages_now.get((row["entity_type"], row["entity_id"]))
-        page = known.page if known else None
-        if page is None or page["redirect_target"] or page["confidence"] < SURE_ENOUGH:
-            return False
-        is_typed = page["entity_type"] != row["entity_type"] and page["entity_type"] in self.candidate_marks
-        return is_typed and not is_disputed(row, page, self.people.keeps)
-
-    def _member(self, row: Row, *, is_present: bool) -> Member:
-        own = {name: row[name] for name in Member._fields if name in row}
-        return Member(**own, wiki=self.wikis.get(row["source"], row["source"]), is_present=is_present)
 
     @cached_property
     def wikis(self) -> Mapping[str, str]:
@@ -242,7 +185,8 @@ class Look:
 
     def elsewhere(self, entity_type: str) -> list[Holders]:
         """Current rows of the entities of all other types."""
-        return [holders for name, holders in self._held.items() if name != entity_type]
+        others = (name for name in self.lake.partitions(ENTITIES) if name != entity_type)
+        return [self._holders(name) for name in others]
 
     @cached_property
     def redirects(self) -> Redirects:
@@ -275,20 +219,18 @@ class Look:
             by_type[row["entity_type"]].append(row)
         return by_type
 
-    def put_entities(self, entity_type: str, current: Iterable[Row]) -> None:
-        """Let the entities of a type be these now: their file was written."""
-        slim = ({name: row[name] for name in _HELD_COLUMNS} for row in current)
-        self._held[entity_type] = holders_of(slim)
-        self._identified.clear()
+    def put_entities(self, entity_type: str) -> None:
+        """Let the entities of a type be those of its file: it was written."""
+        self._held.pop(entity_type, None)
+        self.matched = None
         for name in ("redirects", "redirects_mark", "in_dispute"):
             self.__dict__.pop(name, None)
 
-    @cached_property
-    def _held(self) -> dict[str, Holders]:
-        by_type: defaultdict[str, list[Row]] = defaultdict(list)
-        for row in query(self._connection, _HELD):
-            by_type[row["entity_type"]].append(row)
-        return {name: holders_of(rows) for name, rows in by_type.items()}
+    def _holders(self, entity_type: str) -> Holders:
+        if entity_type not in self._held:
+            rows = rows_of(self.lake, ENTITIES, [entity_type])
+            self._held[entity_type] = holders_of(query(self._connection, _HELD.format(entities=rows)))
+        return self._held[entity_type]
 
     @property
     def _redirects(self) -> str:

@@ -14,6 +14,7 @@ from holocron_assets.resolve.identity_policy import DEFAULT_IDENTITY_FILE, load_
 from holocron_assets.resolve.look import Look
 from holocron_assets.resolve.pairs import pair_rows
 from holocron_assets.resolve.records import names_hash
+from holocron_assets.resolve.type_now import type_now
 
 PAIRS_VERSION = room_version("holocron_assets.resolve")
 
@@ -37,11 +38,13 @@ def store_pairs(look: Look, entity_type: str, *, entity_types: AbstractSet[str])
         The new file's footer, and its rows.
 
     Raises:
-        IdentityPolicyError: the identity policy is not valid.
+        DataFileError: the identity policy is not valid.
     """
     policy = load_identity_policy(DEFAULT_IDENTITY_FILE, entity_types)
     lake, inputs = look.lake, _inputs(look, entity_type)
-    records = list(records_of(look.identified(entity_type), look.redirects_now, look.told, look.wikis))
+    records = list(
+        records_of(type_now(look, entity_type).identified(), look.redirects_now, look.told, look.wikis)
+    )
     hashes = {record.entity_id: names_hash(record) for record in records}
     kept, compared = _standing(look, entity_type)
     rows = pair_rows(records, policy, changed=_changed(hashes, compared), kept=kept)

@@ -1,11 +1,15 @@
 """Reading and writing the knowledge base's tables, one entity type at a time."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.parquet import Footer, read_footer, read_partition, write_partition
+from holocron_assets.lake.parquet import Footer, read_footer, read_partition, write_partition, write_table
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_JUDGEMENTS
 from holocron_assets.lake.versions import room_version
@@ -16,6 +20,7 @@ from holocron_assets.resolve.entities import current_rows, resolve_entities
 from holocron_assets.resolve.look import Look
 from holocron_assets.resolve.promotion import DEFAULT_POLICY_FILE, load_policy
 from holocron_assets.resolve.reviews import IN_DISPUTE
+from holocron_assets.resolve.type_now import type_now
 
 ENTITIES_VERSION = room_version("holocron_assets.resolve")
 ALIASES_VERSION = ENTITIES_VERSION
@@ -38,7 +43,7 @@ def stale_aliases(look: Look, entity_types: Sequence[str]) -> list[str]:
 
 def store_entities(
     look: Look, entity_type: str, *, entity_types: AbstractSet[str], now: datetime, run_id: str
-) -> tuple[Footer, list[Row], EntityChanges]:
+) -> tuple[Footer, pa.Table, EntityChanges]:
     """Resolve one type's candidates against its standing entities, and write table `entities`.
 
     Args:
@@ -55,30 +60,31 @@ def store_entities(
         PolicyError: the promotion policy is not valid.
     """
     policy = load_policy(DEFAULT_POLICY_FILE, entity_types)
-    lake = look.lake
-    standing = read_partition(lake, ENTITIES, entity_type) if lake.has(ENTITIES, entity_type) else []
+    of_type, merged = type_now(look, entity_type), _merged(look, entity_type)
+    busy = {*merged, *look.people.states, *look.people.paired}
+    busy |= {identifier for name, identifier in look.pages_now if name == entity_type}
+    candidates, current, left = of_type.changed(busy, policy)
     rows = resolve_entities(
         entity_type,
-        look.candidates(entity_type),
-        standing,
+        candidates,
+        current,
         policy=policy,
         now=now,
         run_id=run_id,
-        elsewhere=look.elsewhere(entity_type),
+        elsewhere=look.elsewhere(entity_type) if candidates or current else (),
         pages=look.pages_now,
-        merged=_merged(look, entity_type),
+        merged=merged,
         people=look.people,
+        taken=of_type.taken,
     )
-    footer = write_partition(
-        lake,
-        ENTITIES,
-        entity_type,
-        rows,
-        code_version=ENTITIES_VERSION,
-        inputs=_entity_inputs(look, entity_type, current_rows(rows).values()),
+    inputs = _entity_inputs(look, entity_type, current_rows(rows).values())
+    made = pa.concat_tables([left, ENTITIES.to_arrow(rows, entity_type)])
+    table = made.sort_by([("entity_id", "ascending"), ("valid_from", "ascending")])
+    footer = write_table(
+        look.lake, ENTITIES, entity_type, table, code_version=ENTITIES_VERSION, inputs=inputs
     )
-    look.put_entities(entity_type, current_rows(rows).values())
-    return footer, rows, entity_changes(standing, rows)
+    look.put_entities(entity_type)
+    return footer, table, entity_changes(current, rows).with_unchanged(_states(left))
 
 
 def store_aliases(look: Look, entity_type: str) -> tuple[Footer, list[Row]]:
@@ -106,13 +112,18 @@ def store_aliases(look: Look, entity_type: str) -> tuple[Footer, list[Row]]:
     return footer, rows
 
 
+def _states(rows: pa.Table) -> Counter[str]:
+    """How many entities have each state."""
+    return Counter(rows.filter(pc.is_null(rows.column("valid_to"))).column("state").to_pylist())
+
+
 def _merged(look: Look, entity_type: str) -> Mapping[str, Merge]:
     """What became of the type's entities that are others."""
     if not look.lake.has(ENTITY_JUDGEMENTS, entity_type):
         return {}
     rows = read_partition(look.lake, ENTITY_JUDGEMENTS, entity_type)
     ids = {row[side] for row in rows for side in ("first_id", "second_id")}
-    return merges(rows, look.members(entity_type, ids), look.people.held)
+    return merges(rows, type_now(look, entity_type).members(ids), look.people.held)
 
 
 def _entities_are_stale(look: Look, entity_type: str) -> bool:

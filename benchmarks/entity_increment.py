@@ -1,0 +1,113 @@
+"""What a thousand new pages cost, beside all entities anew.
+
+    python benchmarks/entity_increment.py [--pages 204000] [--new 1000]
+
+makes up a wiki of one entity type, resolves it, adds pages and resolves again; then resolves all of it from
+nothing. Each is measured in a process of its own, through the stages that the job runs: pairs, judgements and
+entities. The two results must say the same. 204,000 pages are 200,000 entities: a page in fifty is missing.
+"""
+
+import argparse
+import multiprocessing
+import resource
+import shutil
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import NamedTuple
+
+from large_wiki import make_wiki, write_batch, write_source
+
+from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.lake.keys import table_hash
+from holocron_assets.lake.parquet import read_table
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import COMPARED_NAMES, ENTITIES, ENTITY_JUDGEMENTS, ENTITY_PAIRS
+from holocron_assets.resolve.judgement_store import store_judgements
+from holocron_assets.resolve.look import Look, look_at
+from holocron_assets.resolve.pair_store import store_pairs
+from holocron_assets.resolve.store import store_entities
+
+TYPE = "LocationPlace"
+TYPES = frozenset(load_taxonomy().entity_worthy_types)
+START = datetime(2026, 3, 1, tzinfo=UTC)
+SAID = ("entity_id", "title", "name", "continuity", "revision_id", "confidence", "state", "merged_into")
+
+
+class Cost(NamedTuple):
+    """What one run took: seconds of the clock and of the processor, and memory at its peak."""
+
+    wall: float
+    cpu: float
+    mebibytes: float
+    stages: dict[str, float]
+
+
+def main() -> None:
+    arguments = arguments_of()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        lake, wiki = Lake(folder / "data"), make_wiki(arguments.pages + arguments.new, 0, 500, 1)
+        site = write_source(folder, lake, wiki, 1)
+        before = arguments.pages // 500
+        for number in range(before):
+            write_batch(lake, wiki, site.content_id, number, with_derived=True)
+        first = in_a_process(lake)
+        for number in range(before, wiki.batches):
+            write_batch(lake, wiki, site.content_id, number, with_derived=True)
+        increment = in_a_process(lake)
+        grown = said(lake)
+        for table in (ENTITIES, ENTITY_PAIRS, ENTITY_JUDGEMENTS, COMPARED_NAMES):
+            shutil.rmtree(lake.folder(table))
+        anew = in_a_process(lake)
+        if grown != said(lake):
+            raise SystemExit("the increment says something else than all of it anew")
+    for name, cost in (("first", first), ("increment", increment), ("anew", anew)):
+        stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in cost.stages.items())
+        print(f"{name:10} {cost.wall:6.1f} s, {cost.cpu:6.1f} s CPU ({stages}), {cost.mebibytes:6.0f} MiB")
+    print(f"the increment takes {anew.cpu / increment.cpu:.1f} times less CPU than all anew")
+
+
+def arguments_of() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pages", type=int, default=204_000)
+    parser.add_argument("--new", type=int, default=1_000)
+    return parser.parse_args()
+
+
+def in_a_process(lake: Lake) -> Cost:
+    """Resolve what there is, in a new process."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(resolve, (lake.root,))
+
+
+def resolve(root: Path) -> Cost:
+    started, stages = perf_counter(), dict[str, float]()
+    with look_at(Lake(root)) as look:
+        for name, store in STAGES.items():
+            before = process_time()
+            store(look)
+            stages[name] = process_time() - before
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return Cost(perf_counter() - started, process_time(), peak, stages)
+
+
+STAGES: dict[str, Callable[[Look], object]] = {
+    "look": lambda look: look.candidate_marks,
+    "pairs": lambda look: store_pairs(look, TYPE, entity_types=TYPES),
+    "judgements": lambda look: store_judgements(look, TYPE, entity_types=TYPES, now=START),
+    "entities": lambda look: store_entities(look, TYPE, entity_types=TYPES, now=START, run_id="bench"),
+}
+
+
+def said(lake: Lake) -> str:
+    """A hash of what the entities are."""
+    rows = read_table(lake, ENTITIES, TYPE, SAID)
+    print(f"{rows.num_rows:,} entities")
+    return table_hash(rows.sort_by("entity_id"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""One type's candidates and entities, and which stands for which.
+
+Of a large type little changes from one run to the next. What is as it was is joined in the database and never
+becomes Python rows: only the rest is matched, and decided about, one by one.
+"""
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from holocron_assets.lake.rows import rows_of
+from holocron_assets.lake.schema import Row
+from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
+from holocron_assets.lake.views import query
+from holocron_assets.resolve.candidates import SURE_ENOUGH
+from holocron_assets.resolve.clusters import Member
+from holocron_assets.resolve.entities import current_rows
+from holocron_assets.resolve.identity import identified
+from holocron_assets.resolve.look import Look
+from holocron_assets.resolve.mention_confidence import mention_confidence
+from holocron_assets.resolve.promotion import PromotionPolicy
+from holocron_assets.resolve.reviews import is_disputed
+
+_CANDIDATE = pa.schema(
+    [
+        *(field for field in ENTITY_CANDIDATES.arrow_schema if field.name != "run_id"),
+        pa.field("origin", pa.string()),
+    ]
+)
+_COLUMNS = ", ".join(f'"{name}"' for name in _CANDIDATE.names)
+_MAKE_CANDIDATES = f"""
+    create or replace temp table type_candidates as
+    select {_COLUMNS}
+    from (select *, 'page' as origin from present_candidates where entity_type = $type)
+    union all by name
+    from mention_candidates
+"""  # noqa: S608 - column names of our own
+_MAKE_ENTITIES = "create or replace temp table type_entities as from ({entities})"
+# Pages that stand for the entity that they stood for: of their title and page id there is one, and no other
+# type has anything to do with either.
+_MAKE_MATCHED = """
+    create or replace temp table type_matched as
+    with elsewhere as (
+        select entity_id, source, title_key, page_id
+        from ({entities})
+        where valid_to is null and state <> 'suppressed' and entity_type <> $type
+    )
+    select candidates.title_key, entities.entity_id
+    from type_candidates as candidates
+    join type_entities as entities
+        on candidates.title_key = entities.title_key
+            and candidates.page_id is not distinct from entities.page_id
+    where entities.valid_to is null
+        and entities.state <> 'suppressed'
+        and entities.entity_id not in (select entity_id from elsewhere)
+        and candidates.title_key not in (select title_key from elsewhere)
+        and not exists (
+            from elsewhere
+            where elsewhere.source = candidates.source and elsewhere.page_id = candidates.page_id
+        )
+    qualify count(*) over (partition by candidates.title_key) = 1
+"""
+_UNMATCHED = f"""
+    select {_COLUMNS} from type_candidates anti join type_matched using (title_key) order by source, title
+"""  # noqa: S608 - the same
+_FREE = "from type_entities anti join type_matched using (entity_id) where valid_to is null"
+_IDENTIFIED = f"select entity_id, {_COLUMNS} from type_candidates join type_identified using (title_key)"  # noqa: S608 - the same
+_SAME = " and ".join(
+    f"candidates.{name} is not distinct from entities.{name}"
+    for name in (
+        "source",
+        "title",
+        "revision_id",
+        "name",
+        "continuity",
+        "confidence",
+        "method",
+        "rule_ids",
+        "origin",
+    )
+)
+# Entities of which a run would say what is said already: only the policy has anything to say, and the page is
+# as it was.
+_MAKE_QUIET = f"""
+    create or replace temp table type_quiet as
+    select
+        entities.entity_id, entities.title_key, entities.state, entities.state_reason,
+        candidates.entity_type, candidates.confidence, candidates.needs_review, candidates.has_lead,
+        candidates.origin
+    from type_matched as matched
+    join type_candidates as candidates using (title_key)
+    join (from type_entities where valid_to is null) as entities using (entity_id)
+    where entities.state in ('staged', 'candidate', 'promoted')
+        and entities.review_reason is null
+        and entities.entity_id not in (select unnest($busy::varchar[]))
+        and {_SAME}
+"""  # noqa: S608 - column names of our own
+_DECIDED = ("state", "state_reason", "entity_type", "confidence", "needs_review", "has_lead", "origin")
+_BY_WHAT = f"select distinct {', '.join(_DECIDED)} from type_quiet"  # noqa: S608 - the same
+_MAKE_LEFT = f"""
+    create or replace temp table type_left as
+    select entity_id, title_key from type_quiet semi join type_steady using ({", ".join(_DECIDED)})
+"""  # noqa: S608 - the same
+_LEFT = "from type_entities where valid_to is not null or entity_id in (select entity_id from type_left)"
+_CHANGED = f"select {_COLUMNS} from type_candidates anti join type_left using (title_key)"  # noqa: S608 - the same
+_CURRENT = "from type_entities anti join type_left using (entity_id) where valid_to is null"
+_HELD = "from type_entities where valid_to is null and entity_id in (select unnest($ids::varchar[]))"
+_TAKEN = "select entity_id, count(*) filter (valid_to is null) as current from type_entities group by all"
+_MAKE_IDENTIFIED = """
+    create or replace temp table type_identified as
+    from type_matched
+    union all by name
+    from type_found
+"""
+_FOUND = pa.schema([("title_key", pa.int64()), ("entity_id", pa.string())])
+
+
+class TypeNow:
+    """One type as it was when this was made."""
+
+    def __init__(self, look: Look, entity_type: str) -> None:
+        """Match the type's candidates with its entities."""
+        self._look = look
+        self._type = entity_type
+        connection, lake = look.connection, look.lake
+        mentions = look.mentions.candidates(entity_type, mention_confidence())
+        connection.register("mention_candidates", pa.Table.from_pylist(mentions, schema=_CANDIDATE))
+        own = [entity_type] if lake.has(ENTITIES, entity_type) else []
+        for sql in (
+            _MAKE_CANDIDATES,
+            _MAKE_ENTITIES.format(entities=rows_of(lake, ENTITIES, own)),
+            _MAKE_MATCHED.format(entities=rows_of(lake, ENTITIES)),
+        ):
+            query(connection, sql, {"type": entity_type} if "$type" in sql else None)
+        self._identify()
+
+    def _identify(self) -> None:
+        candidates, free, people = self._query(_UNMATCHED), self._query(_FREE), self._look.people
+        elsewhere = self._look.elsewhere(self._type) if candidates else ()
+        current = {row["entity_id"]: row for row in free}
+        ids = identified(candidates, current, elsewhere, people.keeps, self.taken)
+        found = [{"title_key": key, "entity_id": name} for key, name in ids.items()]
+        self._look.connection.register("type_found", pa.Table.from_pylist(found, schema=_FOUND))
+        self._query(_MAKE_IDENTIFIED)
+
+    @cached_property
+    def taken(self) -> AbstractSet[str]:
+        """Ids of all the type's entities.
+
+        Raises:
+            ValueError: an entity has no current row, or several.
+        """
+        counted = self._query(_TAKEN)
+        if any(row["current"] != 1 for row in counted):
+            current_rows(self._query("from type_entities"))
+        return frozenset(row["entity_id"] for row in counted)
+
+    def identified(self) -> list[dict[str, Any]]:
+        """Candidates, each with the id of the entity that it stands for, or will."""
+        return self._query(f"{_IDENTIFIED} order by source, title")
+
+    def members(self, ids: AbstractSet[str]) -> dict[str, Member]:
+        """Those of some ids that are entities of the type, as far as they can be one with others."""
+        asked = {"ids": sorted(ids)}
+        present = self._query(f"{_IDENTIFIED} where entity_id in (select unnest($ids::varchar[]))", asked)
+        found = {row["entity_id"]: self._member(row, is_present=True) for row in present}
+        left = [row for row in self._query(_HELD, asked) if row["entity_id"] not in found]
+        gone = [row for row in left if not self._is_candidate_elsewhere(row)]
+        return found | {row["entity_id"]: self._member(row, is_present=False) for row in gone}
+
+    def changed(
+        self, busy: Iterable[str], policy: PromotionPolicy
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], pa.Table]:
+        """What a run decides about, and what it leaves as it is.
+
+        Args:
+            busy: ids of entities about which somebody else than the policy has something to say.
+            policy: gives states.
+
+        Returns:
+            The candidates and the current rows that are to be resolved, and all other rows, history included.
+        """
+        self._query(_MAKE_QUIET, {"busy": sorted(busy)})
+        self._look.connection.register("type_steady", self._steady(policy))
+        self._query(_MAKE_LEFT)
+        rows: pa.Table = self._look.connection.sql(_LEFT).to_arrow_table()
+        left = rows.select(ENTITIES.arrow_schema.names).cast(ENTITIES.arrow_schema)
+        return self._query(_CHANGED), self._query(_CURRENT), left
+
+    def _steady(self, policy: PromotionPolicy) -> pa.Table:
+        """Of what policies decide by, with what was decided, all that this one would decide so too."""
+        seen = self._query(_BY_WHAT)
+        steady = [row for row in seen if policy.decide(row)[::2] == (row["state"], row["state_reason"])]
+        columns = [ENTITIES.arrow_schema.field(name) for name in ("state", "state_reason")]
+        columns += [_CANDIDATE.field(name) for name in _DECIDED[2:]]
+        return pa.Table.from_pylist(steady, schema=pa.schema(columns))
+
+    def _is_candidate_elsewhere(self, row: Row) -> bool:
+        """Whether the page that an entity was read from stands for it in another type now."""
+        known = self._look.pages_now.get((row["entity_type"], row["entity_id"]))
+        page = known.page if known else None
+        if page is None or page["redirect_target"] or page["confidence"] < SURE_ENOUGH:
+            return False
+        is_typed = page["entity_type"] != self._type and page["entity_type"] in self._look.candidate_marks
+        return is_typed and not is_disputed(row, page, self._look.people.keeps)
+
+    def _member(self, row: Row, *, is_present: bool) -> Member:
+        own = {name: row[name] for name in Member._fields if name in row}
+        wiki = self._look.wikis.get(row["source"], row["source"])
+        return Member(**own, wiki=wiki, is_present=is_present)
+
+    def _query(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        return query(self._look.connection, sql, parameters)
+
+
+def type_now(look: Look, entity_type: str) -> TypeNow:
+    """The type as it is; matched once as long as nothing is written."""
+    if look.matched is None or look.matched[0] != entity_type:
+        look.matched = entity_type, TypeNow(look, entity_type)
+    found: TypeNow = look.matched[1]
+    return found
