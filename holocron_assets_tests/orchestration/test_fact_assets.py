@@ -30,7 +30,7 @@ def test_a_batch_says_which_infobox_fields_have_no_rule(
     said = metadata_of(result, PAGE_FACTS)
     rows = read_partition(holocron.lake, PAGE_FACTS, SAMPLE_BATCH)
     assert said["dagster/row_count"] == len(rows) > 300
-    assert "script" in said["fields_without_rule"]
+    assert "alignment" in said["fields_without_rule"]
     assert "homeworld" not in said["fields_without_rule"]
 
 
