@@ -2,27 +2,26 @@
 
 Run: python benchmarks/resolve_wiki.py [--folder DIRECTORY]
 
-All 61,329 infobox pages of ../shared are one wiki, and the pages of its other files a second one, of another
-host: many of these are in both, some of them with other texts. Both are imported with `holocron import`. Then
-all entities are resolved again from their candidates, in a process of its own, into a lake that has none: that
-is what is timed. An import that the folder holds is used again.
+All 61,329 infobox pages of ../shared are one wiki. Those pages of its other files that have an infobox are a
+second one, of another host; most of them are in both. Pages are written as candidates of the type that their
+infobox template stands for (`type_scoring.yaml`): what it takes to read and type them, `import_dump.py`
+measures. Then all are resolved through the real steps, in a process of its own: the first wiki, and the second
+one added to it.
 
 Prints seconds by table, processor time and peak memory; merges by type and method; a seeded sample of merges
 and one of pairs that are to be asked about, for reading. Fails if a cluster holds canon and legends.
 """
 
 import argparse
+import gzip
 import json
 import multiprocessing
-import os
 import random
 import resource
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,29 +30,47 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table as Printed
+from ruamel.yaml import YAML
 
 from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.lake.keys import title_key
+from holocron_assets.lake.parquet import write_partition
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import (
-    COMPARED_NAMES,
-    ENTITIES,
-    ENTITY_ALIASES,
-    ENTITY_JUDGEMENTS,
-    ENTITY_PAIRS,
-)
+from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_SIGNALS, PAGE_TYPES, PAGES
 from holocron_assets.lake.views import connect, query
 from holocron_assets.resolve.judgement_store import store_judgements
 from holocron_assets.resolve.look import look_at
 from holocron_assets.resolve.pair_store import store_pairs
 from holocron_assets.resolve.store import store_aliases, store_entities
+from holocron_assets.signals.continuity import split_continuity
+from holocron_assets.signals.vocabulary import VOCABULARY
 
-SHARED = Path(__file__).parents[2] / "shared"
+SHARED = Path(__file__).parents[2] / "shared" / "wookieepedia"
 FILES = {
     "wookieepedia": ("infobox_pages",),
     "mirror": ("wikitext_pages", "sample_pages", "lead_pages", "category_pages"),
 }
 TYPES = tuple(load_taxonomy().entity_worthy_types)
-RESOLVED = (ENTITY_PAIRS, COMPARED_NAMES, ENTITY_JUDGEMENTS, ENTITIES, ENTITY_ALIASES)
+CONTINUITIES = {"canon": "canon", "legends": "legends"}
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+BATCH_SIZE = 500
+SAID_OF_ALL = {
+    **dict.fromkeys(("run_id", "signals_version", "taxonomy_version", "reason"), "benchmark"),
+    **{name: [] for name in ("continuity_evidence", "infobox_fields", "categories", "sections")},
+    **dict.fromkeys(("is_redirect", "is_disambiguation", "is_list", "needs_review"), False),
+    **dict.fromkeys(("namespace", "depth", "extraction_ms"), 0),
+    **dict.fromkeys(("revision_id", "attempts", "lead_length", "wikitext_length"), 1),
+    "status": "ok",
+    "http_status": 200,
+    "fetched_at": NOW,
+    "lead_method": "bold_title",
+    "timeline_markers": [],
+    "types": [],
+    "rule_ids": ["infobox"],
+    "confidence": 0.95,
+    "method": "rules",
+    "has_lead": True,
+}
 SEED = 5
 SAMPLED = 30
 
@@ -90,64 +107,74 @@ def main() -> None:
     if not SHARED.exists():
         sys.exit(f"needs {SHARED}, which is not beside this checkout")
     console = Console(width=200)
+    templates = YAML(typ="safe").load(Path(__file__).with_name("type_scoring.yaml"))
     with working_folder(options.folder) as folder:
-        import_all(folder)
-        lake = unresolved(Lake(folder / "imported" / "data"), folder / "resolved")
-        with multiprocessing.get_context("spawn").Pool(1) as own_process:
-            taken = own_process.apply(resolve, (str(lake.root),))
-        console.print_json(json.dumps(taken))
+        lake = Lake(folder)
+        for source in FILES:
+            write_candidates(lake, source, templates)
+            with multiprocessing.get_context("spawn").Pool(1) as own_process:
+                taken = own_process.apply(resolve, (str(lake.root),))
+            console.print(f"with {source}:", taken)
         report(console, lake)
 
 
 @contextmanager
 def working_folder(chosen: Path | None) -> Iterator[Path]:
     if chosen:
-        chosen.mkdir(parents=True, exist_ok=True)
+        chosen.mkdir(parents=True)
         yield chosen
     else:
         with tempfile.TemporaryDirectory() as name:
             yield Path(name)
 
 
-def import_all(folder: Path) -> None:
-    """Import each source's pages as a dump, the smaller first."""
-    home = folder / "imported"
-    if home.exists():
-        return
-    home.mkdir()
-    environment = {
-        **os.environ,
-        "HOLOCRON_LLM": "off",
-        "HOLOCRON_DATA": str(home / "data"),
-        "HOLOCRON_SOURCES": str(home / "sources"),
-        "HOLOCRON_STATE": str(home / "state"),
-        "DAGSTER_HOME": str(home / "dagster"),
+def write_candidates(lake: Lake, source: str, templates: Mapping[str, Any]) -> None:
+    """Write the pages of a source's files in batches, as what the steps before resolving make of them."""
+    pages: dict[str, dict[str, Any]] = {}
+    for name in FILES[source]:
+        with gzip.open(SHARED / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+            for line in lines:
+                row = json.loads(line)
+                if template := templates.get(row.get("infobox_template", "")):
+                    pages.setdefault(row["title"], {**row, "entity_type": template["types"][0]})
+    rows = [known(source, page) for page in pages.values() if page["entity_type"] in TYPES]
+    for number, start in enumerate(range(0, len(rows), BATCH_SIZE), start=1):
+        batch = f"{source}-{number:06}"
+        of_batch = [
+            {**row, "batch": batch, "position": place}
+            for place, row in enumerate(rows[start : start + BATCH_SIZE])
+        ]
+        for table in (PAGES, PAGE_SIGNALS, PAGE_TYPES, ENTITY_CANDIDATES):
+            columns = [column.name for column in table.columns]
+            write_partition(
+                lake, table, batch, [{name: row.get(name) for name in columns} for row in of_batch]
+            )
+
+
+def known(source: str, page: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything that any of the tables holds of a page."""
+    name, suffix = split_continuity(page["title"], VOCABULARY.continuity)
+    key = title_key(source, page["title"])
+    continuity = CONTINUITIES.get(page.get("continuity", ""), "legends" if suffix else "unknown")
+    return {
+        "source": source,
+        "title": page["title"],
+        "title_key": key,
+        "requested_title": page["title"],
+        "requested_key": key,
+        "name": name,
+        "continuity": continuity,
+        "entity_type": page["entity_type"],
+        "primary_type": page["entity_type"],
+        **SAID_OF_ALL,
     }
-    for source, names in reversed(FILES.items()):
-        dump = folder / f"{source}.xml"
-        pages = [str(SHARED / "wookieepedia" / f"{name}.jsonl.gz") for name in names]
-        with dump.open("wb") as written:
-            command = [sys.executable, str(SHARED / "realwiki" / "make_xml.py"), *pages]
-            subprocess.run(command, stdout=written, check=True)  # noqa: S603 - a script beside this checkout
-        command = [str(Path(sys.executable).with_name("holocron")), "import", str(dump), "--source", source]
-        subprocess.run(command, env=environment, check=True)  # noqa: S603 - our own command
-
-
-def unresolved(imported: Lake, root: Path) -> Lake:
-    """A copy of a lake, without all that is resolved."""
-    shutil.rmtree(root, ignore_errors=True)
-    shutil.copytree(imported.root, root)
-    lake = Lake(root)
-    for table in RESOLVED:
-        shutil.rmtree(lake.folder(table), ignore_errors=True)
-    return lake
 
 
 def resolve(root: str) -> dict[str, Any]:
     """Resolve all types of a lake; tell seconds by table, processor time and peak memory."""
     started, worked = perf_counter(), process_time()
     seconds: defaultdict[str, float] = defaultdict(float)
-    now, worthy = datetime.now(UTC), frozenset(TYPES)
+    worthy = frozenset(TYPES)
     with look_at(Lake(Path(root))) as look:
         names = sorted(look.candidate_marks)
         with timed(seconds, "look"):
@@ -156,9 +183,9 @@ def resolve(root: str) -> dict[str, Any]:
             with timed(seconds, "entity_pairs"):
                 store_pairs(look, name, entity_types=worthy)
             with timed(seconds, "entity_judgements"):
-                store_judgements(look, name, entity_types=worthy, now=now)
+                store_judgements(look, name, entity_types=worthy, now=NOW)
             with timed(seconds, "entities"):
-                store_entities(look, name, entity_types=worthy, now=now, run_id="benchmark")
+                store_entities(look, name, entity_types=worthy, now=NOW, run_id="benchmark")
         for name in names:
             with timed(seconds, "entity_aliases"):
                 store_aliases(look, name)
