@@ -50,8 +50,8 @@ def test_the_rank_follows_from_the_columns_beside_it(lake: Lake) -> None:
     assert (page["inbound"], page["dependants"], round(page["uncertainty"], 2)) == (2, 0, 0.39)
     assert page["rank"] == pytest.approx(0.39 * (1 + 1.0986), abs=0.001)
     pair = rows[f"pair-{PAIR}"]
-    assert pair["dependants"] == 8, "two names and four facts and a relation of one, a name of the other"
-    assert pair["uncertainty"] == 0.5, "a model proposes an answer"
+    assert pair["dependants"] == 1, "one has two names, four facts and a relation, the other a name"
+    assert pair["uncertainty"] == pytest.approx(0.1), "a wiki's own two pages, and a model proposes an answer"
     ranks = [row["rank"] for row in read_queue(lake)]
     assert ranks == sorted(ranks, reverse=True)
 

@@ -40,8 +40,10 @@ REVIEW_ITEMS = Table(
             type_strings,
             "The fact or relation, or the facts that contradict each other, the surest first",
         ),
-        Column("inbound", type_int, "Links to the page from other pages"),
-        Column("dependants", type_int, "Facts, relations and names that hang on it"),
+        Column("inbound", type_int, "Links to the page from other pages; of a pair, to the one with fewer"),
+        Column(
+            "dependants", type_int, "Facts, relations and names that hang on it; of a pair, on the lesser"
+        ),
         Column("uncertainty", type_float, "How unsure the machines are, between 0 and 1"),
         Column(
             "rank",

@@ -76,8 +76,10 @@ class Dossier:
         text = page.wikitext
         if self.statements:
             return apart(_of_statements(self.statements, page), len(text))
-        rules = [(line["matched"], line["reason"]) for line in page.evidence]
-        return apart(found_in(text, rules), len(text))
+        quotes = [(line["matched"], line["reason"]) for line in page.evidence]
+        if self.item["kind"] == "pair":
+            quotes = [(row["name"], "A name that is compared") for row in self.entities]
+        return apart(found_in(text, quotes), len(text))
 
 
 def dossier_of(lake: Lake, item: Row) -> Dossier:

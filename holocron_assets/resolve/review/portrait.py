@@ -17,7 +17,7 @@ from holocron_assets.lake.tables import (
 from holocron_assets.resolve.review.queue import read_queue
 from holocron_assets.resolve.review.reading import Reader, reading
 from holocron_assets.resolve.review.said import Said, said_of
-from holocron_assets.resolve.review.statements import Statement, by_subject, statements_of
+from holocron_assets.resolve.review.statements import Statement, by_subject, statements_of, told_elsewhere
 
 _MOST_TOLD_ELSEWHERE = 100
 _MOST_FOUND = 50
@@ -103,7 +103,7 @@ def _portrait(reader: Reader, entity: Row) -> Portrait:
         reader.find(ENTITY_ALIASES, "entity_id = $id order by kind, alias", about, within=of_type),
         by_subject(statement for statement in told if "fact_key" in statement.row),
         by_subject(statement for statement in told if "relation" in statement.row),
-        statements_of(reader, "to_id = $id", about, decided, within=None)[:_MOST_TOLD_ELSEWHERE],
+        told_elsewhere(reader, entity_id, decided, _MOST_TOLD_ELSEWHERE),
         reader.find(ENTITY_TAGS, "entity_id = $id order by weight desc, tag_id", about, within=of_type),
         said_of(
             reader.lake,

@@ -2,8 +2,8 @@
 
 with standing as materialized (
     select
-        entity_id, entity_type, source, name, title, title_key, batch, confidence, state, state_reason, state_at,
-        merged_into, review_reason, review_since
+        entity_id, entity_type, source, name, title, title_key, batch, confidence, origin, state, state_reason,
+        state_at, merged_into, review_reason, review_since
     from entities
 ),
 
@@ -53,7 +53,7 @@ page_items as (
         end
         || pages.reason as reason,
         pages.title, pages.title_key, pages.batch, nullif(pages.primary_type, 'Unknown') as entity_type,
-        entities.entity_id, null as other_id, [] as statement_ids, 1 - pages.confidence as uncertainty,
+        entities.entity_id, null as other_id, null as other_key, [] as statement_ids, 1 - pages.confidence as uncertainty,
         null as since
     from unsure_pages as pages
     left join (
@@ -67,8 +67,10 @@ pair_items as (
         case when one.name = other.name then one.name else one.name || ' and ' || other.name end,
         'Are they one thing, or two?',
         judgements.reason || coalesce('. A model proposes: ' || judgements.proposal, ''),
-        one.title, one.title_key, one.batch, judgements.entity_type, one.entity_id, other.entity_id, [],
-        case when judgements.proposal is null then 1 else 0.5 end,
+        one.title, one.title_key, one.batch, judgements.entity_type, one.entity_id, other.entity_id,
+        other.title_key, [],
+        case when judgements.proposal is null then 1 else 0.5 end
+        * case when one.source = other.source and one.origin = 'page' and other.origin = 'page' then 0.2 else 1 end,
         null
     from lake.entity_judgements as judgements
     join standing as one on judgements.first_id = one.entity_id
@@ -82,7 +84,7 @@ pair_items as (
 entity_items as (
     select
         'entity-' || entity_id, 'entity', source, name, 'Does it stand as it is?', review_reason,
-        title, title_key, batch, entity_type, entity_id, null, [], 1, review_since
+        title, title_key, batch, entity_type, entity_id, null, null, [], 1, review_since
     from standing
     where review_reason is not null and state <> 'merged' and source = $source
 ),
@@ -91,7 +93,7 @@ entity_items as (
 promotion_items as (
     select
         'promotion-' || entity_id, 'promotion', source, name, 'Is it to be promoted?', state_reason,
-        title, title_key, batch, entity_type, entity_id, null, [], 1 - confidence, state_at
+        title, title_key, batch, entity_type, entity_id, null, null, [], 1 - confidence, state_at
     from standing
     anti join unsure_pages using (title_key)
     where state = 'candidate' and review_reason is null and source = $source
@@ -122,7 +124,7 @@ unsupported as (
 
 statement_items as (
     select
-        'statement-' || entity_id || '.' || fact_key as item_id, page.source, fact_key || ' of ' as told_of,
+        'statement-' || entity_id || '.' || fact_key as item_id, page.source, fact_key as told_of,
         'Which is right?' as question,
         format('{} values stand side by side: {}', len(told), array_to_string(told, '; ')) as reason,
         page.title, page.title_key, page.batch, entity_type, entity_id, statement_ids,
@@ -131,7 +133,7 @@ statement_items as (
     where page.source = $source
     union all
     select
-        'statement-' || statement_id, source, told_of || ' of ',
+        'statement-' || statement_id, source, told_of,
         'Is it so?', format('The page does not have the words that are given for it: {}', value),
         title, title_key, batch, entity_type, entity_id, [statement_id], 0.2
     from unsupported
@@ -147,19 +149,28 @@ items as (
     from promotion_items
     union all
     select
-        statements.item_id, 'statement', statements.source, statements.told_of || standing.name,
+        statements.item_id, 'statement', statements.source, standing.name || ': ' || replace(statements.told_of, '_', ' '),
         statements.question, statements.reason, statements.title, statements.title_key, statements.batch, statements.entity_type,
-        statements.entity_id, null, statements.statement_ids, statements.uncertainty, null
+        statements.entity_id, null, null, statements.statement_ids, statements.uncertainty, null
     from statement_items as statements
     join standing using (entity_id)
 ),
 
+-- Two that become one change what is told of the lesser: that is counted.
 reach as (
     select
-        items.*, coalesce(inbound.inbound, 0) as inbound,
-        coalesce(one.dependants, 0) + coalesce(other.dependants, 0) as dependants
+        items.* exclude (other_key),
+        case
+            when items.other_id is null then coalesce(inbound.inbound, 0)
+            else least(coalesce(inbound.inbound, 0), coalesce(other_inbound.inbound, 0))
+        end as inbound,
+        case
+            when items.other_id is null then coalesce(one.dependants, 0)
+            else least(coalesce(one.dependants, 0), coalesce(other.dependants, 0))
+        end as dependants
     from items
     left join inbound using (title_key)
+    left join inbound as other_inbound on items.other_key = other_inbound.title_key
     left join hanging as one on items.entity_id = one.entity_id
     left join hanging as other on items.other_id = other.entity_id
 )

@@ -50,33 +50,50 @@ class Statement:
 
 
 def statements_of(
-    reader: Reader, condition: str, values: dict[str, Any], decided: Standing, *, within: Iterable[str] | None
+    reader: Reader, condition: str, values: dict[str, Any], decided: Standing, *, within: Iterable[str]
 ) -> list[Statement]:
     """Facts and then relations for which a condition holds.
 
     Args:
         reader: of the lake.
-        condition: as for `Reader.find`, over `statement_id`, `entity_id` and `to_id`.
+        condition: as for `Reader.find`, over `statement_id` and `entity_id`.
         values: of its parameters.
         decided: the decisions that count.
-        within: the entity types that are looked at; all by default.
+        within: the entity types that are looked at.
     """
-    types = None if within is None else list(within)
+    types = list(within)
     facts = reader.find(
         ENTITY_FACTS,
         f"{condition} order by fact_key, confidence desc, fact_id",
         values,
         within=types,
-        columns="*, fact_id as statement_id, null as to_id",
+        columns="*, fact_id as statement_id",
     )
-    relations = reader.find(
+    return [_statement(row, decided) for row in facts] + _relations(reader, condition, values, decided, types)
+
+
+def told_elsewhere(reader: Reader, entity_id: str, decided: Standing, most: int) -> list[Statement]:
+    """Relations of other entities to this one, at most so many, the surest first of each kind."""
+    values = {"id": entity_id, "most": most}
+    return _relations(reader, "to_id = $id", values, decided, None, limit=" limit $most")
+
+
+def _relations(  # noqa: PLR0913, PLR0917 - what is asked, of what, where, how many
+    reader: Reader,
+    condition: str,
+    values: dict[str, Any],
+    decided: Standing,
+    within: Iterable[str] | None,
+    limit: str = "",
+) -> list[Statement]:
+    rows = reader.find(
         ENTITY_RELATIONS,
-        f"{condition} order by relation, confidence desc, relation_id",
+        f"{condition} order by relation, confidence desc, relation_id{limit}",
         values,
-        within=types,
+        within=within,
         columns="*, relation_id as statement_id, from_id as entity_id, false as is_disputed",
     )
-    return [_statement(row, decided) for row in (*facts, *relations)]
+    return [_statement(row, decided) for row in rows]
 
 
 def by_subject(statements: Iterable[Statement]) -> dict[str, Sequence[Statement]]:
@@ -96,7 +113,7 @@ def _statement(row: Row, decided: Standing) -> Statement:
         row["entity_id"],
         row.get("fact_key") or row["relation"],
         row.get("value") or row.get("to_name") or "",
-        row["to_id"],
+        row.get("to_id"),
         status,
         decision,
     )
