@@ -8,12 +8,26 @@ import dagster as dg
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.publishing import publish_views
-from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, PAGE_LINKS, PAGE_TYPES, PAGES
+from holocron_assets.lake.tables import (
+    ENTITIES,
+    ENTITY_ALIASES,
+    ENTITY_FACTS,
+    ENTITY_RELATIONS,
+    ENTITY_TAGS,
+    PAGE_LINKS,
+    PAGE_TYPES,
+    PAGES,
+    REVIEW_ITEMS,
+    TAGS,
+)
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.metadata import OWNER
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 
-_READ = (PAGES, PAGE_LINKS, PAGE_TYPES, ENTITIES, ENTITY_ALIASES)
+_READ = (
+    *(PAGES, PAGE_LINKS, PAGE_TYPES, ENTITIES, ENTITY_ALIASES),
+    *(ENTITY_FACTS, ENTITY_RELATIONS, TAGS, ENTITY_TAGS, REVIEW_ITEMS),
+)
 
 
 @dg.asset(

@@ -1,4 +1,4 @@
--- How many titles, pages and entities are at which stage, and why.
+-- How many titles, pages, entities, questions to people and questions to models are at which stage, and why.
 
 create or replace view processing_status as
 select 'pages' as stage, source, status, reason, count(*) as titles, min(due_at) as next_due_at
@@ -20,5 +20,13 @@ group by all
 union all
 select 'entity_reviews', source, 'needs review', entity_type, count(*), null
 from entity_reviews
+group by all
+union all
+select 'needs_review', source, 'open', kind, count(*), null
+from needs_review
+group by all
+union all
+select 'interrogations', source, status, interrogation, count(*), min(due_at)
+from llm_runs
 group by all
 order by all;
