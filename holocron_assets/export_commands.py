@@ -49,9 +49,7 @@ from holocron_assets.exports.linked_data import DEFAULT_BASE
     help="Of JSON-LD: where entities and vocabulary are.",
 )
 @clear_errors
-def export(
-    folder: Path, file_format: Format, tables: tuple[str, ...], base: str, *, everything: bool
-) -> None:
+def export(folder: Path, file_format: Format, tables: str, base: str, *, everything: bool) -> None:
     """Write the knowledge base as files, with a manifest of what is in them.
 
     The same knowledge gives the same bytes. docs/exports.md shows each format.
