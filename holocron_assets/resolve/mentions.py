@@ -154,8 +154,16 @@ def _best(answers: Iterable[Row]) -> dict[str, Any]:
 
 
 def _other_names(name: str, answers: Iterable[Row]) -> list[str]:
-    cleaned = (clean_name(alias) for answer in answers for alias in answer["aliases"])
-    return sorted({alias for alias in cleaned if any(map(str.isalnum, alias))} - {name})
+    """Other names that are in the words quoted from the list: what a model made up joins nothing."""
+    names = {
+        cleaned
+        for answer in answers
+        for alias in answer["aliases"]
+        if answer["supported"]
+        and (cleaned := clean_name(alias)).casefold() in answer["evidence"].casefold()
+        and any(map(str.isalnum, cleaned))
+    }
+    return sorted(names - {name})
 
 
 def _article_title(site: Site, name: str) -> str | None:

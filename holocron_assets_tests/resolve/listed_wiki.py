@@ -156,7 +156,7 @@ def _answer_rows(wiki: ListedWiki, title: str, answers: Iterable[Row]) -> list[R
             "title_key": key,
             "revision_id": 1,
             "chunk": 0,
-            "evidence": answer["name"],
+            "evidence": ", ".join([answer["name"], *answer["aliases"]]),
             "attributes": [],
             "model": "small",
             "model_digest": "5" * 64,

@@ -211,9 +211,23 @@ def test_what_speaks_best_for_a_name_is_kept() -> None:
     said = {"source": SOURCE, "batch": "wiki-000001", "title": LIST, "title_key": title_key(SOURCE, LIST)}
     said |= {"revision_id": 1, "model": "small", "continuity": "canon", "type": "Droid", "name": "Kettle"}
     answers = [
-        {**said, "chunk": 0, "position": 0, "supported": False, "evidence": "made up", "aliases": ["K"]},
-        {**said, "chunk": 2, "position": 1, "supported": True, "evidence": "late", "aliases": ["Kettle"]},
-        {**said, "chunk": 1, "position": 5, "supported": True, "evidence": "Kettle", "aliases": ["\u200b"]},
+        {**said, "chunk": 0, "position": 0, "supported": False, "evidence": "or X", "aliases": ["X"]},
+        {
+            **said,
+            "chunk": 2,
+            "position": 1,
+            "supported": True,
+            "evidence": "Kettle, or K",
+            "aliases": ["Kettle", "K"],
+        },
+        {
+            **said,
+            "chunk": 1,
+            "position": 5,
+            "supported": True,
+            "evidence": "Kettle",
+            "aliases": ["\u200b", "Made up"],
+        },
     ]
     names = said_names(answers, {SOURCE: DEFAULT_SITE})
     assert [(row["evidence"], row["chunk"], row["aliases"]) for row in names] == [("Kettle", 1, ["K"])]
