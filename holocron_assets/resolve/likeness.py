@@ -64,6 +64,8 @@ def _weighed(
 ) -> Iterator[Alike]:
     """Two names with their likeness, if that is enough."""
     first, second = names[one], names[other]
+    if first.key == second.key:
+        return  # they are one name, which says more
     if _plurals(first) != _plurals(second):
         changes["number"] = fuzzy.number
     if first.has_article != second.has_article:

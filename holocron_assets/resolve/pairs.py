@@ -29,12 +29,21 @@ _MORE_SAID = {name: place for place, name in enumerate(("canon", "legends", "bot
 
 
 class _Found(NamedTuple):
-    """Why two records may be one."""
+    """Why two records may be one.
+
+    Attributes:
+        score: how alike, between 0 and 1.
+        method: 'exact' or 'fuzzy'.
+        verdict: by that alone.
+        reason: in words.
+        has_suffix: whether one has something in parentheses after its name, and the other not.
+    """
 
     score: float
     method: str
     verdict: Verdict
     reason: str
+    has_suffix: bool
 
 
 def pair_rows(
@@ -100,7 +109,10 @@ def _all_found(
     names = names_of(records, NameReader(policy.words))
     for common in in_common(records, names, wanted):
         exact = policy.exact[common.kind]
-        yield _pair(common.one, common.other), _Found(exact.score, "exact", exact.verdict, common.reason)
+        yield (
+            _pair(common.one, common.other),
+            _Found(exact.score, "exact", exact.verdict, common.reason, common.kind == "name"),
+        )
     fuzzy = policy.fuzzy_of(records[0].entity_type) if records else policy.fuzzy.default
     parts = [name.parts for name in names]
     for found in alike(parts, fuzzy, policy.words, _with_an_own_name(names, wanted)):
@@ -110,7 +122,13 @@ def _all_found(
             sure = verdict if suffixes_agree(one.parts, other.parts) else "unsure"
             yield (
                 _pair(one.record, other.record),
-                _Found(found.score, "fuzzy", sure, _reason(found, one.text, other.text)),
+                _Found(
+                    found.score,
+                    "fuzzy",
+                    sure,
+                    _reason(found, one.text, other.text),
+                    "suffix" in found.changes,
+                ),
             )
 
 
@@ -134,10 +152,12 @@ def _reason(found: Alike, one: str, other: str) -> str:
 def _settled(found: _Found, one: int, other: int, records: Sequence[Record], rivals: Rivals) -> _Found | None:
     """What is found of a pair, as far as nothing speaks against it.
 
-    A wiki's editors keep one page for one thing: of pages of one wiki only what would else be sure is asked.
+    A wiki's editors keep one page for one thing, and put something in parentheses after the name of another:
+    of pages of one wiki only what would else be sure is asked, and not if they did that.
     """
     if are_pages_of_one_wiki(records[one], records[other]):
-        return found._replace(verdict="unsure") if found.verdict == "same" else None
+        is_asked = found.verdict == "same" and not found.has_suffix
+        return found._replace(verdict="unsure") if is_asked else None
     rival = rivals.of(one, other) if found.verdict == "same" else None
     if rival is None:
         return found
@@ -155,5 +175,8 @@ def _row(first: Record, second: Record, found: _Found) -> Row:
         **{f"first_{name}": getattr(first, name) for name in columns},
         **{f"second_{name}": getattr(second, name) for name in columns},
         "continuity": min(first.continuity, second.continuity, key=_MORE_SAID.__getitem__),
-        **found._asdict(),
+        "score": found.score,
+        "method": found.method,
+        "verdict": found.verdict,
+        "reason": found.reason,
     }

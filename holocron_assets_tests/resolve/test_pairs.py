@@ -123,6 +123,16 @@ def test_these_are_no_pair(one: str, other: str) -> None:
     assert verdict(page(one), page(other, "two")) == "none"
 
 
+@pytest.mark.parametrize("other", ["Varn (moon)", "Varns (moon)", "Varna"])
+def test_pages_of_one_wiki_that_its_editors_told_apart_are_no_pair(other: str) -> None:
+    assert rows_of(page("Varn"), page(other)) == []
+
+
+def test_names_with_other_suffixes_are_one_name_with_other_suffixes() -> None:
+    (row,) = rows_of(page("Varn (moon)"), page("varn (planet)", "two"))
+    assert (row["method"], row["score"]) == ("exact", POLICY.exact["suffix"].score)
+
+
 def test_canon_and_legends_are_never_a_pair() -> None:
     assert rows_of(page("Varn"), page("Varn", "two", continuity="legends")) == []
 
