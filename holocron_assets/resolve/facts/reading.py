@@ -93,7 +93,8 @@ def _reading(look: Look) -> _Reading:
     if look not in _READINGS:
         [answers] = query(look.connection, _ANSWERS_MARK)
         tables = (PAGE_FACTS, PAGE_LINKS, *model_tables(look.lake))
-        marks = {table.name: _mark(look.lake, table, _batches(look, table)) for table in tables}
+        read = {table: batches for table in tables if (batches := _batches(look, table))}
+        marks = {table.name: _mark(look.lake, table, batches) for table, batches in read.items()}
         _READINGS[look] = _Reading({"answers": answers["mark"], **marks})
     return _READINGS[look]
 
