@@ -68,7 +68,7 @@ def is_disputed(held: Row, page: Row, kept: AbstractSet[str] = frozenset()) -> b
     """
     if not _is_the_page(held, page) or _BY_A_PERSON in {held["method"], page["method"]}:
         return False
-    if _is_kept(held, kept) or _waits_for_a_model(held, page):
+    if _is_kept(held, page, kept) or _waits_for_a_model(held, page):
         return bool(held["state"] != "suppressed")
     return (
         held["state"] == "promoted"
@@ -77,8 +77,10 @@ def is_disputed(held: Row, page: Row, kept: AbstractSet[str] = frozenset()) -> b
     )
 
 
-def _is_kept(held: Row, kept: AbstractSet[str]) -> bool:
-    return bool(kept) and held["entity_id"] in kept
+def _is_kept(held: Row, page: Row, kept: AbstractSet[str]) -> bool:
+    """Whether people keep an entity in a type that its page is not given, or not surely."""
+    is_given = page["entity_type"] == held["entity_type"] and page["confidence"] >= SURE_ENOUGH
+    return bool(kept) and held["entity_id"] in kept and not is_given
 
 
 def _waits_for_a_model(held: Row, page: Row) -> bool:
@@ -115,7 +117,7 @@ def _moved(before: Row, page: Row) -> str | None:
 def _retyped(before: Row, page: Row, kept: AbstractSet[str]) -> str | None:
     if is_disputed(before, page, kept):
         now = f"{IN_DISPUTE}: by {page['method']} it is {page['entity_type']} at {page['confidence']:.2f}"
-        if _is_kept(before, kept):
+        if _is_kept(before, page, kept):
             return f"{now}, but a person promoted or merged it as {before['entity_type']}"
         if _waits_for_a_model(before, page):
             return f"{now}, and no model has told of the edited page yet"
