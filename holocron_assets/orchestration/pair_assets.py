@@ -4,7 +4,13 @@ from time import perf_counter
 
 import dagster as dg
 
-from holocron_assets.lake.tables import ENTITY_CANDIDATES, ENTITY_MENTIONS, ENTITY_PAIRS, PAGE_SIGNALS
+from holocron_assets.lake.tables import (
+    ENTITY_CANDIDATES,
+    ENTITY_MENTIONS,
+    ENTITY_PAIRS,
+    PAGE_FACTS,
+    PAGE_SIGNALS,
+)
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.metadata import (
     OWNER,
@@ -26,6 +32,7 @@ _EVERY_BATCH = dg.AllPartitionMapping()
     deps=[
         dg.AssetDep(ENTITY_CANDIDATES.name, partition_mapping=_EVERY_BATCH),
         dg.AssetDep(PAGE_SIGNALS.name, partition_mapping=_EVERY_BATCH),
+        dg.AssetDep(PAGE_FACTS.name, partition_mapping=_EVERY_BATCH),
         ENTITY_MENTIONS.name,
     ],
     partitions_def=ENTITY_TYPES,

@@ -61,6 +61,7 @@ def test_what_was_merged_leads_to_its_survivor_and_gives_it_its_names(wiki: Wiki
     gort = stands(wiki, GORT)
     assert (gort["state"], gort["merged_into"], gort["state_by"]) == ("merged", VARN, "person:Kim")
     assert stands(wiki, VARN)["state"] == "promoted"
+    assert (gort["review_reason"], stands(wiki, VARN)["review_reason"]) == (None, None)
     assert (names(wiki, VARN), names(wiki, GORT)) == ({"Varn", "Gort", "Gortians"}, set())
     assert wiki.stale() == []
 
