@@ -89,7 +89,7 @@ class NameReader:
     def read(self, name: str) -> NameParts:
         """Take one name apart."""
         bare, qualifier = _without_suffix(name)
-        found = _WORD.findall(_POSSESSIVE.sub("", bare).translate(_APOSTROPHES))
+        found = _WORD.findall(_without_apostrophes(bare))
         known = [self._known.get(word) or self._learn(word) for word in found]
         words = [word for word in known if not word.is_designation and word.stem]
         designations = [word.stem for word in known if word.is_designation]
@@ -132,6 +132,12 @@ def _without_suffix(name: str) -> tuple[str, str]:
     if match is None or match.start() == 0:
         return name, ""
     return name[: match.start()], match[1]
+
+
+def _without_apostrophes(text: str) -> str:
+    if "'" not in text and "\u2019" not in text:
+        return text
+    return _POSSESSIVE.sub("", text).translate(_APOSTROPHES)
 
 
 def _key(text: str) -> str:

@@ -62,7 +62,9 @@ def pair_rows(
         policy: what makes two records one.
         changed: ids of the records that are new, or have another `names_hash` than when they were compared;
             None to compare all.
-        kept: rows that stand of pairs: these are looked at again though neither record changed.
+        kept: rows that stand of pairs: these are looked at again though neither record changed. With all of
+            them the result is that of comparing all, but where a block is too large to be compared completely
+            (`blocking.REACH`): two unchanged records that only now stand near each other there are not found.
 
     Returns:
         A row for each pair, by its id.
