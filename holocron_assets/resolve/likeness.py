@@ -68,7 +68,7 @@ def _weighed(
         return  # they are one name, which says more
     if _plurals(first) != _plurals(second):
         changes["number"] = fuzzy.number
-    if first.has_article != second.has_article:
+    if first.articles != second.articles:
         changes["article"] = fuzzy.article
     if bool(first.qualifier) != bool(second.qualifier):
         changes["suffix"] = fuzzy.suffix

@@ -46,7 +46,7 @@ class NameParts(NamedTuple):
         qualifier: key of what stands in parentheses at the end; empty without.
         words: its words in lower case without accents and possessive s, but for articles and designations.
         stems: these words, singular.
-        has_article: whether it has an article.
+        articles: how many articles it has.
         designation: numbers, numerals, single letters and words with digits in them, in order: two names that
             differ in it are two names. Roman numerals are written as numbers.
     """
@@ -55,7 +55,7 @@ class NameParts(NamedTuple):
     qualifier: str
     words: tuple[str, ...]
     stems: tuple[str, ...]
-    has_article: bool
+    articles: int
     designation: str
 
 
@@ -98,7 +98,7 @@ class NameReader:
             _key(qualifier) if qualifier else "",
             tuple([word.text for word in words]),
             tuple([word.stem for word in words]),
-            len(words) + len(designations) < len(found),
+            len(found) - len(words) - len(designations),
             " ".join(designations),
         )
 

@@ -86,5 +86,5 @@ def test_words_that_only_end_like_a_plural_are_left_alone(name: str) -> None:
 
 def test_articles_are_no_words_of_a_name() -> None:
     parts = READER.read("The Órder of the Varn (cult)")
-    assert (parts.words, parts.has_article, parts.qualifier) == (("order", "of", "varn"), True, "cult")
-    assert not READER.read("Theta Varn").has_article
+    assert (parts.words, parts.articles, parts.qualifier) == (("order", "of", "varn"), 2, "cult")
+    assert READER.read("Theta Varn").articles == 0

@@ -128,6 +128,11 @@ def test_pages_of_one_wiki_that_its_editors_told_apart_are_no_pair(other: str) -
     assert rows_of(page("Varn"), page(other)) == []
 
 
+def test_one_article_more_is_a_change_though_both_have_one() -> None:
+    (row,) = rows_of(page("Rise of the Varn"), page("The Rise of the Varn", "two"))
+    assert (row["score"], row["reason"].rpartition(" ")[2]) == (1 - POLICY.fuzzy.default.article, "article")
+
+
 def test_names_with_other_suffixes_are_one_name_with_other_suffixes() -> None:
     (row,) = rows_of(page("Varn (moon)"), page("varn (planet)", "two"))
     assert (row["method"], row["score"]) == ("exact", POLICY.exact["suffix"].score)
