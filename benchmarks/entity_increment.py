@@ -54,19 +54,16 @@ def main() -> None:
         before = arguments.pages // 500
         for number in range(before):
             write_batch(lake, wiki, site.content_id, number, with_derived=True)
-        first = in_a_process(lake)
+        told("first", in_a_process(lake))
         for number in range(before, wiki.batches):
             write_batch(lake, wiki, site.content_id, number, with_derived=True)
-        increment = in_a_process(lake)
+        increment = told("increment", in_a_process(lake))
         grown = said(lake)
         for table in (ENTITIES, ENTITY_PAIRS, ENTITY_JUDGEMENTS, COMPARED_NAMES):
             shutil.rmtree(lake.folder(table))
-        anew = in_a_process(lake)
+        anew = told("anew", in_a_process(lake))
         if grown != said(lake):
             raise SystemExit("the increment says something else than all of it anew")
-    for name, cost in (("first", first), ("increment", increment), ("anew", anew)):
-        stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in cost.stages.items())
-        print(f"{name:10} {cost.wall:6.1f} s, {cost.cpu:6.1f} s CPU ({stages}), {cost.mebibytes:6.0f} MiB")
     print(f"the increment takes {anew.cpu / increment.cpu:.1f} times less CPU than all anew")
 
 
@@ -75,6 +72,15 @@ def arguments_of() -> argparse.Namespace:
     parser.add_argument("--pages", type=int, default=204_000)
     parser.add_argument("--new", type=int, default=1_000)
     return parser.parse_args()
+
+
+def told(name: str, cost: Cost) -> Cost:
+    stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in cost.stages.items())
+    print(
+        f"{name:10} {cost.wall:6.1f} s, {cost.cpu:6.1f} s CPU ({stages}), {cost.mebibytes:6.0f} MiB",
+        flush=True,
+    )
+    return cost
 
 
 def in_a_process(lake: Lake) -> Cost:

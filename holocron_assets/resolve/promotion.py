@@ -79,7 +79,7 @@ class PromotionPolicy(BaseModel):
             return self._decision("candidate", f"Not promoted: {', '.join(missing)}")
         return self._decision(
             "promoted",
-            "; ".join([f"Confidence is {limits.promoted:.2f} or above", *_found(limits)]),
+            ", ".join([f"Confidence is {limits.promoted:.2f} or above", *_found(limits)]),
         )
 
     def suppress(self, entity: Row) -> Decision:
@@ -118,7 +118,7 @@ def _missing_for_promotion(candidate: Row, limits: Thresholds) -> list[str]:
 
 
 def _found(limits: Thresholds) -> list[str]:
-    return [*(_FOUND[evidence] for evidence in limits.requires), "nobody needs to look at it"]
+    return [*(_FOUND[evidence] for evidence in limits.requires), "nobody needs to look"]
 
 
 def load_policy(path: Path, entity_types: AbstractSet[str]) -> PromotionPolicy:

@@ -75,9 +75,13 @@ def test_a_new_entity_leads_back_to_page_revision_rule_and_run() -> None:
         "confidence": 0.95,
         "method": "rules",
         "rule_ids": ["infobox.species"],
+        "origin": "page",
         "state": "promoted",
         "state_by": "policy:test-1",
-        "state_reason": "Confidence is 0.90 or above, the page has a lead and needs no review",
+        "state_reason": (
+            "Confidence is 0.90 or above, a page is about it, the page has a lead, nobody needs to look"
+        ),
+        "merged_into": None,
         "state_at": NOON,
         "review_reason": None,
         "review_since": None,
