@@ -51,12 +51,6 @@ class Fuzzy(BaseModel):
             raise ValueError(f"same ({self.same}) is below unsure ({self.unsure})")
         return self
 
-    def verdict(self, score: float) -> Verdict | None:
-        """What a likeness means; None if nothing."""
-        if score >= self.same:
-            return "same"
-        return "unsure" if score >= self.unsure else None
-
 
 class FuzzyByType(BaseModel):
     """Likeness of names, by entity type."""

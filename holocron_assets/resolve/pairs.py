@@ -17,7 +17,7 @@ from holocron_assets.resolve.common import (
     names_of,
     suffixes_agree,
 )
-from holocron_assets.resolve.identity_policy import IdentityPolicy, Verdict
+from holocron_assets.resolve.identity_policy import Fuzzy, IdentityPolicy, Verdict
 from holocron_assets.resolve.likeness import Alike, alike
 from holocron_assets.resolve.names import NameReader
 from holocron_assets.resolve.records import Record, are_pages_of_one_wiki
@@ -110,28 +110,21 @@ def _all_found(
 ) -> Iterator[tuple[Pair, _Found]]:
     names = names_of(records, NameReader(policy.words))
     for common in in_common(records, names, wanted):
-        exact = policy.exact[common.kind]
-        yield (
-            _pair(common.one, common.other),
-            _Found(exact.score, "exact", exact.verdict, common.reason, common.kind == "name"),
-        )
+        exact, has_suffix = policy.exact[common.kind], common.kind == "name"
+        found = _Found(exact.score, "exact", exact.verdict, common.reason, has_suffix)
+        yield _pair(common.one, common.other), found
     fuzzy = policy.fuzzy_of(records[0].entity_type) if records else policy.fuzzy.default
     parts = [name.parts for name in names]
-    for found in alike(parts, fuzzy, policy.words, _with_an_own_name(names, wanted)):
-        one, other = names[found.one], names[found.other]
-        verdict = fuzzy.verdict(found.score)
-        if verdict and not are_numbered_apart(one.parts, other.parts):
-            sure = verdict if suffixes_agree(one.parts, other.parts) else "unsure"
-            yield (
-                _pair(one.record, other.record),
-                _Found(
-                    found.score,
-                    "fuzzy",
-                    sure,
-                    _reason(found, one.text, other.text),
-                    "suffix" in found.changes,
-                ),
-            )
+    for pair in alike(parts, fuzzy, policy.words, _with_an_own_name(names, wanted)):
+        one, other = names[pair.one], names[pair.other]
+        if not are_numbered_apart(one.parts, other.parts):
+            yield _pair(one.record, other.record), _of_alike(pair, one, other, fuzzy)
+
+
+def _of_alike(pair: Alike, one: Name, other: Name, fuzzy: Fuzzy) -> _Found:
+    is_same = pair.score >= fuzzy.same and suffixes_agree(one.parts, other.parts)
+    reason = _reason(pair, one.text, other.text)
+    return _Found(pair.score, "fuzzy", "same" if is_same else "unsure", reason, "suffix" in pair.changes)
 
 
 def _with_an_own_name(names: Sequence[Name], wanted: Wanted) -> Wanted:
