@@ -2,11 +2,11 @@
 
 Run: python benchmarks/resolve_wiki.py [--folder DIRECTORY]
 
-All 61,329 infobox pages of ../shared are one wiki. Those pages of its other files that have an infobox are a
-second one, of another host; most of them are in both. Pages are written as candidates of the type that their
-infobox template stands for (`type_scoring.yaml`): what it takes to read and type them, `import_dump.py`
-measures. Then all are resolved through the real steps, in a process of its own: the first wiki, and the second
-one added to it.
+All 61,329 infobox pages of ../shared are one wiki. Those pages of its other files that have an infobox
+are a second one, of another host; most of them are in both. Pages are written as candidates of the type
+that their infobox template stands for (`type_scoring.yaml`): what it takes to read and type them,
+`import_dump.py` measures. Then all are resolved through the real steps, in a process of its own: the
+first wiki, and the second one added to it.
 
 Prints seconds by table, processor time and peak memory; merges by type and method; a seeded sample of merges
 and one of pairs that are to be asked about, for reading. Fails if a cluster holds canon and legends.

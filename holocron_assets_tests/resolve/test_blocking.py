@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_nothing_at_all_is_no_pair() -> None:
 @pytest.mark.full
 def test_one_block_of_two_hundred_thousand_is_compared_in_linear_time() -> None:
     number = 200_000
-    started = perf_counter()
+    started = process_time()
     one, _ = neighbours(["a"] * number, [""] * number, all_wanted(number))
     assert len(one) < REACH * number
-    assert perf_counter() - started < 20
+    assert process_time() - started < 20
