@@ -11,12 +11,16 @@ from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
-from review_lake import HOSTILE, SOURCE, review_lake
+from review_lake import HOSTILE, PERSON, SOURCE, review_lake, write
 from sample_holocron import Holocron
 
 from holocron_assets.lake.decisions import all_decisions
 from holocron_assets.lake.keys import title_key
+from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.schema import Row
+from holocron_assets.lake.tables import ENTITY_JUDGEMENTS
+from holocron_assets.resolve.identity import entity_id
+from holocron_assets.resolve.review.store import store_review
 
 pytestmark = pytest.mark.browser
 
@@ -27,6 +31,7 @@ _ARGUMENTS = [
 ]
 _PATIENCE_MS = 15_000
 UNSURE = "Shoal-chess"
+ALIKE = ("Nem Sixfinger", "Issa Dorrane")
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +62,14 @@ def serving(environment: dict[str, str]) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def sample(finished_sample: Holocron, tmp_path_factory: pytest.TempPathFactory) -> Holocron:
-    return finished_sample.copy_to(tmp_path_factory.mktemp("reviewed"))
+    """The sample wiki, with a pair that the identity policy is unsure of, whatever it says today."""
+    holocron = finished_sample.copy_to(tmp_path_factory.mktemp("reviewed"))
+    lake, ids = holocron.lake, sorted(entity_id(SOURCE, title) for title in ALIKE)
+    judged = read_partition(lake, ENTITY_JUDGEMENTS, PERSON)
+    pair = {"pair_id": "+".join(ids), "first_id": ids[0], "second_id": ids[1], "judgement": "unsure"}
+    write(lake, ENTITY_JUDGEMENTS, PERSON, [*judged, pair])
+    store_review(lake, SOURCE)
+    return holocron
 
 
 @pytest.fixture(scope="module")
