@@ -72,7 +72,9 @@ ENTITY_JUDGEMENTS = Table(
         Column("proposed_by", type_string, "The model", nullable=True),
         Column("proposal_confidence", type_float, "How sure it says it is; not calibrated", nullable=True),
         Column("decision_id", type_string, "The person's decision", nullable=True),
-        Column("into_id", type_string, "Of a person's merge, the one that the other goes into", nullable=True),
+        Column(
+            "into_id", type_string, "Of a person's merge, the one that the other goes into", nullable=True
+        ),
         Column("is_followed", type_bool, "Whether the entities stand as it says"),
         Column(
             "refused",
