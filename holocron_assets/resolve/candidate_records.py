@@ -25,7 +25,7 @@ def records_of(
     for row in candidates:
         key = row["title_key"]
         said = told.get(key, ())
-        names = {redirect["name"] for redirect in redirects_to(key, redirects)}
+        names = {each["name"] for each in redirects_to(key, redirects)} if key in redirects else set()
         names |= {each["value"] for each in said if each["kind"] != "external_id"}
         yield Record(
             entity_id=row["entity_id"],

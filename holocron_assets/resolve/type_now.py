@@ -68,6 +68,11 @@ _UNMATCHED = f"""
 """  # noqa: S608 - the same
 _FREE = "from type_entities anti join type_matched using (entity_id) where valid_to is null"
 _IDENTIFIED = f"select entity_id, {_COLUMNS} from type_candidates join type_identified using (title_key)"  # noqa: S608 - the same
+_WHO = """
+    select entity_id, entity_type, source, title, title_key, page_id, batch, continuity, origin, name
+    from type_candidates
+    join type_identified using (title_key)
+"""
 _SAME = " and ".join(
     f"candidates.{name} is not distinct from entities.{name}"
     for name in (
@@ -159,8 +164,8 @@ class TypeNow:
         return frozenset(row["entity_id"] for row in counted)
 
     def identified(self) -> list[dict[str, Any]]:
-        """Candidates, each with the id of the entity that it stands for, or will."""
-        return self._query(f"{_IDENTIFIED} order by source, title")
+        """Who is a candidate, with the id of the entity that each stands for, or will."""
+        return self._query(_WHO)
 
     def members(self, ids: AbstractSet[str]) -> dict[str, Member]:
         """Those of some ids that are entities of the type, as far as they can be one with others."""

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holocron_assets.lake.keys import title_key
@@ -154,6 +154,7 @@ def test_a_state_is_dated_from_the_row_that_brought_it(history: list[Visit]) -> 
             assert after["state_at"] == (before["state_at"] if same else after["valid_from"])
 
 
+@settings(deadline=None)  # the first table of a process takes long
 @given(visits)
 def test_rows_fit_the_declared_table_and_survive_it(history: list[Visit]) -> None:
     rows = versions(history)[-1]
