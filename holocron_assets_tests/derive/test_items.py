@@ -310,7 +310,7 @@ def test_pairs_are_wanted_by_source_and_condition(lake: Lake) -> None:
     for wants, expected in (
         ({"sources": ["wiki"]}, 1),
         ({"sources": ["other"]}, 0),
-        ({"sql": "score > 0.5 and not is_exact"}, 1),
+        ({"sql": "score > 0.5 and verdict = 'unsure'"}, 1),
         ({"sql": "score > 0.95"}, 0),
         ({"types": ["Droid"]}, 0),
     ):

@@ -51,11 +51,10 @@ def write_pair(lake: Lake, first: str, second: str, entity_type: str, batches: t
     for side, (title, batch) in sides.items():
         source = batch.rpartition("-")[0]
         row |= {f"{side}_id": f"id-of-{title}", f"{side}_source": source}
-        row |= {f"{side}_title": title, f"{side}_batch": batch}
+        row |= {f"{side}_title": title, f"{side}_batch": batch, f"{side}_origin": "page"}
     pair_id = f"{row['first_id']}+{row['second_id']}"
-    write_partition(
-        lake, ENTITY_PAIRS, entity_type, [{**row, "pair_id": pair_id, "score": 0.9, "is_exact": False}]
-    )
+    judged = {"pair_id": pair_id, "score": 0.9, "method": "fuzzy", "verdict": "unsure"}
+    write_partition(lake, ENTITY_PAIRS, entity_type, [{**row, **judged}])
     return pair_id
 
 
