@@ -62,7 +62,11 @@ def test_a_form_of_another_site_decides_nothing(
     assert list(all_decisions(lake)) == []
 
 
-@pytest.mark.parametrize("token", ["", "0" * 64, token_of("another session"), "ü"])
+@pytest.mark.parametrize(
+    "token",
+    ["", "0" * 64, token_of("another session"), "ü"],
+    ids=["none", "zeros", "of another session", "not ASCII"],
+)
 def test_a_form_without_this_sessions_token_decides_nothing(page: TestClient, lake: Lake, token: str) -> None:
     assert accept(page, token=token) == 403
     assert page.post("/undo", data={"token": token, "decision": "x"}).status_code == 403
