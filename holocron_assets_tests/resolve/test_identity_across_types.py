@@ -14,7 +14,8 @@ from holocron_assets.resolve.identity import holders_of
 from holocron_assets.resolve.promotion import PromotionPolicy, Thresholds
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
-POLICY = PromotionPolicy(id="test-1", default=Thresholds(candidate=0.80, promoted=0.90, requires=("page", "lead")), types={})
+LIMITS = Thresholds(candidate=0.80, promoted=0.90, requires=("page", "lead"))
+POLICY = PromotionPolicy(id="test-1", default=LIMITS, types={})
 TYPES = ("Concept", "Droid", "Species")
 
 

@@ -95,7 +95,8 @@ def test_another_policy_makes_entities_stale(tmp_path: Path, monkeypatch: pytest
     wiki = wiki_of(tmp_path, Seen("Varn"))
     wiki.resolve()
     policy = tmp_path / "policy.yaml"
-    policy.write_text("id: strict\ndefault: {candidate: 0.8, promoted: 0.99, requires: []}\ntypes: {}\n", encoding="utf-8")
+    strict = "id: strict\ndefault: {candidate: 0.8, promoted: 0.99, requires: []}\ntypes: {}\n"
+    policy.write_text(strict, encoding="utf-8")
     monkeypatch.setattr(store, "DEFAULT_POLICY_FILE", policy)
     assert wiki.stale() == ["Species"]
     wiki.resolve()
