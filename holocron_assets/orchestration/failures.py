@@ -23,7 +23,6 @@ from holocron_assets.lake.paths import PartitionNameError
 from holocron_assets.lake.schema import SchemaError
 from holocron_assets.lake.titles import InvalidTitle
 from holocron_assets.models.errors import ModelServerError
-from holocron_assets.resolve.promotion import PolicyError
 
 _PERMANENT = (
     ConditionError,
@@ -37,7 +36,6 @@ _PERMANENT = (
     NoManifestError,
     PartitionNameError,
     PermanentError,
-    PolicyError,
     SchemaError,
     SourceError,
 )

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
-import duckdb
+import pyarrow.compute as pc
 
-from holocron_assets.lake.parquet import Footer
+from holocron_assets.lake.parquet import Footer, read_table
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.rows import rows_of
 from holocron_assets.lake.schema import Row, Table
 
 OWNER = "team:holocron"
@@ -75,17 +74,11 @@ def large_metadata(  # noqa: PLR0913 - three name the file, the rest says what t
         seconds: how long it took.
         titles: column that names a row to a person.
     """
-    rows, step = rows_of(lake, table, [partition]), max(footer.rows // _SAMPLES, 1)
-    with duckdb.connect() as connection:
-        counts = connection.execute(f"select {counted}, count(*) from ({rows}) group by all").fetchall()  # noqa: S608 - our own names
-        names = connection.execute(
-            f"select {titles} from (select {titles}, row_number() over () as place from ({rows})) "  # noqa: S608 - the same
-            "where (place - 1) % $step = 0 or place = $last order by place",
-            {"step": step, "last": footer.rows},
-        ).fetchall()
-    samples = [name for (name,) in names]
-    counter = Counter({str(value): count for value, count in counts})
-    return _metadata(footer, counted, counter, [*samples[:_SAMPLES], *samples[-1:]], seconds)
+    columns = read_table(lake, table, partition, sorted({counted, titles}))
+    counts = {str(each["values"]): each["counts"] for each in pc.value_counts(columns[counted]).to_pylist()}
+    places = [*range(0, footer.rows, max(footer.rows // _SAMPLES, 1))[:_SAMPLES], footer.rows - 1]
+    names = [str(columns[titles][place].as_py()) for place in places] if footer.rows else []
+    return _metadata(footer, counted, Counter(counts), names, seconds)
 
 
 def _metadata(

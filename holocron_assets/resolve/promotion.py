@@ -5,21 +5,16 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError, model_validator
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, model_validator
 
 from holocron_assets.lake.schema import Row
+from holocron_assets.resolve.data_files import DataFileError, read_data_file
 
 DEFAULT_POLICY_FILE = Path(__file__).with_name("promotion.yaml")
 
 State = Literal["staged", "candidate", "promoted", "adjudicated", "suppressed", "merged"]
 Evidence = Literal["page", "lead"]
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
-
-
-class PolicyError(ValueError):
-    """The policy file cannot be used; the message names the file and the key."""
 
 
 class Decision(NamedTuple):
@@ -60,6 +55,21 @@ class PromotionPolicy(BaseModel):
     id: Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
     default: Thresholds
     types: dict[str, Thresholds]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults(cls, content: Any) -> Any:
+        """The file's content, each type's thresholds completed from `default`."""
+        if not isinstance(content, Mapping):
+            return content
+        default, types = content.get("default"), content.get("types")
+        if not isinstance(default, Mapping) or not isinstance(types, Mapping):
+            return content
+        completed = {
+            name: {**default, **limits} if isinstance(limits, Mapping) else limits
+            for name, limits in types.items()
+        }
+        return {**content, "types": completed}
 
     @property
     def author(self) -> str:
@@ -132,42 +142,11 @@ def load_policy(path: Path, entity_types: AbstractSet[str]) -> PromotionPolicy:
         The policy.
 
     Raises:
-        PolicyError: the file is missing or not YAML, or a key is missing, unknown or out of range.
+        DataFileError: the file is missing or not YAML, or a key is missing, unknown or out of range.
     """
-    content = _read_mapping(path)
-    try:
-        policy = PromotionPolicy.model_validate(_with_defaults(content))
-    except ValidationError as error:
-        raise PolicyError(f"{path}: {'; '.join(map(_problem, error.errors()))}") from error
+    policy = read_data_file(path, PromotionPolicy)
     if unknown := sorted(policy.types.keys() - entity_types):
-        raise PolicyError(
+        raise DataFileError(
             f"{path}: types.{unknown[0]}: no entity-worthy type; use one of {sorted(entity_types)}"
         )
     return policy
-
-
-def _read_mapping(path: Path) -> Mapping[str, Any]:
-    try:
-        content = YAML(typ="safe").load(path)
-    except (OSError, UnicodeDecodeError, YAMLError) as error:
-        raise PolicyError(f"{path}: not a readable YAML file: {error}") from error
-    if not isinstance(content, Mapping):
-        raise PolicyError(f"{path}: must be a mapping with the keys id, default and types")
-    return content
-
-
-def _with_defaults(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The file's content, each type's thresholds completed from `default`."""
-    default, types = content.get("default"), content.get("types")
-    if not isinstance(default, Mapping) or not isinstance(types, Mapping):
-        return dict(content)
-    completed = {
-        name: {**default, **limits} if isinstance(limits, Mapping) else limits
-        for name, limits in types.items()
-    }
-    return {**content, "types": completed}
-
-
-def _problem(error: Mapping[str, Any]) -> str:
-    key = ".".join(map(str, error["loc"])) or "(top level)"
-    return f"{key}: {error['msg']}"

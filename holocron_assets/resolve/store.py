@@ -57,7 +57,7 @@ def store_entities(
         The new file's footer, all its rows, and what changed.
 
     Raises:
-        PolicyError: the promotion policy is not valid.
+        DataFileError: the promotion policy is not valid.
     """
     policy = load_policy(DEFAULT_POLICY_FILE, entity_types)
     of_type, merged = type_now(look, entity_type), _merged(look, entity_type)

@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 
 from holocron_assets.lake.schema import Row
+from holocron_assets.resolve.data_files import DataFileError
 from holocron_assets.resolve.promotion import (
     DEFAULT_POLICY_FILE,
-    PolicyError,
     PromotionPolicy,
     Thresholds,
     load_policy,
@@ -138,17 +138,17 @@ def test_a_type_may_change_one_threshold_and_keeps_the_other(tmp_path: Path) -> 
     ],
 )
 def test_a_bad_policy_is_refused_naming_file_and_key(tmp_path: Path, text: str, problem: str) -> None:
-    with pytest.raises(PolicyError, match=rf"policy\.yaml: .*{problem}"):
+    with pytest.raises(DataFileError, match=rf"policy\.yaml: .*{problem}"):
         load(tmp_path, text)
 
 
 def test_a_missing_policy_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match=r"absent\.yaml: not a readable"):
+    with pytest.raises(DataFileError, match=r"absent\.yaml: not a readable"):
         load_policy(tmp_path / "absent.yaml", WORTHY)
 
 
 def test_a_policy_file_that_is_not_text_is_named(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_bytes(b"\xff\xfe\x00\x00id")
-    with pytest.raises(PolicyError, match=r"policy\.yaml"):
+    with pytest.raises(DataFileError, match=r"policy\.yaml"):
         load_policy(path, WORTHY)

@@ -9,8 +9,8 @@ from holocron_assets.lake.decisions import new_decision, record
 from holocron_assets.lake.parquet import MissingPartitionError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.resolve import store
+from holocron_assets.resolve.data_files import DataFileError
 from holocron_assets.resolve.look import look_at
-from holocron_assets.resolve.promotion import PolicyError
 from holocron_assets.resolve.store import store_aliases, store_entities
 
 
@@ -111,7 +111,7 @@ def test_a_policy_that_is_not_valid_leaves_entities_as_they_are(
     policy = tmp_path / "policy.yaml"
     policy.write_text("id: strict\n", encoding="utf-8")
     monkeypatch.setattr(store, "DEFAULT_POLICY_FILE", policy)
-    with pytest.raises(PolicyError, match=r"policy\.yaml"):
+    with pytest.raises(DataFileError, match=r"policy\.yaml"):
         wiki.resolve()
     assert wiki.entities() == {"Species Varn": "promoted"}
 
