@@ -101,7 +101,7 @@ def test_old_batches_are_packed_and_their_files_removed_without_a_trace_for_read
     age(lake.files(), days=3)
     assert isinstance(asked(watched), list)
     assert done(watched).success
-    assert [len(lake.listing(table).packed) for table in BATCH_TABLES if lake.partitions(table)] == [1] * 7
+    assert [len(lake.listing(table).packed) for table in BATCH_TABLES if lake.partitions(table)] == [1] * 9
     assert lake.file(PAGES, SAMPLE_BATCH).exists()
     assert seen(lake) == before
 

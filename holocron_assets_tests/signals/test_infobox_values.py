@@ -80,7 +80,7 @@ def test_what_stands_in_parentheses_alone_is_the_value() -> None:
 
 def test_comments_references_and_tags_are_not_part_of_a_value_and_nowiki_is_text() -> None:
     assert texts('<small>Salt</small><!-- [[No]] --><ref name="A">No</ref>') == ["Salt"]
-    assert texts("<nowiki>[[Salt]]</nowiki> &amp; sand") == ["[[Salt]] & sand"]
+    assert texts("Salt <nowiki>[[and]]</nowiki> &amp; sand") == ["Salt [[and]] & sand"]
     assert texts("{{Unknown template|Salt}}") == []
 
 
