@@ -24,6 +24,7 @@ from holocron_assets.orchestration import run_requests
 from holocron_assets.orchestration.names import UPKEEP_JOB
 from holocron_assets.orchestration.upkeep import upkeep
 from holocron_assets.orchestration.work import batches_to_settle, entities_to_resolve
+from holocron_assets.resolve.review.store import store_review
 
 BATCH_TABLES = [table for table in ALL_TABLES if table.partition_column]
 
@@ -110,6 +111,7 @@ def test_old_batches_are_packed_and_their_files_removed_without_a_trace_for_read
     assert done(watched).success
     assert not lake.file(PAGES, SAMPLE_BATCH).exists()
     assert lake.file(ENTITIES, "Droid").exists()
+    store_review(lake, "sample")  # to the review queue, aged files are other files
     assert seen(lake) == before
     assert (batches_to_settle(lake, sources), entities_to_resolve(lake)) == ([], [])
     assert done(watched).success
