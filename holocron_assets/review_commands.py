@@ -9,7 +9,14 @@ from rich.console import Console
 from rich.markup import escape
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.commands import clear_errors, counted, json_option, opened_lake, source_option
+from holocron_assets.commands import (
+    clear_errors,
+    counted,
+    json_option,
+    named_source,
+    opened_lake,
+    source_option,
+)
 from holocron_assets.console import print_records, print_rows, shown, to_json
 from holocron_assets.lake.decisions import DecisionError, undo
 from holocron_assets.lake.paths import Lake
@@ -25,7 +32,6 @@ _RULE = "{confidence:.2f} {type} by {stage}: {reason} ({matched})"
 _AROUND = 45  # characters of text shown before and after a piece of evidence
 _MOST_EVIDENCE = 6
 _ACCEPT, _TYPE, _SKIP, _UNDO, _QUIT = "a", "t", "s", "u", "q"
-_ALWAYS = {_SKIP: "skip", _UNDO: "undo the last decision", _QUIT: "quit"}
 
 
 @click.command()
@@ -46,11 +52,10 @@ def review(  # noqa: PLR0913 - one for each option
     if is_walk and as_json:
         raise click.UsageError("--walk asks questions, and --json is for scripts: take one of them")
     lake = opened_lake()
-    items = [
-        row
-        for row in read_queue(lake)
-        if kind in (None, row["kind"]) and source_name in (None, row["source"])
-    ]
+    queue = read_queue(lake)
+    if source_name and source_name not in {row["source"] for row in queue}:
+        named_source(source_name)  # says so if there is none of this name
+    items = [row for row in queue if kind in (None, row["kind"]) and source_name in (None, row["source"])]
     if is_walk:
         _Walk(lake, Console(), author, tuple(load_taxonomy().types)).through(items)
     elif as_json:
@@ -102,7 +107,7 @@ class _Walk:
         dossier = dossier_of(self.lake, item)
         choices = choices_of(dossier, self.types)
         _print_item(self.console, dossier)
-        _print_choices(self.console, choices)
+        _print_choices(self.console, choices, can_undo=bool(self.made))
         while True:
             answer = click.prompt("Decide").strip()
             if answer == _QUIT:
@@ -110,12 +115,31 @@ class _Walk:
             if answer == _SKIP:
                 return rest
             if answer == _UNDO and self.made:
-                return [self._undo(), item, *rest]
-            choice = _chosen(answer, choices)
-            if choice is None:
-                self.console.print(f"{escape(repr(answer))} is none of the answers above.")
-            elif self._decide(item, choice):
+                if taken_back := self._undo():
+                    return [taken_back, item, *rest]
+            elif (choice := self._chosen(answer, choices)) and self._decide(item, choice):
                 return rest
+
+    def _chosen(self, answer: str, choices: Sequence[Choice]) -> Choice | None:
+        """The choice that an answer stands for; None, and told why, without."""
+        if answer == _TYPE and any(choice.kind == "classify" for choice in choices):
+            return self._chosen_type(choices)
+        by_key = {choice.key: choice for choice in choices if choice.key}
+        proposal = next((choice for choice in choices if choice.is_proposal), None)
+        choice = by_key.get(answer) or (proposal if answer == _ACCEPT else None)
+        if choice is None:
+            self.console.print(f"{escape(repr(answer))} is none of the answers above.")
+        return choice
+
+    def _chosen_type(self, choices: Sequence[Choice]) -> Choice | None:
+        """The type that the person names, in whatever capitals; None if they go back."""
+        types = {choice.label.lower(): choice for choice in choices if choice.kind == "classify"}
+        self.console.print(f"Types: {', '.join(sorted(choice.label for choice in types.values()))}")
+        while answer := click.prompt("Type (nothing: go back)", default="", show_default=False).strip():
+            if choice := types.get(answer.lower()):
+                return choice
+            self.console.print(f"{escape(repr(answer))} is no type.")
+        return None
 
     def _decide(self, item: Row, choice: Choice) -> bool:
         """Record a choice; tell why and give False if it cannot be."""
@@ -129,30 +153,31 @@ class _Walk:
         self.console.print(f"Recorded: {shown(choice.label)}, of {shown(item['subject'])}.", end="\n\n")
         return True
 
-    def _undo(self) -> Row:
-        """Take the last decision back; gives its item."""
-        item, decision_id = self.made.pop()
-        undo(self.lake, decision_id, author=self.author, reason="Taken back on the same walk")
+    def _undo(self) -> Row | None:
+        """Take the last decision back; gives its item, or tells why it cannot be and gives None."""
+        item, decision_id = self.made[-1]
+        try:
+            undo(self.lake, decision_id, author=self.author, reason="Taken back on the same walk")
+        except DecisionError as error:
+            self.console.print(f"Nothing was undone: {escape(str(error))}.")
+            return None
+        finally:
+            self.made.pop()  # what cannot be undone now never can: the next `u` is for the one before
         self.console.print(f"Taken back: what was decided of {shown(item['subject'])}.", end="\n\n")
         return item
 
 
-def _chosen(answer: str, choices: Sequence[Choice]) -> Choice | None:
-    if answer == _TYPE and any(choice.kind == "classify" for choice in choices):
-        by_label = {choice.label: choice for choice in choices if choice.kind == "classify"}
-        return by_label[click.prompt("Type", type=click.Choice(list(by_label)))]
-    by_key = {choice.key: choice for choice in choices if choice.key}
-    proposal = next((choice for choice in choices if choice.is_proposal), None)
-    return by_key.get(answer) or (proposal if answer == _ACCEPT else None)
-
-
-def _print_choices(console: Console, choices: Sequence[Choice]) -> None:
+def _print_choices(console: Console, choices: Sequence[Choice], *, can_undo: bool) -> None:
     answers = {choice.key: choice.label for choice in choices if choice.key}
     if any(choice.is_proposal for choice in choices):
         answers = {_ACCEPT: f"accept the proposal: {choices[0].label}", **answers}
     if any(choice.kind == "classify" for choice in choices):
         answers[_TYPE] = "another type"
-    for key, label in {**answers, **_ALWAYS}.items():
+    answers[_SKIP] = "skip"
+    if can_undo:
+        answers[_UNDO] = "undo the last decision"
+    answers[_QUIT] = "quit"
+    for key, label in answers.items():
         console.print(f"  [bold]{key:>2}[/bold]  {shown(label)}")
 
 
@@ -162,7 +187,7 @@ def _print_item(console: Console, dossier: Dossier) -> None:
     console.print(f"[bold]{shown(item['question'])}[/bold] {shown(item['reason'])}")
     linked = f"{counted(item['inbound'], 'link')} to it, {item['dependants']} facts and names hang on it"
     console.print(f"[dim]{item['kind']} of {item['source']}, rank {item['rank']:.2f}: {linked}[/dim]")
-    if len(dossier.entities) > 1 and (warning := merge_warning(*dossier.entities)):
+    if warning := _warning(dossier.entities):
         console.print(f"[yellow]{warning}[/yellow]")
     for entity in dossier.entities:
         names = ("name", "entity_type", "continuity", "state", "state_reason", "review_reason", "title")
@@ -175,6 +200,14 @@ def _print_item(console: Console, dossier: Dossier) -> None:
     console.line()
 
 
+def _warning(entities: Sequence[Row]) -> str | None:
+    match entities:
+        case [one, other]:
+            return merge_warning(one, other)
+        case _:
+            return None
+
+
 def _told(statement: Statement) -> dict[str, object]:
     return {
         statement.told: ", ".join([statement.value, *statement.details]),
@@ -185,7 +218,7 @@ def _told(statement: Statement) -> dict[str, object]:
 
 
 def _judged(judgement: Row) -> dict[str, object]:
-    names = ("judgement", "judged_by", "method", "score", "reason", "proposal", "proposed_by", "refused")
+    names = ("judgement", "judged_by", "method", "score", "proposal", "proposed_by", "refused")
     return {name: judgement[name] for name in names}
 
 

@@ -2,13 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
-from review_lake import NEM, PAIR, SOURCE, review_lake
+from review_lake import ALSO_NEM, NEM, PAIR, SOURCE, review_lake
 
 from holocron_assets.cli import main
-from holocron_assets.lake.decisions import all_decisions, standing
+from holocron_assets.lake.decisions import all_decisions, standing, undo
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.paths import Lake
 
@@ -40,7 +42,53 @@ def test_the_queue_is_a_table_with_the_most_important_first(lake: Lake) -> None:
 def test_it_can_be_filtered_and_cut(lake: Lake) -> None:
     assert "2 items." in review(lake, "--kind", "statement").stdout
     assert "7 items, 1 of them shown." in review(lake, "--limit", "1").stdout
-    assert "Nothing is open." in review(lake, "--source", "another").stdout
+
+
+def test_a_source_that_is_none_is_told_of(lake: Lake) -> None:
+    refused = review(lake, "--source", "nope")
+    assert refused.exit_code == 1
+    assert "nope" in refused.stderr
+    assert "Nothing is open" not in refused.output
+
+
+def test_a_type_is_named_in_any_capitals_and_choosing_one_can_be_left(lake: Lake) -> None:
+    output = walk(lake, "--kind", "page", "--limit", "1", answers="t\nRobot\n\nt\ndroid\nIt is built\nq\n")
+    assert "'Robot' is no type." in output
+    assert [row["value"] for row in all_decisions(lake)] == ["Droid"]
+
+
+def test_undoing_is_offered_once_there_is_something_to_undo(lake: Lake) -> None:
+    output = walk(lake, "--kind", "statement", answers="1\n\nq\n")
+    first, second = output.split("Recorded:")
+    assert "undo the last decision" not in first
+    assert "undo the last decision" in second
+
+
+def test_what_was_undone_elsewhere_ends_no_walk(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = click.prompt
+
+    def prompt(text: str, **options: Any) -> Any:
+        made = all_decisions(lake)
+        if text == "Decide" and [row["kind"] for row in made] == ["accept"]:
+            undo(lake, made[0]["decision_id"], author="Bo", reason="I know better")
+        return asked(text, **options)
+
+    monkeypatch.setattr(click, "prompt", prompt)
+    output = walk(lake, "--kind", "statement", answers="1\n\nu\nr\n\n")
+    assert "Nothing was undone:" in output
+    assert [row["kind"] for row in all_decisions(lake)] == ["accept", "undo", "reject"]
+
+
+def test_either_of_a_pair_can_stay(lake: Lake) -> None:
+    output = walk(lake, "--kind", "pair", answers="M\n\n")
+    assert "One thing: Nem Sixfinger stays" in output
+    (row,) = all_decisions(lake)
+    stays = {NEM: "Nem Sixfinger", ALSO_NEM: "Nem Six-Finger"}[row["other_id"]]
+    assert f" M  One thing: {stays} stays" in output
+
+
+def test_a_pairs_reason_is_told_once(lake: Lake) -> None:
+    assert walk(lake, "--kind", "pair", answers="q\n").count("told by a test. A model proposes") == 1
 
 
 def test_scripts_get_json(lake: Lake) -> None:

@@ -19,6 +19,12 @@ from holocron_assets.web.review_pages import ReviewPages
 
 _STATIC = str(files("holocron_assets.web").joinpath("static"))
 
+_OF_STARLETTE = {
+    HTTPStatus.NOT_FOUND.phrase: "There is nothing at this address.",
+    HTTPStatus.METHOD_NOT_ALLOWED.phrase: "This address does not take such a request. Nothing was recorded.",
+}
+"""What Starlette says on its own account, in our words."""
+
 
 def make_app(desk: Desk) -> ASGIApp:
     """The application of the review page."""
@@ -45,13 +51,13 @@ def _when_refused(request: Request, error: Exception) -> Response:
     status, told = HTTPStatus.NOT_FOUND, str(error)
     if isinstance(error, HTTPException):
         status, told = HTTPStatus(error.status_code), error.detail
-    if told == status.phrase:  # Starlette's own, of addresses that are none
-        told = "There is nothing at this address."
-    return _error_page(request, status, told)
+    return _error_page(request, status, _OF_STARLETTE.get(told, told))
 
 
 def _when_failed(request: Request, error: Exception) -> Response:
-    told = f"{type(error).__name__}: {error}. Nothing was recorded. The terminal has the whole of it."
+    told = f"{type(error).__name__}: {error}. The terminal has the whole of it."
+    if request.method == "POST":  # it may have failed before or after
+        told = f"{told} What you decided may have been recorded: see `holocron decisions list`."
     return _error_page(request, HTTPStatus.INTERNAL_SERVER_ERROR, told)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
@@ -17,6 +18,7 @@ from holocron_assets.resolve.review.queue import read_queue
 from holocron_assets.resolve.review.said import Said, decision_of
 from holocron_assets.web.rendering import render
 
+_AUTHOR = "holocron-author"
 _FROM_THE_LIST = "type"
 """Name of the button that takes what is chosen in the list of types."""
 
@@ -40,7 +42,7 @@ class Desk:
     ) -> Response:
         """Render a page, with what all pages have in common."""
         shared = {
-            "author": request.cookies.get("holocron-author", self.author),
+            "author": unquote(request.cookies.get(_AUTHOR, "")) or self.author,
             "open_items": len(read_queue(self.lake)),
             "done": self._named_decision(request, "done"),
             "undone": self._named_decision(request, "undone"),
@@ -59,12 +61,15 @@ class Desk:
         wanted = str(form.get("type", "")) if name == _FROM_THE_LIST else name
         choice = next((choice for choice in choices if choice.name == wanted), None)
         if choice is None:
-            raise HTTPException(
-                HTTPStatus.BAD_REQUEST, "That cannot be decided here. Choose one of the buttons."
+            told = (
+                "Choose a type in the list first."
+                if name == _FROM_THE_LIST and not wanted
+                else "That cannot be decided here."
             )
+            raise HTTPException(HTTPStatus.BAD_REQUEST, f"{told} Nothing was recorded.")
         reason = str(form.get("reason", "")).strip() or choice.reason
         try:
-            row = decide(self.lake, choice, author=self.author_of(form), reason=reason)
+            row = decide(self.lake, choice, author=self._author_of(form), reason=reason)
         except DecisionError as error:
             raise HTTPException(HTTPStatus.CONFLICT, f"Nothing was recorded: {error}.") from error
         return str(row["decision_id"])
@@ -73,14 +78,22 @@ class Desk:
         """Take back the decision that a form names, and go back to where it was made."""
         decision_id, back = str(form.get("decision", "")), str(form.get("back", "/"))
         try:
-            undo(self.lake, decision_id, author=self.author_of(form), reason="Taken back on the review page")
+            undo(self.lake, decision_id, author=self._author_of(form), reason="Taken back on the review page")
         except DecisionError as error:
             raise HTTPException(HTTPStatus.CONFLICT, f"Nothing was undone: {error}.") from error
         # Only a place of our own: `//elsewhere` would lead to another site.
         own = back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"
-        return see_other(f"{own.partition('?')[0]}?undone={decision_id}")
+        path, _, query = own.partition("?")
+        return see_other(f"{path}?{urlencode([*parse_qsl(query), ('undone', decision_id)])}")
 
-    def author_of(self, form: FormData) -> str:
+    def decided(self, form: FormData, address: str) -> Response:
+        """Lead on from a form that was recorded, and remember who sent it."""
+        response = see_other(address)
+        # Quoted, since a header takes no letters beyond Latin-1.
+        response.set_cookie(_AUTHOR, quote(self._author_of(form)), httponly=True, samesite="strict")
+        return response
+
+    def _author_of(self, form: FormData) -> str:
         """Who sent a form."""
         return str(form.get("author", "")).strip() or self.author
 

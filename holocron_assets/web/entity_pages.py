@@ -24,9 +24,9 @@ from holocron_assets.resolve.review.choices import (
 from holocron_assets.resolve.review.dossier import page_of
 from holocron_assets.resolve.review.highlights import apart, found_in, pieces
 from holocron_assets.resolve.review.portrait import Portrait, entity_titled, portrait_of, search_entities
-from holocron_assets.resolve.review.queue import read_queue
+from holocron_assets.resolve.review.queue import item_titled
 from holocron_assets.resolve.review.reading import reading
-from holocron_assets.web.desk import Desk, see_other
+from holocron_assets.web.desk import Desk
 from holocron_assets.web.guard import checked_form
 from holocron_assets.web.review_pages import address_of
 
@@ -44,12 +44,12 @@ class EntityPages:
         portrait = self._portrait(request)
         survivor = portrait.entity["merged_into"]
         if survivor:
-            return RedirectResponse(f"/entity/{quote(survivor)}?was={quote(portrait.entity['title'])}")
+            return RedirectResponse(f"/entity/{quote(survivor)}?was={quote(portrait.entity['entity_id'])}")
         choices = self._choices(portrait)
         values = {
             "portrait": portrait,
             "entity": portrait.entity,
-            "was": request.query_params.get("was", ""),
+            "was": _member_named(portrait, request.query_params.get("was")),
             "offered": [choice for choice in choices if choice.kind in {"promote", "suppress"}],
             "listed": [choice for choice in choices if choice.kind == "classify"],
             "splits": {choice.about["one"]: choice for choice in choices if choice.kind == "split"},
@@ -69,9 +69,9 @@ class EntityPages:
         found = entity_titled(self.desk.lake, title, source)
         if found:
             return RedirectResponse(f"/entity/{quote(found)}")
-        for item in read_queue(self.desk.lake):
-            if item["title"] == title and source in (None, item["source"]):
-                return RedirectResponse(address_of(item))
+        item = item_titled(self.desk.lake, title, source)
+        if item:
+            return RedirectResponse(address_of(item))
         raise HTTPException(
             HTTPStatus.NOT_FOUND,
             f"No entity was read from a page called {title!r}, and nothing about it is open. Search by part "
@@ -97,7 +97,7 @@ class EntityPages:
         """Entities by part of a name."""
         text = request.query_params.get("q", "").strip()
         found = search_entities(self.desk.lake, text) if len(text) >= _SHORTEST_SEARCH else []
-        return self.desk.show(request, "search.html", {"text": text, "found": found})
+        return self.desk.show(request, "search.html", {"searched": text, "found": found})
 
     def _portrait(self, request: Request) -> Portrait:
         portrait = portrait_of(self.desk.lake, request.path_params["entity_id"])
@@ -126,7 +126,13 @@ class EntityPages:
     def _decided(self, request: Request, form: FormData) -> Response:
         portrait = self._portrait(request)
         decision_id = self.desk.choose(form, self._choices(portrait))
-        return see_other(f"/entity/{quote(portrait.entity['entity_id'])}?done={decision_id}")
+        return self.desk.decided(form, f"/entity/{quote(portrait.entity['entity_id'])}?done={decision_id}")
+
+
+def _member_named(portrait: Portrait, entity_id: str | None) -> str | None:
+    """Title of the member that has an id; None without."""
+    titles = {member.entity["entity_id"]: member.entity["title"] for member in portrait.members}
+    return titles.get(entity_id)
 
 
 def _verdicts(choices: list[Choice]) -> dict[str, list[Choice]]:

@@ -16,13 +16,13 @@ from starlette.responses import Response
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.resolve.deciding import merge_warning
+from holocron_assets.resolve.deciding import in_words, merge_warning
 from holocron_assets.resolve.review.choices import choices_of
 from holocron_assets.resolve.review.dossier import Dossier, dossier_of
 from holocron_assets.resolve.review.highlights import pieces
 from holocron_assets.resolve.review.portrait import has_queue
-from holocron_assets.resolve.review.queue import KINDS, read_queue
-from holocron_assets.web.desk import Desk, see_other
+from holocron_assets.resolve.review.queue import KINDS, read_queue, settled_by
+from holocron_assets.web.desk import Desk
 from holocron_assets.web.guard import checked_form
 
 _A_PAGE = 50
@@ -68,7 +68,7 @@ class ReviewPages:
             "offered": [choice for choice in choices if choice.key],
             "listed": [choice for choice in choices if choice.kind == "classify"],
             "texts": _texts(dossier, is_whole=is_whole),
-            "warning": merge_warning(*dossier.entities) if _is_of_two(dossier) else None,
+            "warning": _warning(dossier.entities),
             "place": place_of(queue, item),
             "of": len(queue),
             "next_item": following(queue, item),
@@ -92,21 +92,16 @@ class ReviewPages:
         after = following(filtered(read_queue(lake), filters), item)
         decision_id = self.desk.choose(form, choices_of(dossier_of(lake, item), self.desk.types))
         address = address_of(after) if after else "/"
-        given = {"done": decision_id, "back": address_of(item), **filters}
-        response = see_other(
-            f"{address}?{urlencode({name: value for name, value in given.items() if value})}"
-        )
-        response.set_cookie("holocron-author", self.desk.author_of(form), httponly=True, samesite="strict")
-        return response
+        wanted = {name: value for name, value in filters.items() if value}
+        back = f"{address_of(item)}?{urlencode(wanted)}" if wanted else address_of(item)
+        given = urlencode({"done": decision_id, "back": back, **wanted})
+        return self.desk.decided(form, f"{address}?{given}")
 
     def _open_item(self, request: Request) -> Row:
         wanted = request.path_params["item_id"]
         found = next((row for row in read_queue(self.desk.lake) if row["item_id"] == wanted), None)
         if found is None:
-            raise HTTPException(
-                HTTPStatus.NOT_FOUND,
-                "This item is not in the queue: it was decided, or the machines have settled it since.",
-            )
+            raise HTTPException(HTTPStatus.NOT_FOUND, _why_gone(self.desk.lake, wanted))
         return found
 
 
@@ -159,8 +154,21 @@ def _texts(dossier: Dossier, *, is_whole: bool) -> list[dict[str, Any]]:
     ]
 
 
-def _is_of_two(dossier: Dossier) -> bool:
-    return len({row["entity_id"] for row in dossier.entities}) == len(("one", "other"))
+def _why_gone(lake: Lake, item_id: str) -> str:
+    decision = settled_by(lake, item_id)
+    if decision is None:
+        return "This item is not in the queue: the machines have settled it, or it never was there."
+    when = f"{decision['decided_at']:%Y-%m-%d %H:%M}"
+    said = f"{decision['author']} decided on {when}: {in_words(decision)}"
+    return f"This item is not in the queue any more. {said}. The reason: {decision['reason']}."
+
+
+def _warning(entities: Sequence[Row]) -> str | None:
+    match entities:
+        case [one, other]:
+            return merge_warning(one, other)
+        case _:
+            return None
 
 
 def _emptiness(lake: Lake) -> str:

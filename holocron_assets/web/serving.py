@@ -1,12 +1,13 @@
 """Serving the web page, to this machine only."""
 
-import ipaddress
 import socket
 from collections.abc import Callable
 from contextlib import closing, suppress
 
 import uvicorn
 from starlette.types import ASGIApp
+
+from holocron_assets.web.guard import OWN_NAMES
 
 
 class CannotServeError(OSError):
@@ -18,7 +19,7 @@ def serve(app: ASGIApp, host: str, port: int, tell: Callable[[str], None]) -> No
 
     Args:
         app: the application.
-        host: an address of this machine for itself.
+        host: a name of this machine for itself, of `guard.OWN_NAMES`.
         port: where; 0 for any that is free.
         tell: told the address, once it answers there.
 
@@ -46,18 +47,10 @@ class _Server(uvicorn.Server):
         self._tell()
 
 
-def is_loopback(host: str) -> bool:
-    """Whether an address is this machine's own, which no other can reach."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _listening(host: str, port: int) -> socket.socket:
-    if not is_loopback(host):
+    if host not in OWN_NAMES:
         raise CannotServeError(
-            f"{host} is not an address of this machine for itself: whoever reaches the page can decide. Use "
+            f"{host!r} is none of {', '.join(sorted(OWN_NAMES))}: whoever reaches the page can decide. Use "
             "127.0.0.1; to get there from elsewhere, tunnel to it, as with `ssh -L 8001:127.0.0.1:8001`."
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -53,6 +53,7 @@ def test_of_a_pair_the_models_proposal_comes_first_and_both_pages_are_shown(shar
         (choice.kind, choice.is_proposal) for choice in choices(shared_lake, f"pair-{PAIR}").values()
     ] == [
         ("merge", True),
+        ("merge", False),
         ("split", False),
     ]
     shown = dossier(shared_lake, f"pair-{PAIR}")

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from click.testing import CliRunner
 from review_lake import NEM, review_lake
@@ -19,7 +20,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.web.app import make_app
 from holocron_assets.web.desk import Desk
 from holocron_assets.web.guard import token_of
-from holocron_assets.web.serving import CannotServeError, is_loopback, serve
+from holocron_assets.web.serving import CannotServeError, serve
 
 HERE = "http://127.0.0.1:8001"
 ENTITY = f"/entity/{NEM}"
@@ -148,14 +149,27 @@ def test_no_way_back_leads_to_another_site(page: TestClient, lake: Lake) -> None
             assert answer.status_code == 409, "it was undone already"
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "127.8.8.8"])
-def test_addresses_of_this_machine_for_itself_can_be_served(host: str) -> None:
-    assert is_loopback(host)
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_what_is_served_answers_under_the_name_that_was_given(tmp_path: Path, host: str) -> None:
+    command = [str(Path(sys.executable).with_name("holocron")), "web", "--port", "0", "--host", host]
+    environment = {**os.environ, "HOLOCRON_DATA": str(tmp_path)}
+    with subprocess.Popen(  # noqa: S603 - our own command
+        command, env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        address = process.stdout.readline().split()[2]
+        assert host in address
+        assert httpx.get(address, trust_env=False).status_code == 200
+        process.terminate()
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "elsewhere.example", ""])  # noqa: S104 - refused
-def test_addresses_that_others_reach_cannot_be_served(host: str) -> None:
-    assert not is_loopback(host)
+@pytest.mark.parametrize(
+    "host",
+    ["0.0.0.0", "::", "192.168.1.2", "127.0.0.2", "elsewhere.example", ""],  # noqa: S104 - refused
+)
+def test_what_others_reach_or_would_not_be_answered_cannot_be_served(lake: Lake, host: str) -> None:
+    with pytest.raises(CannotServeError, match="whoever reaches the page can decide"):
+        serve(make_app(Desk(lake, "Ada", ())), host, 0, print)
 
 
 def test_an_address_that_others_reach_is_refused_with_a_way_out() -> None:

@@ -13,13 +13,16 @@ from starlette.testclient import TestClient
 
 from holocron_assets.lake.decisions import all_decisions
 from holocron_assets.lake.keys import title_key
+from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import PAGES
+from holocron_assets.lake.tables import PAGE_TYPES, PAGES
+from holocron_assets.resolve.review.store import store_review
 from holocron_assets.web.app import make_app
 from holocron_assets.web.desk import Desk
 
 HERE = "http://127.0.0.1:8001"
 CHESS = f"/item/page-{title_key(SOURCE, 'Shoal-chess')}"
+UNKNOWN = f"/item/page-{title_key(SOURCE, HOSTILE)}"
 ITEMS = (
     CHESS,
     f"/item/page-{title_key(SOURCE, HOSTILE)}",
@@ -160,7 +163,8 @@ def test_an_item_that_somebody_else_decided_meanwhile_is_told_of(page: TestClien
     send(page, CHESS, choice="classify.Droid", author="Ada")
     late = page.post(CHESS, data={"token": token, "choice": "classify.WorkMedia", "author": "Bo"})
     assert late.status_code == 404
-    assert "not in the queue" in late.text
+    assert "Ada decided on" in late.text
+    assert "is of type Droid" in late.text
     assert len(all_decisions(lake)) == 1
 
 
@@ -211,6 +215,7 @@ def test_a_title_leads_to_its_entity_or_to_its_place_in_the_queue(page: TestClie
     ("address", "status", "told"),
     [
         ("/nowhere", 404, "There is nothing at this address."),
+        ("/undo", 405, "does not take such a request"),
         ("/item/none", 404, "not in the queue"),
         ("/entity/none", 404, "no entity of this id"),
         ("/text/..%2f..%2fetc/1", 404, "nothing at this address"),
@@ -239,6 +244,122 @@ def test_a_damaged_file_is_named_and_the_page_is_whole(lake: Lake) -> None:
     assert answer.status_code == 500
     assert str(file) in answer.text
     assert answer.headers["x-frame-options"] == "DENY"
+
+
+def test_what_fails_after_a_form_does_not_claim_that_nothing_was_recorded(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("the disk")
+
+    desk = Desk(lake, "Ada", ("Concept", "Droid"))
+    with TestClient(make_app(desk), base_url=HERE, raise_server_exceptions=False) as client:
+        token = token_on(client, CHESS)
+        monkeypatch.setattr(Desk, "decided", fail)
+        answer = client.post(CHESS, data={"token": token, "choice": "classify.Droid", "author": "Ada"})
+    assert answer.status_code == 500
+    assert len(all_decisions(lake)) == 1
+    assert "may have been recorded: see `holocron decisions list`" in answer.text
+    assert "Nothing was recorded" not in answer.text
+
+
+@pytest.mark.parametrize("address", [CHESS, f"/entity/{NEM}"])
+def test_an_author_of_any_script_is_recorded_and_remembered(
+    page: TestClient, lake: Lake, address: str
+) -> None:
+    choice = "classify.Droid" if address == CHESS else "accept.fact-varn"
+    after = send(page, address, choice=choice, author="Łukasz; 李")
+    assert all_decisions(lake)[0]["author"] == "Łukasz; 李"
+    assert 'value="Łukasz; 李"' in page.get(after).text
+
+
+def test_undoing_keeps_what_the_queue_was_filtered_by(page: TestClient) -> None:
+    after = send(page, f"{CHESS}?kind=page", choice="classify.Droid", author="Ada")
+    form = {
+        attributes["name"] or "": attributes["value"] or ""
+        for tag, attributes in read(page.get(after).text).elements
+        if tag == "input"
+        and attributes.get("name") in {"token", "decision", "back"}
+        and "value" in attributes
+    }
+    back = page.post("/undo", data={**form, "author": "Ada"}).headers["location"]
+    assert back == f"{CHESS}?kind=page&undone={form['decision']}"
+    assert "Taken back:" in page.get(back).text
+
+
+def test_what_an_address_claims_is_not_repeated_unless_it_is_so(page: TestClient) -> None:
+    after = send(page, CHESS, choice="classify.Droid", author="Ada")
+    decision = after.partition("done=")[2].partition("&")[0]
+    assert "Taken back" not in page.get(f"/?undone={decision}").text
+    assert "was merged into" not in page.get(f"/entity/{NEM}?was=Anything").text
+    assert "was merged into" not in page.get(f"/entity/{NEM}?was={ALSO_NEM}").text
+
+
+def test_of_a_page_of_unknown_type_none_is_chosen_by_default(page: TestClient, lake: Lake) -> None:
+    rows = read_partition(lake, PAGE_TYPES, BATCH)
+    for row in rows:
+        if row["title"] == HOSTILE:
+            row["primary_type"] = "Unknown"
+    write_partition(lake, PAGE_TYPES, BATCH, rows)
+    store_review(lake, SOURCE)
+    by_itself = read(page.get(UNKNOWN).text).elements
+    first = next(item for tag, item in by_itself if tag == "option")
+    assert first["value"] == ""
+    assert "disabled" in first
+    given = {"token": token_on(page, UNKNOWN), "choice": "type", "author": "Ada"}
+    answer = page.post(UNKNOWN, data=given)
+    assert (answer.status_code, "Choose a type in the list first" in answer.text) == (400, True)
+    assert list(all_decisions(lake)) == []
+
+
+def test_the_other_of_a_pair_can_be_the_one_that_stays(page: TestClient, lake: Lake) -> None:
+    address = f"/item/pair-{quote(PAIR)}"
+    text = read(page.get(address).text).text
+    assert "One thing: Nem Sixfinger stays" in text
+    assert "One thing: Nem Six-Finger stays" in text
+    send(page, address, choice="merge", author="Ada")
+    send(page, address_undone(page, lake), choice="merge.other", author="Ada")
+    first, _, second = all_decisions(lake)
+    assert (first["entity_id"], first["other_id"]) == (second["other_id"], second["entity_id"])
+
+
+def address_undone(page: TestClient, lake: Lake) -> str:
+    """Undo the last decision; gives where it was made."""
+    decision, back = all_decisions(lake)[-1]["decision_id"], f"/item/pair-{quote(PAIR)}"
+    page.post("/undo", data={"token": token_on(page, f"/entity/{NEM}"), "decision": decision, "back": back})
+    return back
+
+
+def test_values_beside_an_accepted_one_are_disputed_no_more(page: TestClient) -> None:
+    assert page.get(f"/entity/{NEM}").text.count('class="badge disputed"') == 2
+    after = send(page, f"/entity/{NEM}", choice="accept.fact-varn", author="Ada")
+    assert 'class="badge disputed"' not in page.get(after).text
+
+
+def test_a_pairs_reason_is_told_once(page: TestClient) -> None:
+    assert page.get(f"/item/pair-{quote(PAIR)}").text.count(">told by a test. A model proposes") == 1
+
+
+def test_a_title_is_found_in_other_capitals(page: TestClient) -> None:
+    assert page.get("/page?title=nem six-finger").headers["location"] == f"/entity/{ALSO_NEM}"
+    assert page.get("/page?title=SHOAL-CHESS").headers["location"] == CHESS
+
+
+def test_keys_are_named_where_they_do_something(page: TestClient) -> None:
+    def footer(address: str) -> str:
+        return page.get(address).text.partition('class="keys"')[2]
+
+    assert "accept the proposal" in footer(CHESS)
+    assert "accept" not in footer(f"/item/promotion-{OSK}")
+    assert "undo" not in footer(CHESS)
+    assert "undo" in footer(send(page, CHESS, choice="classify.Droid", author="Ada"))
+
+
+@pytest.mark.parametrize("address", ["/nowhere", "/item/none", "/undo"])
+def test_a_page_of_an_error_leads_on(page: TestClient, address: str) -> None:
+    elements = read(page.get(address).text).elements
+    assert ("form", {"class": "search", "action": "/search", "role": "search"}) in elements
+    assert ("a", {"href": "/"}) in elements
 
 
 def test_an_empty_lake_says_what_to_do(tmp_path: Path) -> None:

@@ -149,11 +149,17 @@ def _of_pair(dossier: Dossier) -> Iterator[Choice]:
         dossier.entities, key=lambda row: (row["origin"] != "page", row["source"], row["title"])
     )
     proposal = dossier.judgement["proposal"] if dossier.judgement else None
-    same = f"One thing: {other['title']} is {survivor['title']}"
-    gone, into = other["entity_id"], survivor["entity_id"]
-    merge, split = {"gone": gone, "into": into}, {"one": gone, "other": into}
-    yield Choice("merge", "m", same, "merge", merge, "Both tell of one thing", proposal == "same")
+    yield replace(_merge("merge", "m", other, survivor), is_proposal=proposal == "same")
+    yield _merge("merge.other", "M", survivor, other)
+    split = {"one": other["entity_id"], "other": survivor["entity_id"]}
     yield Choice("split", "d", "Two things", "split", split, "They are two things", proposal == "different")
+
+
+def _merge(name: str, key: str, gone: Row, into: Row) -> Choice:
+    """Merging two entities, with the one named that stays; of one title, by where it is from."""
+    stays = into["title"] if into["title"] != gone["title"] else f"{into['title']} of {into['source']}"
+    about = {"gone": gone["entity_id"], "into": into["entity_id"]}
+    return Choice(name, key, f"One thing: {stays} stays", "merge", about, "Both tell of one thing")
 
 
 def _of_statements(statements: Sequence[Statement]) -> Iterator[Choice]:

@@ -152,12 +152,12 @@ def entity_titled(lake: Lake, title: str, source: str | None) -> str | None:
 
     Args:
         lake: where it is.
-        title: the page's canonical title.
+        title: the page's title; an exact one wins over one of other capitals.
         source: the page's source; any by default.
     """
     condition = """
-        title = $title and coalesce(source = $source, true) and valid_to is null
-        order by state = 'suppressed', source, valid_from desc limit 1
+        lower(title) = lower($title) and coalesce(source = $source, true) and valid_to is null
+        order by title <> $title, state = 'suppressed', source, valid_from desc limit 1
     """
     with reading(lake) as reader:
         found = reader.find(ENTITIES, condition, {"title": title, "source": source}, columns="entity_id")

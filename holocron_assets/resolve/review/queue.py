@@ -76,39 +76,64 @@ def still_open(items: Sequence[Row], decided: Standing) -> list[Row]:
         decided: the decisions that count.
     """
     settles = _settler(decided)
-    return [item for item in items if not settles(item)]
+    return [item for item in items if settles(item) is None]
 
 
-def _settler(decided: Standing) -> Callable[[Row], bool]:
-    """Tells whether a decision settles an item."""
+def settled_by(lake: Lake, item_id: str) -> Row | None:
+    """The decision that an item left the queue for since the queue was made; None without."""
+    made = _made(lake, lake.mark([REVIEW_ITEMS]))
+    settles = _settler(standing(lake))
+    return next((settles(item) for item in made if item["item_id"] == item_id), None)
+
+
+def item_titled(lake: Lake, title: str, source: str | None) -> Row | None:
+    """The open item of a page; None without.
+
+    Args:
+        lake: where the queue is.
+        title: the page's title; an exact one wins over one of other capitals.
+        source: the page's source; any by default.
+    """
+    alike = [
+        item
+        for item in read_queue(lake)
+        if item["title"].lower() == title.lower() and source in (None, item["source"])
+    ]
+    return min(alike, key=lambda item: item["title"] != title, default=None)
+
+
+def _settler(decided: Standing) -> Callable[[Row], Row | None]:
+    """Finds the decision that settles an item."""
     merges = {
         entity_id: row
         for row in decided.of_kind("merge")
         for entity_id in (row["entity_id"], row["other_id"])
     }
 
-    def settles(item: Row) -> bool:
+    def settles(item: Row) -> Row | None:
         if item["kind"] == "statement":
-            return _is_agreed(item["statement_ids"], decided)
+            return _agreed_by(item["statement_ids"], decided)
         if item["kind"] == "pair":
-            return frozenset((item["entity_id"], item["other_id"])) in decided.pairs
+            return decided.pairs.get(frozenset((item["entity_id"], item["other_id"])))
         if item["kind"] == "page":
-            return item["title_key"] in decided.types
+            return decided.types.get(item["title_key"])
         told = (
             decided.types.get(item["title_key"]),
             decided.states.get(item["entity_id"]),
             merges.get(item["entity_id"]),
         )
-        return any(row is not None and _is_later(row["decided_at"], item["since"]) for row in told)
+        later = (row for row in told if row is not None and _is_later(row["decided_at"], item["since"]))
+        return next(later, None)
 
     return settles
 
 
-def _is_agreed(statement_ids: Sequence[str], decided: Standing) -> bool:
-    """Whether one of the statements is accepted, or at most one of several is left that nobody rejected."""
-    kinds = [row["kind"] for name in statement_ids if (row := decided.statements.get(name))]
-    unsettled = len(statement_ids) - len(kinds)
-    return "accept" in kinds or unsettled <= (len(statement_ids) > 1)
+def _agreed_by(statement_ids: Sequence[str], decided: Standing) -> Row | None:
+    """The last decision on some statements, if one is accepted or at most one of several is not rejected."""
+    made = [row for name in statement_ids if (row := decided.statements.get(name))]
+    unsettled = len(statement_ids) - len(made)
+    is_agreed = any(row["kind"] == "accept" for row in made) or unsettled <= (len(statement_ids) > 1)
+    return max(made, key=lambda row: (row["decided_at"], row["decision_id"])) if made and is_agreed else None
 
 
 def _is_later(decided_at: datetime, since: datetime | None) -> bool:

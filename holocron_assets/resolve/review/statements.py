@@ -1,7 +1,7 @@
 """Facts and relations in one shape: what is told, by whom, and what a person said of it since."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from holocron_assets.lake.decisions import Standing
@@ -23,6 +23,7 @@ class Statement:
         to_id: the other entity of a relation, if it is known.
         status: as in the table, or what a person said of it since.
         decision: the decision that the status follows from, if one does.
+        is_disputed: whether another value stands where only one can be true, and nobody accepted one.
     """
 
     row: Row
@@ -33,6 +34,7 @@ class Statement:
     to_id: str | None
     status: str
     decision: Row | None
+    is_disputed: bool = False
 
     @property
     def said_by(self) -> str:
@@ -69,7 +71,8 @@ def statements_of(
         within=types,
         columns="*, fact_id as statement_id",
     )
-    return [_statement(row, decided) for row in facts] + _relations(reader, condition, values, decided, types)
+    told = [_statement(row, decided) for row in facts]
+    return _with_disputes(told) + _relations(reader, condition, values, decided, types)
 
 
 def told_elsewhere(reader: Reader, entity_id: str, decided: Standing, most: int) -> list[Statement]:
@@ -91,9 +94,22 @@ def _relations(  # noqa: PLR0913, PLR0917 - what is asked, of what, where, how m
         f"{condition} order by relation, confidence desc, relation_id{limit}",
         values,
         within=within,
-        columns="*, relation_id as statement_id, from_id as entity_id, false as is_disputed",
+        columns="*, relation_id as statement_id, from_id as entity_id",
     )
     return [_statement(row, decided) for row in rows]
+
+
+def _with_disputes(facts: Sequence[Statement]) -> list[Statement]:
+    """Facts, with those marked that are disputed after all that people said of them since."""
+    values: dict[tuple[str, str], list[str]] = {}
+    for fact in facts:
+        if fact.row["is_disputed"] and fact.status in {"stated", "accepted"}:
+            values.setdefault((fact.entity_id, fact.told), []).append(fact.status)
+    disputed = {about for about, found in values.items() if len(found) > 1 and "accepted" not in found}
+    return [
+        replace(fact, is_disputed=bool(fact.row["is_disputed"]) and (fact.entity_id, fact.told) in disputed)
+        for fact in facts
+    ]
 
 
 def by_subject(statements: Iterable[Statement]) -> dict[str, Sequence[Statement]]:
