@@ -3,6 +3,15 @@
 create temp table present_answers as
 select source, title_key, batch, position from current_answers;
 
+-- Where each page is now. What is said on it is said of the entity that was read from it, by the page's id: an entity
+-- may stand under a title that another page has since.
+create temp table present_pages as
+select signals.source, signals.page_id, signals.title, signals.title_key
+from lake.page_signals as signals
+semi join present_answers as present
+    on signals.batch = present.batch and signals.title_key = present.title_key
+where signals.page_id is not null;
+
 create temp table present_candidates as
 select candidates.*
 from lake.entity_candidates as candidates

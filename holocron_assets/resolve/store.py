@@ -107,7 +107,7 @@ def store_aliases(look: Look, entity_type: str) -> tuple[Footer, list[Row]]:
         entity_type,
         rows,
         code_version=ALIASES_VERSION,
-        inputs=_alias_inputs(look, entities) if entities else {},
+        inputs=_alias_inputs(look, entity_type, entities) if entities else {},
     )
     return footer, rows
 
@@ -140,7 +140,7 @@ def _aliases_are_stale(look: Look, entity_type: str) -> bool:
     if entities is None:
         return False
     footer = read_footer(look.lake, ENTITY_ALIASES, entity_type)
-    wanted = (ALIASES_VERSION, _alias_inputs(look, entities))
+    wanted = (ALIASES_VERSION, _alias_inputs(look, entity_type, entities))
     return footer is None or (footer.code_version, dict(footer.inputs)) != wanted
 
 
@@ -158,6 +158,11 @@ def _entity_inputs(look: Look, entity_type: str, current: Iterable[Row]) -> dict
     }
 
 
-def _alias_inputs(look: Look, entities: Footer) -> dict[str, str]:
+def _alias_inputs(look: Look, entity_type: str, entities: Footer) -> dict[str, str]:
     """Fingerprints of what a type's aliases are made from."""
-    return {"entities": entities.content_id, "redirects": look.redirects_mark, "told": look.names_mark}
+    return {
+        "entities": entities.content_id,
+        "redirects": look.redirects_mark,
+        "told": look.names_mark,
+        "mentions": look.mentions.marks.get(entity_type, "none"),
+    }

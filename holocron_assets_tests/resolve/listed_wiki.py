@@ -65,6 +65,10 @@ class ListedWiki:
         self._derive(batch)
         return batch
 
+    def put_pages(self, page_ids: Mapping[str, int]) -> None:
+        """Let pages that are crawled from now on have these ids: a page that moves keeps its own."""
+        self._page_ids |= page_ids
+
     def settle(self) -> None:
         """Derive again what follows from pages."""
         for batch in sorted(set(self._batch_of.values())):
@@ -83,7 +87,7 @@ class ListedWiki:
         made: list[str] = []
         in_order = [
             *((stage, TYPES) for stage in READ),
-            *((stage, [name]) for name in TYPES for stage in IDENTITY),
+            *((stage, [name]) for name in (*TYPES, *TYPES) for stage in IDENTITY),
             *((stage, partitions_of(self.lake, stage)) for stage in (*TOLD, *BY_SOURCE)),
         ]
         with look_at(self.lake) as look:

@@ -109,3 +109,15 @@ def test_names_without_pages_are_fifty_entities_that_the_pages_take_over(tmp_pat
             "Quayside Bellow": "Quayside Bellows",
         }.items()
     )
+
+
+def test_another_name_that_a_list_gives_later_makes_aliases_anew(tmp_path: Path) -> None:
+    wiki = ListedWiki(tmp_path)
+    wiki.crawl({"Brass Tam": droid("Brass Tam"), LIST: list_of("[[Brass Tam]]")})
+    wiki.read_lists({LIST: [named("Brass Tam")]})
+    wiki.resolve()
+    wiki.read_lists({LIST: [named("Brass Tam", aliases=["Old Rusty"])]})
+    assert "entity_aliases" in wiki.resolve()
+    assert ("mention", "Old Rusty") in {
+        (row["kind"], row["alias"]) for row in wiki.query("from lake.entity_aliases")
+    }

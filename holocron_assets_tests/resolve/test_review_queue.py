@@ -108,6 +108,14 @@ def test_a_value_that_a_person_accepted_ends_its_dispute(lake: Lake) -> None:
     assert f"statement-{NEM}.homeworld" not in open_ids(lake)
 
 
+def test_a_statement_that_two_types_tell_of_is_asked_about_once(lake: Lake) -> None:
+    write(
+        lake, ENTITY_FACTS, "LocationPlace", [fact("fact-rank", "rank", "Admiral", "x", status="unsupported")]
+    )
+    store_review(lake, SOURCE)
+    assert sorted(row["item_id"] for row in read_queue(lake)) == sorted(ITEMS)
+
+
 def test_a_lake_without_anything_has_an_empty_queue(tmp_path: Path) -> None:
     empty = Lake(tmp_path / "nothing")
     assert list(read_queue(empty)) == []

@@ -103,7 +103,10 @@ ENTITY_FACTS = Table(
     key=("fact_id",),
     columns=(
         Column(
-            "fact_id", type_string, "Hash of page, key, value, qualifier and method; the same in any rebuild"
+            "fact_id",
+            type_string,
+            "Hash of page, of whom a list says it, key, value, qualifier, method and unit; "
+            "the same in any rebuild",
         ),
         Column("entity_id", type_string, "The entity; of what was merged, the one that it is now"),
         ENTITY_TYPE,
@@ -135,7 +138,8 @@ ENTITY_RELATIONS = Table(
         Column(
             "relation_id",
             type_string,
-            "Hash of page, relation, other, qualifier and method; the same in any rebuild",
+            "Hash of page, from whom, relation, other, qualifier, method, times and work; "
+            "the same in any rebuild",
         ),
         Column("from_id", type_string, "The entity; of what was merged, the one that it is now"),
         ENTITY_TYPE,

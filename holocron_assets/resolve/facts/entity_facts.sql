@@ -18,7 +18,10 @@ with stated as (
 ),
 identified as (
     select
-        md5(concat_ws(chr(31), source, title, subject, fact_key, value, coalesce(qualifier, ''), method)) as fact_id,
+        -- Without a unit the hash is as if there were none at all: `concat_ws` leaves out what is null.
+        md5(concat_ws(
+            chr(31), source, title, subject, fact_key, value, coalesce(qualifier, ''), method, nullif(unit, '')
+        )) as fact_id,
         *
     from stated
     qualify row_number() over (

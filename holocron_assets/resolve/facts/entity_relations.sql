@@ -21,8 +21,10 @@ with stated as (
 ),
 identified as (
     select
+        -- Two stints are two. What is not told is left out by `concat_ws`, so each is told apart by a word.
         md5(concat_ws(
-            chr(31), source, title, subject, relation, to_name, coalesce(to_title, ''), coalesce(qualifier, ''), method
+            chr(31), source, title, subject, relation, to_name, coalesce(to_title, ''), coalesce(qualifier, ''), method,
+            'since ' || nullif(start_time, ''), 'until ' || nullif(end_time, ''), 'in ' || nullif(work, '')
         )) as relation_id,
         *
     from stated

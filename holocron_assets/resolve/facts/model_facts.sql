@@ -14,11 +14,11 @@ with said as (
     semi join present_answers as present on facts.batch = present.batch and facts.title_key = present.title_key
     join holders on holders.title_key = facts.title_key
     union all
-    -- A model says of no name on a list how sure it is.
+    -- A model says of no name on a list how sure it is. A list may give one name to things of two types.
     select
         mentions.source, mentions.batch, mentions.list_title, mentions.title_key, mentions.revision_id,
         listed.evidence, listed.supported, listed.model, 0.5, plain_key(listed.attribute.name),
-        trim(listed.attribute.value), null, mentions.name, holders.entity_id, holders.entity_type
+        trim(listed.attribute.value), null, concat_ws(chr(31), mentions.name, mentions.said_type), holders.entity_id, holders.entity_type
     from (select *, unnest(attributes) as attribute, clean_names.cleaned from {listed} join clean_names using (name)) as listed
     join ({mentions}) as mentions
         on mentions.batch = listed.batch and mentions.title_key = listed.title_key

@@ -1,19 +1,30 @@
 -- What every type's facts and relations are made from, read once however many types there are.
 
--- Every record as it stands: one row an id. Suppressed ones say nothing, and nothing leads to them.
+-- Every record as it stands: one row an id, under the title that its page has now. Suppressed ones say nothing, and
+-- nothing leads to them.
 create or replace temp table records as
-select entity_id, entity_type, source, title, title_key, name, continuity, coalesce(merged_into, entity_id) as now_id
-from ({entities})
-where valid_to is null and state <> 'suppressed'
-qualify row_number() over (partition by entity_id order by valid_from desc, entity_type) = 1;
+select
+    entities.entity_id, entities.entity_type, entities.source, entities.name, entities.continuity,
+    coalesce(pages.title, entities.title) as title,
+    coalesce(pages.title_key, entities.title_key) as title_key,
+    pages.page_id is not null as is_its_page,
+    coalesce(entities.merged_into, entities.entity_id) as now_id
+from ({entities}) as entities
+left join present_pages as pages using (source, page_id)
+where entities.valid_to is null and entities.state <> 'suppressed'
+qualify row_number() over (
+    partition by entities.entity_id order by entities.valid_from desc, entities.entity_type
+) = 1;
 
--- The entity that each title stands for now.
+-- The entity that each title stands for now: the one that was read from its page, else one that only is called so.
 create or replace temp table holders as
 select records.title_key, records.source, records.title, records.name, records.continuity,
     now.entity_id, now.entity_type
 from records
 join records as now on now.entity_id = records.now_id
-qualify row_number() over (partition by records.title_key order by records.entity_id) = 1;
+qualify row_number() over (
+    partition by records.title_key order by records.is_its_page desc, records.entity_id
+) = 1;
 
 -- The same, and where redirects lead.
 create or replace temp table ends as

@@ -2,9 +2,23 @@
 
 with standing as materialized (
     select
-        entity_id, entity_type, source, name, title, title_key, batch, confidence, origin, state, state_reason,
-        state_at, merged_into, review_reason, review_since
+        entity_id, entity_type, source, name, title, title_key, page_id, batch, confidence, origin, state,
+        state_reason, state_at, merged_into, review_reason, review_since
     from entities
+),
+
+-- The entity that each title stands for: the one that was read from its page, which may have another title since, else
+-- one that only is called so.
+holders as (
+    select
+        coalesce(pages.title_key, standing.title_key) as title_key,
+        coalesce(standing.merged_into, standing.entity_id) as entity_id
+    from standing
+    left join page_types as pages using (source, page_id)
+    qualify row_number() over (
+        partition by coalesce(pages.title_key, standing.title_key)
+        order by pages.page_id is null, standing.state = 'suppressed', standing.entity_id
+    ) = 1
 ),
 
 known as (select title_key, inbound from lake.known_links where source = $source),
@@ -30,9 +44,9 @@ hanging as (
         union all
         select to_id from lake.entity_relations where to_id is not null
         union all
-        select coalesce(standing.merged_into, standing.entity_id)
+        select holders.entity_id
         from lake.entity_mentions as mentions
-        join standing on mentions.means_key = standing.title_key
+        join holders on mentions.means_key = holders.title_key
     )
     group by entity_id
 ),
@@ -53,12 +67,10 @@ page_items as (
         end
         || pages.reason as reason,
         pages.title, pages.title_key, pages.batch, nullif(pages.primary_type, 'Unknown') as entity_type,
-        entities.entity_id, null as other_id, null as other_key, [] as statement_ids, 1 - pages.confidence as uncertainty,
+        holders.entity_id, null as other_id, null as other_key, [] as statement_ids, 1 - pages.confidence as uncertainty,
         null as since
     from unsure_pages as pages
-    left join (
-        select title_key, min(coalesce(merged_into, entity_id)) as entity_id from standing group by title_key
-    ) as entities using (title_key)
+    left join holders using (title_key)
 ),
 
 pair_items as (
@@ -175,7 +187,9 @@ reach as (
     left join hanging as other on items.other_id = other.entity_id
 )
 
+-- Types are made one after another: in between, two may tell of one thing.
 select
     *, round(uncertainty * (1 + ln(1 + inbound) + ln(1 + dependants)), 4) as rank
 from reach
+qualify row_number() over (partition by item_id order by rank desc, entity_type, entity_id) = 1
 order by rank desc, item_id

@@ -1,8 +1,11 @@
 -- The tags of a type's entities: those of the pages of all that an entity was merged from, in the vocabulary's words.
 with current_rows as (
-    select entity_id, coalesce(merged_into, entity_id) as survivor, title_key, state
-    from ({entities})
-    where valid_to is null and state <> 'suppressed'
+    select
+        entities.entity_id, coalesce(entities.merged_into, entities.entity_id) as survivor, entities.state,
+        coalesce(pages.title_key, entities.title_key) as title_key
+    from ({entities}) as entities
+    left join present_pages as pages using (source, page_id)
+    where entities.valid_to is null and entities.state <> 'suppressed'
 ),
 members as (
     select rows.survivor as entity_id, rows.title_key

@@ -28,7 +28,12 @@ _SOURCE_MARK = "select bit_xor(hash(title_key, mark)) as mark from page_tag_mark
 _TYPE_MARK = """
     select bit_xor(hash(title_key, mark)) as mark
     from page_tag_marks
-    where title_key in (select title_key from ({entities}) where valid_to is null)
+    where title_key in (
+        select coalesce(pages.title_key, entities.title_key)
+        from ({entities}) as entities
+        left join present_pages as pages using (source, page_id)
+        where entities.valid_to is null
+    )
 """
 _NOTHING = r"[^\s\S]"
 
