@@ -46,10 +46,14 @@ _PAGE_QUERIES = {
     """,
     "type": "select * exclude (source, title, title_key) from page_types where title_key = $key",
     "entities": """
-        select entity_id, entity_type, name, continuity, state, state_by, state_reason, review_reason,
-               review_since, valid_from, revision_id
-        from entities where title_key = $key
-        order by state = 'suppressed', valid_from
+        select
+            entities.entity_id, entities.entity_type, entities.name, entities.continuity, entities.state,
+            entities.merged_into, survivors.name as merged_into_name, entities.state_by,
+            entities.state_reason, entities.review_reason, entities.review_since, entities.valid_from,
+            entities.revision_id
+        from entities left join entities as survivors on entities.merged_into = survivors.entity_id
+        where entities.title_key = $key
+        order by entities.state = 'suppressed', entities.valid_from
     """,
     "aliases": """
         select alias, kind, from_title from entity_aliases
@@ -136,6 +140,8 @@ def _where_it_stands(topics: dict[str, list[dict[str, Any]]]) -> str:
     if topics["entities"]:
         entity = topics["entities"][0]
         told = f"It is a {entity['state']} entity of type {entity['entity_type']}: {entity['state_reason']}."
+        if entity["merged_into"]:
+            told = f"{told} It is one with {entity['merged_into_name']!r}, {entity['merged_into']}."
         reason = entity["review_reason"]
         return f"{told} A person should look at it: {reason}." if reason else told
     if topics["type"]:

@@ -62,6 +62,19 @@ def test_an_entity_that_a_person_should_look_at_says_why_and_is_counted(
     )
 
 
+def test_a_merged_entity_says_what_it_is_now(finished_sample: Holocron, tmp_path: Path) -> None:
+    holocron = finished_sample.copy_to(tmp_path)
+    rows = read_partition(holocron.lake, ENTITIES, "PersonCharacter")
+    (survivor,) = [row for row in rows if row["title"] == "Nem Sixfinger"]
+    for row in rows:
+        if row["title"] == "Issa Dorrane":
+            row.update(state="merged", merged_into=survivor["entity_id"])
+    write_partition(holocron.lake, ENTITIES, "PersonCharacter", rows)
+    report = report_of(holocron, "Issa Dorrane")
+    assert f"It is one with 'Nem Sixfinger', {survivor['entity_id']}." in report["stuck"]
+    assert report["entities"][0]["merged_into"] == survivor["entity_id"]
+
+
 def test_canon_and_legends_pages_have_reports_of_their_own(finished_sample: Holocron) -> None:
     canon, legends = (report_of(finished_sample, f"Issa Dorrane{end}") for end in ("", "/Legends"))
     assert canon["entities"][0]["entity_id"] != legends["entities"][0]["entity_id"]
