@@ -1,7 +1,11 @@
 """What the commands of `holocron` share: options, how errors are told, and where things are."""
 
+import os
+import select
+import sys
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -45,13 +49,22 @@ source_option = click.option("--source", "source_name", metavar="NAME", help="On
 
 
 def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Show errors that a person can act on as a message, without a traceback."""
+    """Show errors that a person can act on as a message, without a traceback.
+
+    Who reads only the first lines of what is printed (`| head`) has what they want: that is no error.
+    """
 
     @wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
         problem: str | None = None
         try:
             command(*arguments, **options)
+        except SystemExit as ended:
+            # Rich ends the process, with 1, where nobody reads on.
+            if not isinstance(ended.__context__, BrokenPipeError):
+                raise
+        except BrokenPipeError as error:
+            problem = None if _nobody_reads_on() else str(error)
         except _EXPECTED_ERRORS as error:
             problem = str(error)
         # Raised without its cause: what that holds of DuckDB would outlive it, which DuckDB complains of.
@@ -59,6 +72,18 @@ def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
             raise click.ClickException(problem)
 
     return run
+
+
+def _nobody_reads_on() -> bool:
+    """Whether what is printed goes into a pipe that was closed; if so, what is left of it goes nowhere."""
+    output = sys.stdout.fileno()
+    poll = select.poll()
+    poll.register(output, 0)  # errors are told of always
+    if not any(told & select.POLLERR for _, told in poll.poll(0)):
+        return False
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), output)
+    return True
 
 
 def opened_lake() -> Lake:

@@ -118,7 +118,7 @@ def print_status(console: Console, report: Mapping[str, Any]) -> None:
     pages = [row for row in stages if row["stage"] == "pages"]
     print_rows(console, "Pages", without_empty_columns(pages, drop="stage"))
     print_rows(console, "Types", _by_status(stages, "page_types", ("settled", "needs review")))
-    states = ("promoted", "candidate", "staged", "suppressed")
+    states = ("promoted", "adjudicated", "candidate", "staged", "suppressed", "merged")
     print_rows(console, "Entities", _by_status(stages, "entities", states))
     print_rows(console, "Entities to look at", _by_status(stages, "entity_reviews", ("needs review",)))
     print_interrogations(console, report)

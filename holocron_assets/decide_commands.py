@@ -11,7 +11,7 @@ from holocron_assets.classify.decisions import decide_type
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.commands import clear_errors, fail, named_source, opened_lake
 from holocron_assets.decisions_commands import named_decision
-from holocron_assets.lake.decisions import undo
+from holocron_assets.lake.decisions import standing, undo
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.reports import find_page
@@ -78,7 +78,7 @@ def merge(gone: str, into: str, entity_type: str | None, source: str | None, **s
     leaving = named_entity(lake, gone, entity_type=entity_type, source=source)
     target = named_entity(lake, into, entity_type=entity_type)
     row = decide_merge(lake, gone=leaving["entity_id"], into=target["entity_id"], **signed)
-    if warning := merge_warning(leaving, target):
+    if warning := merge_warning(leaving, named_entity(lake, row["other_id"]), standing(lake)):
         click.echo(warning)
     _tell(row)
 

@@ -6,6 +6,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.commands import clear_errors, counted, json_option, opened_lake
 from holocron_assets.console import print_records, print_rows, to_json
 from holocron_assets.lake.decision_files import export_decisions, import_decisions
@@ -84,7 +85,7 @@ def import_file(file: Path) -> None:
 
     A wrong line is named, and then nothing is imported.
     """
-    came = import_decisions(opened_lake(), file)
+    came = import_decisions(opened_lake(), file, types=load_taxonomy().types)
     click.echo(f"{file}: {counted(came.read, 'decision')}, of which {came.added} were new")
     if came.added:
         click.echo("Sensors, or `holocron run`, redo what follows from them.")

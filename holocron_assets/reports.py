@@ -247,9 +247,11 @@ def run_summary(lake: Lake, sources: Sequence[Source]) -> dict[str, list[dict[st
         "entities": """
             select entity_type as type, count(*) as entities,
                    count(*) filter (where state = 'promoted') as promoted,
+                   count(*) filter (where state = 'adjudicated') as adjudicated,
                    count(*) filter (where state = 'candidate') as candidates,
                    count(*) filter (where state = 'staged') as staged,
-                   count(*) filter (where state = 'suppressed') as suppressed
+                   count(*) filter (where state = 'suppressed') as suppressed,
+                   count(*) filter (where state = 'merged') as merged
             from entities where source = any($sources) group by all order by entities desc, type
         """,
         "review": """

@@ -1,17 +1,21 @@
 """What people decide by command: about entities and statements, and what they see of it later."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 from known_entities import FACT, RELATION, known_as, lake_of_entities
+from sample_holocron import Holocron
 
 from holocron_assets.cli import main
 from holocron_assets.lake.decisions import all_decisions, new_decision, record, standing
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.views import connect, query
 
+DOCS = Path(__file__).parents[1] / "docs" / "decisions.md"
 SIGNED = ("--reason", "I know", "--author", "ada")
 
 
@@ -172,6 +176,44 @@ def test_decisions_are_carried_to_another_lake_by_a_file(lake: Lake, tmp_path: P
     file.write_text(file.read_text() + "{\n")
     assert "decisions.jsonl, line 2: it is no JSON" in complaint(other, "decisions", "import", str(file))
     assert "No such file" in complaint(other, "decisions", "import", str(tmp_path / "none.jsonl"))
+
+
+def test_a_file_of_decisions_goes_into_a_folder_that_is_there_and_names_types_that_there_are(
+    lake: Lake, tmp_path: Path
+) -> None:
+    said(lake, "decide", "split", "Varn", "Gort", *SIGNED)
+    told = complaint(lake, "decisions", "export", str(tmp_path / "none" / "decisions.jsonl"))
+    assert "there is no folder" in told
+    row = new_decision(
+        "classify", source="sample", title="Varn", value="Nonsense", author="eve", reason="of another lake"
+    )
+    record(lake, [row])
+    file = tmp_path / "decisions.jsonl"
+    said(lake, "decisions", "export", str(file))
+    told = complaint(Lake(tmp_path / "other"), "decisions", "import", str(file))
+    assert "line 2: 'Nonsense' is no type of page; the types are PersonCharacter, " in told
+
+
+def test_who_merges_into_what_was_suppressed_just_now_is_told_so(lake: Lake) -> None:
+    said(lake, "decide", "suppress", "Gort", *SIGNED)
+    assert "leaves the knowledge base with it" in said(lake, "decide", "merge", "Varn", "Gorts", *SIGNED)
+
+
+def test_the_examples_of_the_docs_can_be_typed_along(finished_sample: Holocron, tmp_path: Path) -> None:
+    lake = finished_sample.copy_to(tmp_path / "sample").lake
+    with connect(lake) as connection:
+        facts = query(connection, "select fact_id from entity_facts where title = 'Issa Dorrane' limit 1")
+    for line in DOCS.read_text(encoding="utf-8").splitlines():
+        if line.startswith("    holocron "):
+            told = line.replace("FACT_ID", facts[0]["fact_id"]).replace(
+                "decisions.jsonl", f"{tmp_path}/d.jsonl"
+            )
+            if "DECISION_ID" in told:
+                told = told.replace("DECISION_ID", all_decisions(lake)[0]["decision_id"])
+            said(lake, *shlex.split(told, comments=True)[1:])
+    assert [row["kind"] for row in all_decisions(lake)] == [
+        *("classify", "merge", "split", "promote", "suppress", "accept", "reject", "undo")
+    ]
 
 
 def test_a_list_of_many_decisions_names_what_only_has_an_id(lake: Lake) -> None:

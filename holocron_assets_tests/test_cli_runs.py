@@ -1,17 +1,21 @@
 """Commands that do all the work in one process: run, import and crawl, from a file or a wiki to entities."""
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import dagster as dg
 import pytest
+from click import ClickException
 from click.testing import CliRunner, Result
 from sample_dagster import definitions_of
 from sample_holocron import SAMPLE_EXPORT, Holocron
 from tiny_wiki import add_tiny_source, copy_of_export, tiny_wiki
 
 from holocron_assets.cli import main
+from holocron_assets.commands import clear_errors
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
 from holocron_assets.lake.views import connect, query
 from holocron_assets.orchestration import local_commands
@@ -199,6 +203,31 @@ def test_crawl_of_a_wiki_that_is_not_there_says_so_and_loses_nothing(
     assert result.exit_code == 1
     assert "127.0.0.1" in words(result.stdout)
     assert new.lake.partitions(PAGES) == []
+
+
+@pytest.mark.parametrize("question", [["status"], ["sql", "from pages", "--json"]])
+def test_who_reads_only_the_first_lines_is_told_of_no_error(
+    finished_sample: Holocron, question: list[str]
+) -> None:
+    command = [str(Path(sys.executable).with_name("holocron")), *question]
+    reads, writes = os.pipe()
+    os.close(reads)
+    done = subprocess.run(  # noqa: S603 - our own command
+        command, env=finished_sample.environment, stdout=writes, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_pipe_that_breaks_elsewhere_is_an_error(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    @clear_errors
+    def tell() -> None:
+        raise BrokenPipeError(errno.EPIPE, "of a model server")
+
+    with pytest.raises(ClickException, match="of a model server"), capfd.disabled():
+        tell()
 
 
 def test_the_installed_command_runs_in_a_process_of_its_own(new: Holocron) -> None:

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from sample_holocron import SAMPLE_BATCH, Holocron, list_seeds_and_cut, sample_holocron
 
+from holocron_assets.console import print_status
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.tables import ENTITIES, PAGES
@@ -181,7 +184,23 @@ def test_a_summary_counts_what_a_source_came_to(finished_sample: Holocron) -> No
     assert summary["pages"] == [{"status": "ok", "pages": 180}]
     assert sum(row["pages"] for row in summary["types"]) == 180
     for row in summary["entities"]:
-        parts = (row["promoted"], row["candidates"], row["staged"], row["suppressed"])
-        assert row["entities"] == sum(parts), row["type"]
+        type_name, entities, *by_state = row.values()
+        assert entities == sum(by_state), type_name
     assert summary["review"] == sorted(summary["review"], key=lambda row: (row["confidence"], row["title"]))
     assert summary["dead_letters"] == []
+
+
+def test_what_people_merged_and_promoted_is_counted_too(finished_sample: Holocron, tmp_path: Path) -> None:
+    holocron = finished_sample.copy_to(tmp_path / "holocron")
+    rows = read_partition(holocron.lake, ENTITIES, "Species")
+    rows[0]["state"], rows[1]["state"] = "merged", "adjudicated"
+    write_partition(holocron.lake, ENTITIES, "Species", rows)
+    summary = run_summary(holocron.lake, [holocron.source()])
+    species = next(row for row in summary["entities"] if row["type"] == "Species")
+    counted = {name: species[name] for name in ("entities", "promoted", "adjudicated", "merged")}
+    assert counted == {"entities": len(rows), "promoted": len(rows) - 2, "adjudicated": 1, "merged": 1}
+    printed = StringIO()
+    report = status_report(holocron.lake, [], tmp_path) | {"interrogations": [], "gpu_runs": []}
+    print_status(Console(file=printed, width=100), report)
+    head = next(line for line in printed.getvalue().splitlines() if "adjudicated" in line)
+    assert head.split()[2:] == ["promoted", "adjudicated", "candidate", "staged", "suppressed", "merged"]

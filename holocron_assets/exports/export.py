@@ -26,7 +26,7 @@ class Wanted(NamedTuple):
 
     Attributes:
         format: of the files.
-        tables: which tables; those that `contents.yaml` exports by default, if there are none.
+        tables: which tables, each once; those that `contents.yaml` exports by default, if there are none.
         everything: what does not stand too: suppressed entities, and statements that a person rejected or
             that their page does not support.
         base: where JSON-LD has its entities and vocabulary: an IRI that ends in '/', '#' or ':'.
@@ -89,7 +89,7 @@ def _write_files(
         nodes = write_linked_data(connection, addresses, file, everything=wanted.everything)
         return [{"file": file.name, "rows": nodes}]
     tables = wanted.tables or [name for name, content in contents().items() if content.exported]
-    return [_write_table(connection, folder, name, wanted) for name in tables]
+    return [_write_table(connection, folder, name, wanted) for name in dict.fromkeys(tables)]
 
 
 def _write_table(

@@ -2,18 +2,19 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.decisions import (
     DecisionError,
     all_decisions,
     key_of,
     record,
-    refuse_incomplete,
+    refuse_malformed,
     refuse_undo_of,
 )
 from holocron_assets.lake.durable import replacing
@@ -26,6 +27,9 @@ _WRITTEN = tuple(column.name for column in DECISIONS.columns if column.name != _
 """What a line may say. The title key follows from source and title."""
 
 _ID = re.compile(r"[0-9]{8}T[0-9]{12}-[0-9a-f]{8,32}")
+
+_FAST = timedelta(minutes=10)
+"""How fast another machine's clock may be. What is dated later would outrank all decisions until then."""
 
 
 class Imported(NamedTuple):
@@ -49,23 +53,30 @@ def export_decisions(lake: Lake, file: Path) -> int:
 
     Returns:
         How many there are.
+
+    Raises:
+        FileNotFoundError: there is no folder that the file could be in.
     """
+    if not file.absolute().parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {file.absolute().parent}: make it first")
     rows = all_decisions(lake)
     with replacing(file.absolute()) as aside:
         aside.write_bytes(b"".join(map(_line, rows)))
     return len(rows)
 
 
-def import_decisions(lake: Lake, file: Path) -> Imported:
+def import_decisions(lake: Lake, file: Path, *, types: Collection[str]) -> Imported:
     """Add the decisions of a file to the lake's: all of them, or none.
 
     Args:
         lake: where they go. What it has already stays as it is.
         file: as `export_decisions` writes it, or several such files joined. Blank lines do not count.
+        types: the types that a page may be of.
 
     Raises:
-        DecisionError: a line is no decision, contradicts another of the same id, or undoes what cannot be
-            undone; the message names the file and the line. Nothing was written.
+        DecisionError: a line is no decision, is of no type of page or of the future, contradicts another of
+            the same id, or undoes what cannot be undone; the message names the file and the line. Nothing was
+            written.
         OSError: the file cannot be read.
     """
     known = {row["decision_id"]: row for row in all_decisions(lake)}
@@ -76,6 +87,8 @@ def import_decisions(lake: Lake, file: Path) -> Imported:
             with _line_named(file, number):
                 row = _row(line)
                 _refuse_other(row, read.get(row["decision_id"]) or known.get(row["decision_id"]))
+                if row["decision_id"] not in known:
+                    _refuse_strange(row, types)
             read[row["decision_id"]] = row
             line_of.setdefault(row["decision_id"], number)
     together = known | read
@@ -108,7 +121,7 @@ def _row(line: bytes) -> Row:
         raise DecisionError(str(error)) from error
     if not _ID.fullmatch(row["decision_id"]):
         raise DecisionError(f"{row['decision_id']!r} is no id of a decision")
-    refuse_incomplete(row)
+    refuse_malformed(row)
     return {**row, _KEY: key_of(row["source"], row["title"])}
 
 
@@ -128,6 +141,17 @@ def _refuse_other(row: Row, same: Row | None) -> None:
         raise DecisionError(
             f"decision {row['decision_id']} is known with another {' and '.join(differing)}: decisions are "
             "never changed, only undone"
+        )
+
+
+def _refuse_strange(row: Row, types: Collection[str]) -> None:
+    """Refuse what no command here would have decided: a type that there is not, a time that has not come."""
+    if row["kind"] == "classify" and row["value"] not in types:
+        raise DecisionError(f"{row['value']!r} is no type of page; the types are {', '.join(types)}")
+    if row["decided_at"] > utc_now() + _FAST:
+        raise DecisionError(
+            f"it was decided at {row['decided_at']:%Y-%m-%d %H:%M} UTC, which has not come yet: mend "
+            "decided_at, or the clock of this machine"
         )
 
 

@@ -1,5 +1,6 @@
 """What people decided: an append-only log. Nothing in it is changed, only undone by another decision."""
 
+import unicodedata
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 """Every kind of decision, and the columns that say what it is about."""
 
 _IN_TIME = itemgetter("decided_at", "decision_id")
+_LONGEST: Mapping[str, int] = {"author": 100, "reason": 1000}  # characters: both are shown in lists
+_NO_PART_OF_A_NAME = frozenset({"Cc", "Zl", "Zp"})  # Unicode's control characters and line breaks
 _SMALLEST_STEP = timedelta(microseconds=1)
 
 
@@ -113,7 +116,7 @@ def new_decision(  # noqa: PLR0913 - each is a column
         A row of table `decisions`.
 
     Raises:
-        DecisionError: there is no such kind, or it does not say who, why or about what.
+        DecisionError: there is no such kind, or it does not say who, why or about what, or not readably.
     """
     moment = now or utc_now()
     row = {
@@ -132,7 +135,7 @@ def new_decision(  # noqa: PLR0913 - each is a column
         "reason": reason,
         "decided_at": moment,
     }
-    refuse_incomplete(row)
+    refuse_malformed(row)
     return row
 
 
@@ -141,8 +144,8 @@ def key_of(source: str | None, title: str | None) -> int | None:
     return None if source is None or title is None else title_key(source, title)
 
 
-def refuse_incomplete(row: Row) -> None:
-    """Raise DecisionError unless a row says what a decision of its kind has to say."""
+def refuse_malformed(row: Row) -> None:
+    """Raise DecisionError unless a row says what a decision of its kind has to say, and that readably."""
     kind = row["kind"]
     if kind not in NEEDED:
         raise DecisionError(f"{kind!r} is no kind of decision; the kinds are {', '.join(NEEDED)}")
@@ -150,11 +153,22 @@ def refuse_incomplete(row: Row) -> None:
         raise DecisionError("a decision needs an author: say who decides")
     if not row["reason"].strip():
         raise DecisionError("a decision needs a reason: say why, for those who come after")
+    _refuse_unreadable(row)
     lacking = [name for name in NEEDED[kind] if not row[name]]
     if lacking:
         raise DecisionError(f"a decision of kind {kind!r} needs {' and '.join(lacking)}")
     if row["other_id"] is not None and row["other_id"] == row["entity_id"]:
         raise DecisionError(f"a {kind} is of two entities, and both are {row['other_id']}")
+
+
+def _refuse_unreadable(row: Row) -> None:
+    for name, longest in _LONGEST.items():
+        if (length := len(row[name])) > longest:
+            raise DecisionError(
+                f"the {name} of a decision has at most {longest:,} characters; this one has {length:,}"
+            )
+    if any(unicodedata.category(character) in _NO_PART_OF_A_NAME for character in row["author"]):
+        raise DecisionError(f"the author {row['author']!r} has line breaks or control characters in the name")
 
 
 def record(lake: Lake, rows: Sequence[Row]) -> int:

@@ -1,12 +1,14 @@
 """Decisions that people make about entities and statements: what can be decided, and what is refused."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 from holocron_assets.lake.decisions import DecisionError, Standing, new_decision, record, standing
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.resolve.named import described, named_entity, named_statement, survivor
+from holocron_assets.resolve.one_now import id_now, one_with
+from holocron_assets.resolve.people import NOBODY
 
 StateKind = Literal["promote", "suppress"]
 StatementKind = Literal["accept", "reject"]
@@ -31,10 +33,10 @@ def kinds_for_entity(entity: Row, stands: Standing) -> tuple[str, ...]:
     """What can be decided about an entity.
 
     Args:
-        entity: a row of `entities`; columns `entity_id` and `merged_into` count.
+        entity: a row of `entities`; columns `entity_id`, `merged_into` and `state_by` count.
         stands: the decisions that count.
     """
-    if entity["merged_into"]:
+    if id_now(entity, stands) != entity["entity_id"]:
         return ("split",)
     last = stands.states.get(entity["entity_id"])
     return ("merge", "split", *(kind for kind in _STATE_KINDS if last is None or last["kind"] != kind))
@@ -57,11 +59,27 @@ def in_words(decision: Row) -> str:
     )
 
 
-def merge_warning(one: Row, other: Row) -> str | None:
-    """What a person should know before two entities become one: that canon and Legends are told apart."""
+def merge_warning(one: Row, other: Row, stands: Standing = NOBODY.decisions) -> str | None:
+    """What a person should know before two entities become one, if anything.
+
+    Args:
+        one: a row of `entities`.
+        other: the other one, in any order.
+        stands: the decisions that count; where they are not given, states are those of the rows.
+    """
+    told = [
+        f"{described(entity)} is suppressed: what is merged into it leaves the knowledge base with it."
+        for entity in (one, other)
+        if _is_suppressed(entity, stands)
+    ]
     if {one["continuity"], other["continuity"]} == _APART:
-        return "One is of canon and the other of Legends: no machine would merge them."
-    return None
+        told.append("One is of canon and the other of Legends: no machine would merge them.")
+    return " ".join(told) or None
+
+
+def _is_suppressed(entity: Row, stands: Standing) -> bool:
+    last = stands.states.get(entity["entity_id"])
+    return bool((last["kind"] if last else entity["state"]) in {"suppress", "suppressed"})
 
 
 def decide_merge(lake: Lake, *, gone: str, into: str, author: str, reason: str) -> Row:
@@ -79,14 +97,16 @@ def decide_merge(lake: Lake, *, gone: str, into: str, author: str, reason: str) 
         The row of table `decisions` that was written. `merge_warning` tells what to say of it.
 
     Raises:
-        DecisionError: there is no such entity, both are one id or of two types, or people keep them apart, or
-            what people hold to be one with them.
+        DecisionError: there is no such entity, both are one id or of two types, that is decided already, or
+            people keep them apart, or what people hold to be one with them.
     """
-    leaving, target = named_entity(lake, gone), named_entity(lake, into)
-    if target["merged_into"] not in (leaving["entity_id"], leaving["merged_into"], None):
-        target = survivor(lake, target)
+    leaving, named = named_entity(lake, gone), named_entity(lake, into)
+    now = survivor(lake, named)
+    target = named if now["entity_id"] == survivor(lake, leaving)["entity_id"] else now
     _refuse_no_pair(leaving, target)
-    _refuse_kept_apart(lake, leaving, target)
+    _refuse_repeated(lake, "merge", leaving, target)
+    # A person's last word on the very pair that they name counts; on another pair it has to be undone first.
+    _refuse_kept_apart(lake, leaving, target, but=frozenset((leaving["entity_id"], named["entity_id"])))
     return _recorded(lake, _of_two("merge", leaving, target, author=author, reason=reason))
 
 
@@ -101,14 +121,15 @@ def decide_split(lake: Lake, *, one: str, other: str, author: str, reason: str) 
         reason: why.
 
     Raises:
-        DecisionError: there is no such entity, both are one id or of two types, or people's merges join them
-            through a third.
+        DecisionError: there is no such entity, both are one id or of two types, that is decided already, or
+            people's merges join them through a third.
     """
     first, second = named_entity(lake, one), named_entity(lake, other)
     _refuse_no_pair(first, second)
+    _refuse_repeated(lake, "split", first, second)
     pair = frozenset((first["entity_id"], second["entity_id"]))
     merges = _people_s(lake, "merge", pair)
-    together = _one_with(first["entity_id"], merges)
+    together = one_with(first["entity_id"], merges)
     if second["entity_id"] in together:
         made = ", ".join(row["decision_id"] for pair, row in merges.items() if pair <= together)
         raise DecisionError(
@@ -132,15 +153,15 @@ def decide_state(lake: Lake, kind: StateKind, *, entity_id: str, author: str, re
         DecisionError: there is no such entity, that is decided already, or one is to be suppressed that was
             merged.
     """
-    entity = named_entity(lake, entity_id)
-    if kind == "promote":
-        entity = survivor(lake, entity)
-    elif entity["merged_into"]:
-        other = described(survivor(lake, entity))
+    named = named_entity(lake, entity_id)
+    entity = survivor(lake, named)
+    if kind == "suppress" and entity["entity_id"] != named["entity_id"]:
         raise DecisionError(
-            f"{described(entity)} is merged into {other}: split the two first, or suppress the other"
+            f"{described(named)} is merged into {described(entity)}: split the two first, or suppress the "
+            "other"
         )
-    if kind not in kinds_for_entity(entity, standing(lake)):
+    last = standing(lake).states.get(entity["entity_id"])
+    if last and last["kind"] == kind:
         raise DecisionError(f"it is decided already to {kind} {described(entity)}")
     return _recorded(
         lake,
@@ -217,12 +238,19 @@ def _refuse_no_pair(one: Row, other: Row) -> None:
         )
 
 
-def _refuse_kept_apart(lake: Lake, one: Row, other: Row) -> None:
-    """Refuse to merge what people's other decisions would keep apart: they would contradict each other."""
-    pair = frozenset((one["entity_id"], other["entity_id"]))
-    merges = _people_s(lake, "merge", pair)
-    together = _one_with(one["entity_id"], merges) | _one_with(other["entity_id"], merges)
-    for apart, row in _people_s(lake, "split", pair).items():
+def _refuse_repeated(lake: Lake, kind: str, one: Row, other: Row) -> None:
+    """Refuse to decide of two what is decided of them already; of a merge, in the same direction."""
+    ids = (one["entity_id"], other["entity_id"])
+    last = standing(lake).pairs.get(frozenset(ids))
+    if last and last["kind"] == kind and (kind == "split" or (last["entity_id"], last["other_id"]) == ids):
+        raise DecisionError(f"it is decided already that {in_words(last)}: decision {last['decision_id']}")
+
+
+def _refuse_kept_apart(lake: Lake, one: Row, other: Row, *, but: frozenset[str]) -> None:
+    """Refuse to merge what people's decisions on other pairs keep apart: they would contradict each other."""
+    merges = _people_s(lake, "merge", frozenset((one["entity_id"], other["entity_id"])))
+    together = one_with(one["entity_id"], merges) | one_with(other["entity_id"], merges)
+    for apart, row in _people_s(lake, "split", but).items():
         if apart <= together:
             raise DecisionError(
                 f"{row['author']} keeps {row['title']!r} and {row['other_title']!r} apart, which this would "
@@ -234,12 +262,3 @@ def _people_s(lake: Lake, kind: str, but: frozenset[str]) -> Mapping[frozenset[s
     """People's last word on pairs, where it is of this kind; of all but one pair."""
     pairs = standing(lake).pairs.items()
     return {pair: row for pair, row in pairs if row["kind"] == kind and pair != but}
-
-
-def _one_with(identifier: str, merges: Iterable[frozenset[str]]) -> set[str]:
-    """The entities that merges make one with an entity, through any number of others."""
-    found, reached = set(), {identifier}
-    while reached:
-        found |= reached
-        reached = {each for pair in merges if pair & reached for each in pair} - found
-    return found

@@ -4,18 +4,20 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from holocron_assets.lake.decisions import DecisionError
+from holocron_assets.lake.decisions import DecisionError, standing
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS
 from holocron_assets.lake.views import connect, query
+from holocron_assets.resolve.one_now import id_now
 
 SHORTEST_START = 8
 """Characters that the start of an id needs, to be told from a title."""
 
 _ENTITIES = """
     select
-        entity_id, entity_type, source, name, title, continuity, origin, state, merged_into,
+        entity_id, entity_type, source, name, title, continuity, origin, state, state_by,
+        merged_into,
         case
             when entity_id = $named then 0
             when title = $named then 1
@@ -54,8 +56,8 @@ def find_entities(
         source: only of this source.
 
     Returns:
-        Columns `entity_id`, `entity_type`, `source`, `name`, `title`, `continuity`, `origin`, `state` and
-        `merged_into`. One that was merged into another of those found is left out.
+        Columns `entity_id`, `entity_type`, `source`, `name`, `title`, `continuity`, `origin`, `state`,
+        `state_by` and `merged_into`. One that was merged into another of those found is left out.
     """
     wanted = {
         "named": unicodedata.normalize("NFC", named).replace("_", " ").strip(),
@@ -88,8 +90,14 @@ def named_entity(lake: Lake, named: str, *, entity_type: str | None = None, sour
 
 
 def survivor(lake: Lake, entity: Row) -> Row:
-    """The entity that one turned out to be; itself, unless it was merged."""
-    return named_entity(lake, entity["merged_into"]) if entity["merged_into"] else entity
+    """The entity that one turned out to be; itself, unless it was merged.
+
+    A decision counts from when it was made. One that waits for what the lake does not hold yet does not.
+    """
+    now = id_now(entity, standing(lake))
+    if now == entity["entity_id"]:
+        return entity
+    return next(iter(find_entities(lake, now, entity_type=entity["entity_type"])), entity)
 
 
 def named_statement(lake: Lake, named: str) -> Row:

@@ -34,7 +34,7 @@ def built_again(folder: Path, export: Path = SAMPLE_EXPORT, decisions: Path | No
     holocron = sample_of(folder, export, batch_size=97)
     with time_machine.travel(A_YEAR_LATER):
         if decisions:
-            import_decisions(holocron.lake, decisions)
+            import_decisions(holocron.lake, decisions, types=())
         for batch in reversed(list_seeds_and_cut(holocron)):
             fetch(holocron, [batch])
             derive(holocron, [batch])

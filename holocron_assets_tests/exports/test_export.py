@@ -166,8 +166,9 @@ def test_the_manifest_says_what_the_files_are(lake: Lake, tmp_path: Path, file_f
             assert one["rows"] == len(read(tmp_path / "out", one["table"], file_format))
 
 
-def test_only_the_tables_that_are_named_are_exported(lake: Lake, tmp_path: Path) -> None:
-    export_lake(lake, tmp_path / "out", Wanted("csv", ["tags", "entity_candidates"]))
+def test_only_the_tables_that_are_named_are_exported_each_once(lake: Lake, tmp_path: Path) -> None:
+    manifest = export_lake(lake, tmp_path / "out", Wanted("csv", ["tags", "entity_candidates", "tags"]))
+    assert [one["table"] for one in manifest["files"]] == ["tags", "entity_candidates"]
     assert files_of(tmp_path / "out").keys() == {"manifest.json", "tags.csv", "entity_candidates.csv"}
 
 

@@ -172,6 +172,15 @@ def test_what_cannot_be_undone_is_refused(tmp_path: Path) -> None:
         ("burn", {}, "'burn' is no kind of decision; the kinds are classify, merge"),
         ("promote", {"author": " "}, "needs an author"),
         ("promote", {"reason": "\n"}, "needs a reason"),
+        ("promote", {"author": "a" * 101}, "the author of a decision has at most 100 characters; .* 101"),
+        (
+            "promote",
+            {"reason": "a" * 1001},
+            "the reason of a decision has at most 1,000 characters; .* 1,001",
+        ),
+        ("promote", {"author": "ada\nben"}, r"author 'ada\\nben' has line breaks or control characters"),
+        ("promote", {"author": "\x1b[31mada"}, "has line breaks or control characters"),
+        ("promote", {"author": "ada\u2028ben"}, "has line breaks or control characters"),
         ("promote", {"entity_id": ""}, "'promote' needs entity_id"),
         ("classify", {"title": "", "value": ""}, "'classify' needs title and value"),
         ("undo", {}, "'undo' needs undoes"),
@@ -181,6 +190,11 @@ def test_what_cannot_be_undone_is_refused(tmp_path: Path) -> None:
 def test_a_decision_says_who_why_and_about_what(kind: str, changed: dict[str, str], problem: str) -> None:
     with pytest.raises(DecisionError, match=problem):
         decision(kind, 0, **changed)
+
+
+def test_names_of_any_script_and_reasons_of_many_lines_are_let_be() -> None:
+    row = decision("promote", author="Ünal \u0645\u06cc\u200c" + "a" * 90, reason="one\n" + "a" * 996)
+    assert (len(row["author"]), len(row["reason"])) == (98, 1000)
 
 
 def test_every_kind_can_be_recorded_and_is_read_as_it_was(tmp_path: Path) -> None:

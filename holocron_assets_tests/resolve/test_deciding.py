@@ -19,7 +19,7 @@ from holocron_assets.resolve.deciding import (
     kinds_for_entity,
     merge_warning,
 )
-from holocron_assets.resolve.named import find_entities, named_entity, named_statement
+from holocron_assets.resolve.named import find_entities, named_entity, named_statement, survivor
 
 WORD = {"author": "ada", "reason": "I know"}
 
@@ -171,14 +171,101 @@ def test_promoting_what_was_merged_promotes_what_it_is_now_and_suppressing_it_is
         decide_state(lake, "suppress", **told)
 
 
-def test_what_can_be_decided_of_an_entity_follows_from_what_was(lake: Lake) -> None:
-    def kinds(title: str) -> Sequence[str]:
-        return kinds_for_entity(named_entity(lake, known_as(title)), standing(lake))
+def test_what_people_merged_counts_as_merged_before_anything_is_run(lake: Lake) -> None:
+    merge(lake, "Varn", "Osk")
+    merge(lake, "Osk", "Gort")
+    assert kinds(lake, "Varn") == kinds(lake, "Osk") == kinds(lake, "Gorts") == ("split",)
+    assert kinds(lake, "Gort") == ("merge", "split", "promote", "suppress")
+    with pytest.raises(DecisionError, match=r"'Varn' of sample .* is merged into 'Gort' of sample"):
+        decide_state(lake, "suppress", entity_id=known_as("Varn"), **WORD)
+    promoted = decide_state(lake, "promote", entity_id=known_as("Varn"), **WORD)
+    assert promoted["entity_id"] == known_as("Gort")
 
-    assert kinds("Gorts") == ("split",)
-    assert kinds("Varn") == ("merge", "split", "promote", "suppress")
+
+def test_what_the_lake_holds_as_merged_goes_where_people_merged_that(lake: Lake) -> None:
+    merge(lake, "Gort", "Varn")
+    row = decide_state(lake, "promote", entity_id=known_as("Gorts"), **WORD)
+    assert row["entity_id"] == known_as("Varn")
+    assert merge(lake, "Élan", "Gorts")["other_id"] == known_as("Varn")
+
+
+def test_what_people_took_apart_is_two_before_anything_is_run(lake: Lake) -> None:
+    split(lake, "Gorts", "Gort")
+    row = decide_state(lake, "suppress", entity_id=known_as("Gorts"), **WORD)
+    assert row["entity_id"] == known_as("Gorts")
+
+
+def test_a_merge_that_was_undone_is_none_before_anything_is_run(lake: Lake) -> None:
+    merged = {"merged_into": known_as("Gort"), "state_by": "person:ada"}
+    rows = [entity("Gort"), entity("Varn", **merged)]
+    write_partition(lake, ENTITIES, "Species", rows)
+    row = merge(lake, "Varn", "Gort")
+    assert kinds(lake, "Varn") == ("split",)
+    undo(lake, row["decision_id"], **WORD)
+    assert decide_state(lake, "promote", entity_id=known_as("Varn"), **WORD)["entity_id"] == known_as("Varn")
+
+
+def test_where_people_merge_one_into_two_the_one_that_they_promoted_stays(lake: Lake) -> None:
+    merge(lake, "Varn", "Gort")
+    row = new_decision(
+        "merge", entity_id=known_as("Varn"), other_id=known_as("Élan"), author="ada", reason="x"
+    )
+    record(lake, [row])
+    for stays in ("Gort", "Élan"):
+        promoted = decide_state(lake, "promote", entity_id=known_as(stays), **WORD)
+        assert survivor(lake, named_entity(lake, "Varn"))["title"] == stays
+        undo(lake, promoted["decision_id"], **WORD)
+
+
+def test_a_merge_into_what_the_lake_does_not_hold_yet_waits(lake: Lake) -> None:
+    row = new_decision("merge", entity_id=known_as("Varn"), other_id="not yet", author="ada", reason="x")
+    record(lake, [row])
+    promoted = decide_state(lake, "promote", entity_id=known_as("Varn"), **WORD)
+    assert promoted["entity_id"] == known_as("Varn")
+
+
+@pytest.mark.parametrize(("decide", "kind"), [(merge, "the same"), (split, "not the same")])
+def test_what_was_decided_of_two_is_not_decided_again(
+    lake: Lake, decide: Callable[[Lake, str, str], Row], kind: str
+) -> None:
+    row = decide(lake, "Varn", "Gort")
+    told = f"decided already that 'Varn' of sample is {kind} as 'Gort': decision {row['decision_id']}"
+    with pytest.raises(DecisionError, match=told):
+        decide(lake, "Varn", "Gort")
+    undo(lake, row["decision_id"], **WORD)
+    decide(lake, "Varn", "Gort")
+
+
+def test_a_split_is_not_decided_again_the_other_way_round_and_a_merge_is(lake: Lake) -> None:
+    split(lake, "Varn", "Gort")
+    with pytest.raises(DecisionError, match="decided already"):
+        split(lake, "Gort", "Varn")
+    merge(lake, "Varn", "Gort")
+    assert merge(lake, "Gort", "Varn")["other_id"] == known_as("Varn")
+
+
+def test_who_merges_into_what_is_suppressed_is_told_so(lake: Lake) -> None:
+    varn, gort = (named_entity(lake, known_as(title)) for title in ("Varn", "Gort"))
+    decide_state(lake, "suppress", entity_id=known_as("Gort"), **WORD)
+    warning = merge_warning(varn, gort, standing(lake))
+    assert warning is not None
+    assert "'Gort' of sample" in warning
+    assert "is suppressed: what is merged into it leaves the knowledge base" in warning
+    suppressed = {**gort, "state": "suppressed"}
+    assert merge_warning(varn, suppressed) == merge_warning(suppressed, varn) == warning
+    decide_state(lake, "promote", entity_id=known_as("Gort"), **WORD)
+    assert merge_warning(varn, suppressed, standing(lake)) is None
+
+
+def kinds(lake: Lake, title: str) -> Sequence[str]:
+    return kinds_for_entity(named_entity(lake, known_as(title)), standing(lake))
+
+
+def test_what_can_be_decided_of_an_entity_follows_from_what_was(lake: Lake) -> None:
+    assert kinds(lake, "Gorts") == ("split",)
+    assert kinds(lake, "Varn") == ("merge", "split", "promote", "suppress")
     decide_state(lake, "suppress", entity_id=known_as("Varn"), **WORD)
-    assert kinds("Varn") == ("merge", "split", "promote")
+    assert kinds(lake, "Varn") == ("merge", "split", "promote")
 
 
 @pytest.mark.parametrize(

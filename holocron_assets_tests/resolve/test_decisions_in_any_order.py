@@ -79,6 +79,6 @@ def test_what_is_held_follows_from_what_counts_and_not_from_how_it_came_to_that(
     one, two = crawled(folder / "one"), crawled(folder / "two")
     follow(one, made)
     export_decisions(one.lake, folder / "decisions.jsonl")
-    import_decisions(two.lake, folder / "decisions.jsonl")
+    import_decisions(two.lake, folder / "decisions.jsonl", types=())
     two.resolve()
     assert held(one) == held(two)
