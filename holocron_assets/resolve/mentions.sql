@@ -64,36 +64,47 @@ select *, plain(name) as plain_name from said;
 
 -- 1: what the list links to and that is called so: by its title, by a redirect's, or with the ending that a list
 -- writes behind a link ("[[Human]]s"). One whose title is the name is meant before one that a suffix tells apart; of
--- several, the one of the type that the model says.
+-- several, the one of the type that the model says. All that each link may be called is written down once a list, so
+-- that names find it by equality: comparing each name of a list with each link would take the square of its length.
 create or replace temp table meant_by_link as
-with redirect_names as (
-    select distinct source, destination, plain_name as redirect_name
-    from destinations
-    where is_redirect and not to_section
-),
-linked as (
-    select
-        wanted.number, wanted.source, wanted.plain_name, wanted.said_type,
+with lists as (select distinct source, batch, list_key from wanted),
+linked as materialized (
+    select distinct
+        lists.source, lists.batch, lists.list_key,
         coalesce(known.destination, links.target) as destination,
         coalesce(known.to_section, false) as to_section,
         coalesce(known.plain_name, plain(links.target)) as linked_name,
         coalesce(known.bare_name, bare(links.target)) as linked_bare,
         known.entity_type
-    from wanted
-    join lake.page_links as links on links.batch = wanted.batch and links.from_key = wanted.list_key
+    from lists
+    join lake.page_links as links on links.batch = lists.batch and links.from_key = lists.list_key
     left join destinations as known on known.title_key = links.target_key
     where links.kind = 'link' and links.target_namespace = 0
 ),
+redirect_names as (
+    select distinct source, destination, plain_name as redirect_name
+    from destinations
+    where is_redirect and not to_section
+),
+called as (
+    select batch, list_key, destination, to_section, entity_type, linked_name as plain_name, true as in_full
+    from linked
+    union all
+    select batch, list_key, destination, to_section, entity_type, redirect_name, true
+    from linked
+    join redirect_names using (source, destination)
+    union all
+    select
+        batch, list_key, destination, to_section, entity_type,
+        unnest([linked_bare, linked_name || 's', linked_name || 'es']), false
+    from linked
+),
 called_so as (
     select
-        number, destination, to_section,
-        coalesce(entity_type = said_type, false) as fits,
-        linked_name = plain_name or redirect_name is not null as in_full
-    from linked
-    left join redirect_names using (source, destination)
-    where linked.linked_name = linked.plain_name
-        or redirect_names.redirect_name = linked.plain_name
-        or linked.plain_name in (linked_bare, linked_name || 's', linked_name || 'es')
+        wanted.number, called.destination, called.to_section, called.in_full,
+        coalesce(called.entity_type = wanted.said_type, false) as fits
+    from wanted
+    join called using (batch, list_key, plain_name)
 ),
 best as (
     select number, destination, bool_and(to_section) as to_section, bool_or(fits) as fits

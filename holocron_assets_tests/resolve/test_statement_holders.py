@@ -79,8 +79,8 @@ def test_who_was_a_member_twice_has_two_relations(tmp_path: Path) -> None:
         ("4 ABY", "9 ABY", None),
         ("4 ABY", None, None),
         (None, "4 ABY", None),
+        (None, "4 ABY", "The Heron's Debt"),
     ]
-    told.append((None, "4 ABY", "The Heron's Debt"))
     columns = ("start_time", "end_time", "work_context")
     wiki.model_says(RELATIONS, "Vex", [{**stint, **dict(zip(columns, row, strict=True))} for row in told])
     wiki.resolve()
