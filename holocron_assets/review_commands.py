@@ -21,7 +21,6 @@ from holocron_assets.console import print_records, print_rows, shown, to_json
 from holocron_assets.lake.decisions import DecisionError, undo
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
-from holocron_assets.resolve.deciding import merge_warning
 from holocron_assets.resolve.review.choices import Choice, choices_of, decide
 from holocron_assets.resolve.review.dossier import Dossier, Page, dossier_of
 from holocron_assets.resolve.review.queue import KINDS, read_queue
@@ -187,8 +186,8 @@ def _print_item(console: Console, dossier: Dossier) -> None:
     console.print(f"[bold]{shown(item['question'])}[/bold] {shown(item['reason'])}")
     linked = f"{counted(item['inbound'], 'link')} to it, {item['dependants']} facts and names hang on it"
     console.print(f"[dim]{item['kind']} of {item['source']}, rank {item['rank']:.2f}: {linked}[/dim]")
-    if warning := _warning(dossier.entities):
-        console.print(f"[yellow]{warning}[/yellow]")
+    if dossier.warning:
+        console.print(f"[yellow]{shown(dossier.warning)}[/yellow]")
     for entity in dossier.entities:
         names = ("name", "entity_type", "continuity", "state", "state_reason", "review_reason", "title")
         print_records(console, "Entity", [{name: entity[name] for name in names}])
@@ -198,14 +197,6 @@ def _print_item(console: Console, dossier: Dossier) -> None:
         print_records(console, f"Page {page.row['title']}", [_about(dossier, page)])
     print_records(console, "Decided", (_said(one.row, is_undone=one.is_undone) for one in dossier.said))
     console.line()
-
-
-def _warning(entities: Sequence[Row]) -> str | None:
-    match entities:
-        case [one, other]:
-            return merge_warning(one, other)
-        case _:
-            return None
 
 
 def _told(statement: Statement) -> dict[str, object]:

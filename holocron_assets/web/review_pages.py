@@ -16,7 +16,7 @@ from starlette.responses import Response
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.resolve.deciding import in_words, merge_warning
+from holocron_assets.resolve.deciding import in_words
 from holocron_assets.resolve.review.choices import choices_of
 from holocron_assets.resolve.review.dossier import Dossier, dossier_of
 from holocron_assets.resolve.review.highlights import pieces
@@ -68,7 +68,7 @@ class ReviewPages:
             "offered": [choice for choice in choices if choice.key],
             "listed": [choice for choice in choices if choice.kind == "classify"],
             "texts": _texts(dossier, is_whole=is_whole),
-            "warning": _warning(dossier.entities),
+            "warning": dossier.warning,
             "place": place_of(queue, item),
             "of": len(queue),
             "next_item": following(queue, item),
@@ -161,14 +161,6 @@ def _why_gone(lake: Lake, item_id: str) -> str:
     when = f"{decision['decided_at']:%Y-%m-%d %H:%M}"
     said = f"{decision['author']} decided on {when}: {in_words(decision)}"
     return f"This item is not in the queue any more. {said}. The reason: {decision['reason']}."
-
-
-def _warning(entities: Sequence[Row]) -> str | None:
-    match entities:
-        case [one, other]:
-            return merge_warning(one, other)
-        case _:
-            return None
 
 
 def _emptiness(lake: Lake) -> str:

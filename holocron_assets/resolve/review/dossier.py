@@ -14,6 +14,7 @@ from holocron_assets.lake.tables import (
     PAGES,
     RULE_CLASSIFICATIONS,
 )
+from holocron_assets.resolve.deciding import merge_warning
 from holocron_assets.resolve.review.highlights import Mark, apart, found_in
 from holocron_assets.resolve.review.reading import Reader, reading
 from holocron_assets.resolve.review.said import Said, said_of
@@ -70,6 +71,15 @@ class Dossier:
     judgement: Row | None = None
     statements: Sequence[Statement] = ()
     said: Sequence[Said] = field(default=())
+
+    @property
+    def warning(self) -> str | None:
+        """What a person should know before its two entities become one, if anything."""
+        match self.entities:
+            case [one, other]:
+                return merge_warning(one, other)
+            case _:
+                return None
 
     def marks(self, page: Page) -> list[Mark]:
         """Evidence in the text of one of its pages, in order and apart."""
