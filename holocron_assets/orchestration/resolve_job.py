@@ -34,9 +34,10 @@ def resolve_types(
     with clear_failures(), resolving(lake.open()) as look:
         for stage, names in _in_order(look.lake):
             # Yielded, since what is logged to the context is lost when the op fails.
-            for name in stage.stale(look, [name for name in names if name not in failed]):
+            for name in names:
                 with _kept_in(failed, name):
-                    yield materialization(stage.asset, name, stage.store(look, name, context.run.run_id))
+                    if name not in failed and stage.stale(look, [name]):
+                        yield materialization(stage.asset, name, stage.store(look, name, context.run.run_id))
     _raise(failed)
     yield dg.Output(None)
 
@@ -55,7 +56,8 @@ def _in_order(lake: Lake) -> Iterator[tuple[Stage, Sequence[str]]]:
     """Stages, each with partitions of which it may make those that are stale."""
     for stage in READ:
         yield stage, partitions_of(lake, stage)
-    for entity_type in TYPES:
+    # Twice: a type may give a page up after the type that takes it was resolved.
+    for entity_type in (*TYPES, *TYPES):
         for stage in IDENTITY:
             yield stage, [entity_type]
     for stage in (*TOLD, *BY_SOURCE):

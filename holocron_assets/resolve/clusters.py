@@ -78,7 +78,7 @@ def followed(rows: Sequence[Row], members: Mapping[str, Member], held: Held) -> 
     for row in sorted(filter(_is_of_person, rows), key=lambda row: str(row["decision_id"]), reverse=True):
         if row["judgement"] == "same":
             refused[row["pair_id"]] = clusters.join(row, by_machine=False)
-    for row in sorted(rows, key=lambda row: (-(row["score"] or 0), row["pair_id"])):
+    for row in sorted(rows, key=lambda row: _machine_order(row, held)):
         if row["judgement"] == "same" and not _is_of_person(row):
             refused[row["pair_id"]] = clusters.join(row, by_machine=True)
     return [
@@ -90,9 +90,9 @@ def followed(rows: Sequence[Row], members: Mapping[str, Member], held: Held) -> 
 def merges(rows: Iterable[Row], members: Mapping[str, Member], held: Held) -> dict[str, Merge]:
     """What became of each entity that is another: it leads to the survivor of its cluster, never to a third.
 
-    The survivor is the target of a person's merge; else who is held for true by a person, then a page before
-    a mention, then who is first by source and title. Of whom nothing tells any more survives only where that
-    is so of all.
+    The survivor is the target of a person's merge; else what a person suppressed, or holds for true; then a
+    page before a mention, then who is first by source and title. Of whom nothing tells any more survives only
+    where that is so of all.
 
     Args:
         rows: rows of `entity_judgements` of one type, with `is_followed`.
@@ -110,6 +110,12 @@ def merges(rows: Iterable[Row], members: Mapping[str, Member], held: Held) -> di
             for one in {row["first_id"], row["second_id"]} - {survivor}:
                 found[one] = Merge(survivor, row["judged_by"], row["reason"])
     return found
+
+
+def _machine_order(row: Row, held: Held) -> tuple[bool, float, str]:
+    """The most alike first; what people suppressed after all others, since it joins nothing else."""
+    is_unwanted = not held.suppressed.isdisjoint((row["first_id"], row["second_id"]))
+    return is_unwanted, -(row["score"] or 0), row["pair_id"]
 
 
 def _apart(rows: Iterable[Row]) -> Mapping[str, AbstractSet[str]]:
@@ -190,7 +196,15 @@ def _one_page(one: Member, other: Member) -> bool:
 
 def _is_unwanted(one: Sequence[Member], other: Sequence[Member], held: Held) -> str | None:
     unwanted = [member.title for member in (*one, *other) if member.entity_id in held.suppressed]
-    return f"a person suppressed {unwanted[0]!r}" if unwanted else None
+    if not unwanted or _are_mentions(one, held) or _are_mentions(other, held):
+        return None
+    return f"a person suppressed {unwanted[0]!r}"
+
+
+def _are_mentions(group: Sequence[Member], held: Held) -> bool:
+    """Whether these are lists' words alone, which are out with the only entity that they can mean."""
+    decided = held.promoted | held.suppressed
+    return all(member.origin == "mention" and member.entity_id not in decided for member in group)
 
 
 def _are_held_each(one: Sequence[Member], other: Sequence[Member], held: Held) -> str | None:
@@ -221,7 +235,8 @@ def _survivor(edges: Sequence[Row], members: Mapping[str, Member], held: Held) -
     ids = {edge[side] for edge in edges for side in ("first_id", "second_id")}
     into = {edge["into_id"] for edge in edges if edge["into_id"]}
     ends = into - {end for edge in edges if edge["into_id"] for end in _other_end(edge)}
-    present = {name for name in ids if members[name].is_present} or ids
+    unwanted = set() if into else ids & held.suppressed  # by machine, only lists' words go with them
+    present = unwanted or {name for name in ids if members[name].is_present} or ids
     pool = next(found for names in (ends, into, ids) if (found := names & present))
     first: str = min(pool, key=lambda name: _rank(members[name], held))
     return first

@@ -12,18 +12,21 @@ from typing import Any
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
 from holocron_assets.resolve.clusters import Merge
-from holocron_assets.resolve.identity import Holders, held_in, identified, last_held
+from holocron_assets.resolve.first_titles import NO_FIRST_TITLES, FirstTitles
+from holocron_assets.resolve.identity import Holders, Known, held_in, identified, last_held
 from holocron_assets.resolve.people import NOBODY, People
 from holocron_assets.resolve.promotion import Decision, PromotionPolicy, by_person
 from holocron_assets.resolve.reviews import (
     ACROSS_TYPES,
     PageNow,
+    disputed_ids,
     is_disputed,
     review_reason,
     settles_review,
 )
 
 _SMALLEST_STEP = timedelta(microseconds=1)
+_BY_PERSON = "person:"
 
 # Fetching the same revision in another batch, or deciding the same for the same reason under a policy of
 # another id, changes nothing about an entity.
@@ -48,6 +51,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
     merged: Mapping[str, Merge] = MappingProxyType({}),
     people: People = NOBODY,
     taken: AbstractSet[str] = frozenset(),
+    first_titles: FirstTitles = NO_FIRST_TITLES,
 ) -> list[Row]:
     """All rows, history included, of an entity type's new file.
 
@@ -80,6 +84,7 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
         merged: what became of each entity that is another.
         people: what people decided, which outranks all that.
         taken: ids of more entities of the type, of which nothing is to be said.
+        first_titles: under what titles moved pages were seen first.
 
     Returns:
         Rows of `entities`, by id and then time. The same input again gives the same rows.
@@ -92,9 +97,11 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
         raise ValueError(f"entities of type {entity_type}: {now} has no time zone; pass the time in UTC")
     _refuse_wrong_rows(entity_type, candidates, standing)
     current = current_rows(standing)
-    ids = identified(candidates, current, elsewhere, people.keeps, taken)
+    disputed = disputed_ids(current.values(), pages, people.keeps)
+    known = Known(elsewhere, people.keeps, taken, disputed, first_titles)
+    ids = identified(candidates, current, known)
 
-    here = frozenset(ids.values())
+    here = frozenset(ids.values()) | (taken - current.keys())
     revision = _Revision(policy, now, run_id, pages, elsewhere, merged, people, here)
     rows = [row for row in standing if row["valid_to"] is not None]
     held = [(ids[row["title_key"]], row) for row in candidates if row["title_key"] in ids]
@@ -155,14 +162,29 @@ class _Revision:
         """No page and no list tells of it any more: what people decided, and what is in dispute, stands."""
         identifier = before["entity_id"]
         known = self.pages.get((before["entity_type"], identifier))
-        if known and known.page and is_disputed(before, known.page, self.people.keeps):
-            state = self._state(identifier, self.policy.keep(before))
-            return self._succeed(before, {**before, **state, **self._review(identifier, before, known.page)})
         facts = {**before, **self._state(identifier, self.policy.suppress(before))}
+        # Whom people brought back just now is in dispute from now on, and not from the next run.
+        stands = before if facts["state"] == "suppressed" else facts
+        if known and known.page and is_disputed(stands, known.page, self.people.keeps):
+            state = self._state(identifier, self.policy.keep(before))
+            return self._succeed(before, {**before, **state, **self._review(identifier, stands, known.page)})
+        if facts["state"] == "suppressed" and self._still_leads(before):
+            return [before]
         # What happens to the page of an entity that is out already, or another, changes nothing about it.
         if known and before["state"] not in {"suppressed", "merged"}:
             facts |= self._review(identifier, before, known.page)
         return self._succeed(before, facts)
+
+    def _still_leads(self, before: Row) -> bool:
+        """Whether what a machine merged is still the other, now that nothing tells of it any more.
+
+        Its pair is gone with its name. Its old id leads to the survivor as long as that stands for itself,
+        and people do not say otherwise.
+        """
+        identifier, into = before["entity_id"], before["merged_into"]
+        is_said = identifier in self.people.states or frozenset((identifier, into)) in self.people.pairs
+        by_machine = into is not None and not before["state_by"].startswith(_BY_PERSON)
+        return by_machine and not is_said and into in self.here and into not in self.merged
 
     def _review(self, identifier: str, last: Row | None, page: Row | None) -> dict[str, Any]:
         """The flag for review: a new one if something happened to the page, else the one that stands."""

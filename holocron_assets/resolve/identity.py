@@ -13,6 +13,7 @@ from itertools import count
 from operator import itemgetter
 
 from holocron_assets.lake.schema import Row
+from holocron_assets.resolve.first_titles import NO_FIRST_TITLES, FirstTitles
 from holocron_assets.resolve.reviews import is_disputed
 
 _NAMESPACE = uuid.UUID("478d6fd5-c66a-4f8b-a2e8-2b4633156077")
@@ -95,39 +96,57 @@ def _held_last(row: Row) -> tuple[bool, datetime]:
     return row["state"] != "suppressed", row["valid_from"]
 
 
-def identified(
-    candidates: Sequence[Row],
-    current: Mapping[str, Row],
-    elsewhere: Sequence[Holders] = (),
-    kept: AbstractSet[str] = frozenset(),
-    taken: AbstractSet[str] = frozenset(),
-) -> dict[int, str]:
+@dataclass(frozen=True)
+class Known:
+    """What beside the candidates and entities of a type says who is who.
+
+    Attributes:
+        elsewhere: entities of other types.
+        kept: ids of entities that people hold for true or merged.
+        taken: ids of more entities of the type, which stand for others than the candidates.
+        disputed: ids of those of the type whose page is typed otherwise, while they keep it.
+        first_titles: under what titles moved pages were seen first.
+    """
+
+    elsewhere: Sequence[Holders] = ()
+    kept: AbstractSet[str] = frozenset()
+    taken: AbstractSet[str] = frozenset()
+    disputed: AbstractSet[str] = frozenset()
+    first_titles: FirstTitles = NO_FIRST_TITLES
+
+
+def identified(candidates: Sequence[Row], current: Mapping[str, Row], known: Known) -> dict[int, str]:
     """The entity that each page or mention of a type stands for, or will once it is resolved.
 
     Args:
         candidates: rows of `entity_candidates` of one type, with `origin`.
         current: the current row of every entity of the type, by its id.
-        elsewhere: entities of other types.
-        kept: ids of entities that people hold for true or merged.
-        taken: ids of more entities of the type, which stand for others than these candidates.
+        known: what else says so.
 
     Returns:
         Ids by title key, without the pages that stand for an entity of another type.
     """
-    free = [row for row in candidates if not _is_held_elsewhere(row, elsewhere, kept)]
-    matched = match_entities(free, current.values(), elsewhere)
+    free = [row for row in candidates if not _is_held_elsewhere(row, known)]
+    matched = match_entities(free, current.values(), known.elsewhere, known.disputed)
     unmatched = [row for row in free if row["title_key"] not in matched]
-    minted = new_ids(unmatched, current.keys() | taken, elsewhere)
+    minted = new_ids(unmatched, current.keys() | known.taken, known.elsewhere, known.first_titles)
     return {key: row["entity_id"] for key, row in matched.items()} | minted
 
 
-def _is_held_elsewhere(candidate: Row, elsewhere: Sequence[Holders], kept: AbstractSet[str]) -> bool:
-    """Whether the page stands for an entity of another type, and is not surer than that."""
-    return any(is_disputed(held, candidate, kept) for held in held_by_page(elsewhere, candidate))
+def _is_held_elsewhere(candidate: Row, known: Known) -> bool:
+    """Whether the page stands for an entity of another type, and is not surer than that.
+
+    What only lists name has no page that could be in dispute: it goes where they name it.
+    """
+    held = held_by_page(known.elsewhere, candidate)
+    return any(not is_mention(row) and is_disputed(row, candidate, known.kept) for row in held)
 
 
 def match_entities(
-    candidates: Iterable[Row], current: Iterable[Row], elsewhere: Sequence[Holders] = ()
+    candidates: Iterable[Row],
+    current: Iterable[Row],
+    elsewhere: Sequence[Holders] = (),
+    disputed: AbstractSet[str] = frozenset(),
 ) -> dict[int, Row]:
     """Find the standing entity that each page stands for.
 
@@ -142,6 +161,8 @@ def match_entities(
         current: the current row of every standing entity, suppressed ones included.
         elsewhere: entities of other types. A page that was retyped took its id with it: who comes to its old
             title does not get it back.
+        disputed: ids of those that keep a page which is typed otherwise now: that page is not gone, so nobody
+            comes in its place.
 
     Returns:
         The standing row by the candidate's title key. Nothing is matched twice.
@@ -150,6 +171,8 @@ def match_entities(
     free = sorted(current, key=lambda row: (row["state"] == "suppressed", row["entity_id"]))
     matched: dict[int, Row] = {}
     for stage in _STAGES:
+        if stage in _IN_ITS_PLACE:
+            free = [row for row in free if row["entity_id"] not in disputed]
         found = stage(waiting, free)
         matched |= found
         claimed = {row["entity_id"] for row in found.values()}
@@ -179,17 +202,21 @@ def _match_mentions(waiting: Sequence[Row], free: Sequence[Row]) -> dict[int, Ro
     return _match_by(by_title, mentions, free) | _match_by(by_title, pages, list(filter(is_mention, free)))
 
 
-_STAGES: tuple[Callable[[Sequence[Row], Sequence[Row]], dict[int, Row]], ...] = (
+_Stages = tuple[Callable[[Sequence[Row], Sequence[Row]], dict[int, Row]], ...]
+_IN_ITS_PLACE: _Stages = (partial(_match_by, _recreated_page), partial(_match_by, _same_identity))
+_STAGES: _Stages = (
     partial(_match_by, _same_page),
     partial(_match_by, _moved_page),
     _match_mentions,
-    partial(_match_by, _recreated_page),
-    partial(_match_by, _same_identity),
+    *_IN_ITS_PLACE,
 )
 
 
 def new_ids(
-    candidates: Iterable[Row], taken: AbstractSet[str], elsewhere: Sequence[Holders] = ()
+    candidates: Iterable[Row],
+    taken: AbstractSet[str],
+    elsewhere: Sequence[Holders] = (),
+    first_titles: FirstTitles = NO_FIRST_TITLES,
 ) -> dict[int, str]:
     """Ids for pages that stand for an entity not seen before.
 
@@ -198,6 +225,8 @@ def new_ids(
         taken: ids that stand already.
         elsewhere: entities of other types, suppressed ones included. A page that was retyped keeps its id; no
             other page gets it.
+        first_titles: under what titles moved pages were seen first. Ids are made from those, so that they
+            are the same in a lake that saw a page move and in one that is made anew from the same batches.
 
     Returns:
         The id by title key: the one that the page had in another type, or one made from source and title.
@@ -206,7 +235,7 @@ def new_ids(
     used = set(taken)
     ids: dict[int, str] = {}
     for row in sorted(candidates, key=lambda row: (row["source"], row["title"])):
-        possible = (each for each in _possible_ids(row, elsewhere) if each not in used)
+        possible = (each for each in _possible_ids(row, elsewhere, first_titles) if each not in used)
         chosen = next(each for each in possible if _may_hold(row, held_in(elsewhere, each)))
         used.add(chosen)
         ids[row["title_key"]] = chosen
@@ -219,12 +248,14 @@ def held_by_page(types: Iterable[Holders], page: Row) -> list[Row]:
     return [row for holders in types for row in holders.by_page.get(key, ())]
 
 
-def _possible_ids(page: Row, elsewhere: Sequence[Holders]) -> Iterator[str]:
+def _possible_ids(page: Row, elsewhere: Sequence[Holders], first_titles: FirstTitles) -> Iterator[str]:
     held = held_by_page(elsewhere, page)
     yield from (row["entity_id"] for row in sorted(held, key=_held_last, reverse=True))
-    yield entity_id(page["source"], page["title"])
+    title = first_titles.of(page)
+    if not first_titles.is_of_another(page):
+        yield entity_id(page["source"], title)
     for number in count(2):
-        yield entity_id(page["source"], page["title"], str(number))
+        yield entity_id(page["source"], title, str(number))
 
 
 def _standing(elsewhere: Sequence[Holders], identifier: str) -> list[Row]:

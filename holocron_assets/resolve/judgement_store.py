@@ -75,7 +75,8 @@ def _is_stale(look: Look, entity_type: str) -> bool:
         return False
     footer = read_footer(look.lake, ENTITY_JUDGEMENTS, entity_type)
     wanted = (JUDGEMENTS_VERSION, _inputs(look, entity_type))
-    return footer is None or (footer.code_version, dict(footer.inputs)) != wanted
+    is_old = footer is None or (footer.code_version, dict(footer.inputs)) != wanted
+    return is_old or entity_type in look.unheld
 
 
 def _inputs(look: Look, entity_type: str) -> dict[str, str]:

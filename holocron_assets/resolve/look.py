@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.resources import files
@@ -18,6 +19,7 @@ from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import ENTITIES
 from holocron_assets.lake.views import connect, query
 from holocron_assets.resolve.aliases import Redirects, redirects_by_target
+from holocron_assets.resolve.first_titles import FirstTitles, first_titles
 from holocron_assets.resolve.identity import Holders, holders_of
 from holocron_assets.resolve.mention_search import find_mentions
 from holocron_assets.resolve.mentions import FoundMentions
@@ -69,6 +71,24 @@ _PAGES_MARK = """
     semi join present_answers as present
         on types.batch = present.batch and types.title_key = present.title_key
     where types.title_key in (select unnest($titles)) or types.page_id in (select unnest($pages))
+"""
+# Another type gave the page up after this one was resolved.
+_UNHELD = """
+    with standing as (from ({entities}) where valid_to is null)
+    select distinct entity_type
+    from present_candidates as candidates
+    where not exists (
+        from standing
+        where standing.title_key = candidates.title_key
+            and standing.page_id is not distinct from candidates.page_id
+            and (standing.entity_type = candidates.entity_type or standing.state <> 'suppressed')
+    )
+    and not exists (
+        from standing
+        where standing.source = candidates.source
+            and standing.page_id = candidates.page_id
+            and standing.state <> 'suppressed'
+    )
 """
 _NAMED_REDIRECTS = "select source, from_title, name, target_title, revision_id from present_redirects"
 _TOLD = """
@@ -183,6 +203,17 @@ class Look:
             for row in query(self._connection, _PAGES_NOW)
         }
 
+    @cached_property
+    def first_titles(self) -> FirstTitles:
+        """Under what titles pages that were moved were seen first."""
+        return first_titles(self._connection)
+
+    @cached_property
+    def unheld(self) -> AbstractSet[str]:
+        """Types with a page that surely is of that type, and for which no entity stands in any."""
+        rows = query(self._connection, _UNHELD.format(entities=rows_of(self.lake, ENTITIES)))
+        return frozenset(row["entity_type"] for row in rows)
+
     def elsewhere(self, entity_type: str) -> list[Holders]:
         """Current rows of the entities of all other types."""
         others = (name for name in self.lake.partitions(ENTITIES) if name != entity_type)
@@ -223,7 +254,7 @@ class Look:
         """Let the entities of a type be those of its file: it was written."""
         self._held.pop(entity_type, None)
         self.matched = None
-        for name in ("redirects", "redirects_mark", "in_dispute"):
+        for name in ("redirects", "redirects_mark", "in_dispute", "unheld"):
             self.__dict__.pop(name, None)
 
     def _holders(self, entity_type: str) -> Holders:

@@ -47,6 +47,11 @@ class FoundMentions:
             for name, rows in self.rows.items()
         }
 
+    @cached_property
+    def types(self) -> Mapping[int, str]:
+        """The type of each title that is named, by title key."""
+        return {row["means_key"]: name for name, rows in self.rows.items() for row in rows}
+
     def candidates(self, entity_type: str, confidence: MentionConfidence) -> list[dict[str, Any]]:
         """Candidates of a type that only lists give (see `mention_candidates`)."""
         return mention_candidates(self.without_page.get(entity_type, ()), confidence)

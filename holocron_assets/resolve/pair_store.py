@@ -17,6 +17,7 @@ from holocron_assets.resolve.records import names_hash
 from holocron_assets.resolve.type_now import type_now
 
 PAIRS_VERSION = room_version("holocron_assets.resolve")
+_PAIRS = "pairs"
 
 
 def stale_pairs(look: Look, entity_types: Sequence[str]) -> list[str]:
@@ -49,8 +50,9 @@ def store_pairs(look: Look, entity_type: str, *, entity_types: AbstractSet[str])
     kept, compared = _standing(look, entity_type)
     rows = pair_rows(records, policy, changed=_changed(hashes, compared), kept=kept)
     names = [{"entity_id": name, "names_hash": hashes[name]} for name in sorted(hashes)]
-    # First the pairs: if what they were compared by is missing, or older, more is compared again.
     footer = write_partition(lake, ENTITY_PAIRS, entity_type, rows, code_version=PAIRS_VERSION, inputs=inputs)
+    # Both are of one run, or all are compared again: a run may end between the two.
+    inputs = {**inputs, _PAIRS: footer.content_id}
     write_partition(lake, COMPARED_NAMES, entity_type, names, code_version=PAIRS_VERSION, inputs=inputs)
     return footer, rows
 
@@ -66,6 +68,8 @@ def _standing(look: Look, entity_type: str) -> tuple[list[dict[str, Any]], Mappi
     pairs, names = (read_footer(look.lake, table, entity_type) for table in (ENTITY_PAIRS, COMPARED_NAMES))
     if pairs is None or names is None or not all(map(_is_of_today, (pairs, names))):
         return [], None
+    if names.inputs.get(_PAIRS) != pairs.content_id:
+        return [], None
     rows = read_partition(look.lake, COMPARED_NAMES, entity_type)
     compared = {row["entity_id"]: row["names_hash"] for row in rows}
     return read_partition(look.lake, ENTITY_PAIRS, entity_type), compared
@@ -79,7 +83,8 @@ def _is_stale(look: Look, entity_type: str) -> bool:
     footer = read_footer(look.lake, ENTITY_PAIRS, entity_type)
     if footer is None:
         return entity_type in look.candidate_marks
-    return (footer.code_version, dict(footer.inputs)) != (PAIRS_VERSION, _inputs(look, entity_type))
+    wanted = (PAIRS_VERSION, _inputs(look, entity_type))
+    return (footer.code_version, dict(footer.inputs)) != wanted or entity_type in look.unheld
 
 
 def _inputs(look: Look, entity_type: str) -> dict[str, str]:

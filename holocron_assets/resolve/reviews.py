@@ -1,5 +1,6 @@
 """When a person should look at an entity: its page is not the page that it was, though nobody erred."""
 
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -74,6 +75,22 @@ def is_disputed(held: Row, page: Row, kept: AbstractSet[str] = frozenset()) -> b
         held["state"] == "promoted"
         and page["entity_type"] not in {held["entity_type"], _SAYS_NOTHING}
         and page["confidence"] < held["confidence"]
+    )
+
+
+def disputed_ids(
+    rows: Iterable[Row], pages: Mapping[tuple[str, str], PageNow], kept: AbstractSet[str]
+) -> AbstractSet[str]:
+    """Those of some entities of a type that keep it although their page is typed otherwise now.
+
+    Args:
+        rows: current rows of `entities`.
+        pages: what became of their pages, by entity type and id.
+        kept: as for `is_disputed`.
+    """
+    known = ((row, pages.get((row["entity_type"], row["entity_id"]))) for row in rows)
+    return frozenset(
+        row["entity_id"] for row, now in known if now and now.page and is_disputed(row, now.page, kept)
     )
 
 

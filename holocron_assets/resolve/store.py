@@ -17,6 +17,7 @@ from holocron_assets.resolve.aliases import alias_rows
 from holocron_assets.resolve.changes import EntityChanges, entity_changes
 from holocron_assets.resolve.clusters import Merge, merges
 from holocron_assets.resolve.entities import current_rows, resolve_entities
+from holocron_assets.resolve.first_titles import NO_FIRST_TITLES
 from holocron_assets.resolve.look import Look
 from holocron_assets.resolve.promotion import DEFAULT_POLICY_FILE, load_policy
 from holocron_assets.resolve.reviews import IN_DISPUTE
@@ -76,6 +77,7 @@ def store_entities(
         merged=merged,
         people=look.people,
         taken=of_type.taken,
+        first_titles=look.first_titles if candidates else NO_FIRST_TITLES,
     )
     inputs = _entity_inputs(look, entity_type, current_rows(rows).values())
     made = pa.concat_tables([left, ENTITIES.to_arrow(rows, entity_type)])
@@ -132,7 +134,8 @@ def _entities_are_stale(look: Look, entity_type: str) -> bool:
         return entity_type in look.candidate_marks
     made_from = (footer.code_version, dict(footer.inputs))
     standing = look.in_dispute.get(entity_type, ())
-    return made_from != (ENTITIES_VERSION, _entity_inputs(look, entity_type, standing))
+    wanted = (ENTITIES_VERSION, _entity_inputs(look, entity_type, standing))
+    return made_from != wanted or entity_type in look.unheld
 
 
 def _aliases_are_stale(look: Look, entity_type: str) -> bool:

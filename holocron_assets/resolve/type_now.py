@@ -4,7 +4,7 @@ Of a large type little changes from one run to the next. What is as it was is jo
 becomes Python rows: only the rest is matched, and decided about, one by one.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any
@@ -18,11 +18,11 @@ from holocron_assets.lake.views import query
 from holocron_assets.resolve.candidates import SURE_ENOUGH
 from holocron_assets.resolve.clusters import Member
 from holocron_assets.resolve.entities import current_rows
-from holocron_assets.resolve.identity import identified
+from holocron_assets.resolve.identity import Known, held_in, identified, is_mention
 from holocron_assets.resolve.look import Look
 from holocron_assets.resolve.mention_confidence import mention_confidence
 from holocron_assets.resolve.promotion import PromotionPolicy
-from holocron_assets.resolve.reviews import is_disputed
+from holocron_assets.resolve.reviews import disputed_ids, is_disputed
 
 _CANDIDATE = pa.schema(
     [
@@ -143,13 +143,17 @@ class TypeNow:
         self._identify()
 
     def _identify(self) -> None:
-        candidates, free, people = self._query(_UNMATCHED), self._query(_FREE), self._look.people
-        elsewhere = self._look.elsewhere(self._type) if candidates else ()
+        candidates, free = self._query(_UNMATCHED), self._query(_FREE)
         current = {row["entity_id"]: row for row in free}
-        ids = identified(candidates, current, elsewhere, people.keeps, self.taken)
+        ids = identified(candidates, current, self._known(free)) if candidates else {}
         found = [{"title_key": key, "entity_id": name} for key, name in ids.items()]
         self._look.connection.register("type_found", pa.Table.from_pylist(found, schema=_FOUND))
         self._query(_MAKE_IDENTIFIED)
+
+    def _known(self, free: Sequence[Row]) -> Known:
+        look, kept = self._look, self._look.people.keeps
+        disputed = disputed_ids(free, look.pages_now, kept)
+        return Known(look.elsewhere(self._type), kept, self.taken, disputed, look.first_titles)
 
     @cached_property
     def taken(self) -> AbstractSet[str]:
@@ -173,7 +177,7 @@ class TypeNow:
         present = self._query(f"{_IDENTIFIED} where entity_id in (select unnest($ids::varchar[]))", asked)
         found = {row["entity_id"]: self._member(row, is_present=True) for row in present}
         left = [row for row in self._query(_HELD, asked) if row["entity_id"] not in found]
-        gone = [row for row in left if not self._is_candidate_elsewhere(row)]
+        gone = [row for row in left if not self._is_of_another_type(row)]
         return found | {row["entity_id"]: self._member(row, is_present=False) for row in gone}
 
     def changed(
@@ -202,6 +206,15 @@ class TypeNow:
         columns = [ENTITIES.arrow_schema.field(name) for name in ("state", "state_reason")]
         columns += [_CANDIDATE.field(name) for name in _DECIDED[2:]]
         return pa.Table.from_pylist(steady, schema=pa.schema(columns))
+
+    def _is_of_another_type(self, row: Row) -> bool:
+        """Whether an entity stands in another type, or will once that is resolved."""
+        held = held_in(self._look.elsewhere(self._type), row["entity_id"])
+        if any(each["state"] != "suppressed" for each in held):
+            return True
+        if is_mention(row):
+            return self._look.mentions.types.get(row["title_key"], self._type) != self._type
+        return self._is_candidate_elsewhere(row)
 
     def _is_candidate_elsewhere(self, row: Row) -> bool:
         """Whether the page that an entity was read from stands for it in another type now."""

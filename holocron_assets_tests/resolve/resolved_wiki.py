@@ -38,6 +38,7 @@ class Seen:
     confidence: float = 0.95
     method: str = "rules"
     model: str | None = None
+    continuity: str | None = None
 
     @property
     def is_candidate(self) -> bool:
@@ -82,7 +83,7 @@ class Wiki:
         with look_at(self.lake) as look:
             for entity_type in stale_mentions(look, TYPES):
                 store_mentions(look, entity_type, "run-1")
-            for entity_type in TYPES:
+            for entity_type in (*TYPES, *TYPES):
                 if any(stale(look, [entity_type]) for stale in _IDENTITY):
                     self._store_identity(look, entity_type)
             for entity_type in stale_aliases(look, TYPES):
@@ -152,7 +153,7 @@ class Wiki:
             "page_id": page.page_id,
             "revision_id": page.revision_id if page.status == "ok" else None,
             "name": page.title.removesuffix("/Legends"),
-            "continuity": "legends" if page.title.endswith("/Legends") else "canon",
+            "continuity": page.continuity or ("legends" if page.title.endswith("/Legends") else "canon"),
         }
 
     def _page(self, place: int, page: Seen) -> Row:

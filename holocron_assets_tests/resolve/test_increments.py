@@ -71,6 +71,7 @@ def expected_rows(look: Look, entity_type: str, moment: int) -> list[Row]:
         pages=look.pages_now,
         merged=merges(judgements, type_now(look, entity_type).members(ids), look.people.held),
         people=look.people,
+        first_titles=look.first_titles,
     )
 
 

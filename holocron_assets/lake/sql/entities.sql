@@ -34,12 +34,35 @@ select
 from entities
 where review_reason is not null;
 
--- What was merged, and the entity that it is now. Old ids are found here for ever.
+-- What was merged, and the entity that it is now. Old ids are found here for ever: also of what a machine merged and
+-- no page and no list tells of any more, unless a person keeps it apart.
 create view entity_forwards as
+with last_stood as (
+    from lake.entities
+    semi join (select entity_id from lake.entities where state = 'merged') using (entity_id)
+    where state <> 'suppressed'
+    qualify row_number() over (partition by entity_id order by valid_from desc, entity_type) = 1
+)
 select
-    entity_id, merged_into, entity_type, source, name, title, title_key, state_by, state_reason, state_at
-from entities
-where state = 'merged';
+    was.entity_id, coalesce(survivors.merged_into, was.merged_into) as merged_into, was.entity_type, was.source,
+    was.name, was.title, was.title_key, was.state_by, was.state_reason, was.state_at
+from last_stood as was
+join entities as now using (entity_id)
+left join entities as survivors on survivors.entity_id = was.merged_into
+where was.state = 'merged' and (
+    now.state = 'merged'
+    or (
+        now.state = 'suppressed'
+        and not starts_with(now.state_by, 'person:')
+        and not starts_with(was.state_by, 'person:')
+        and not exists (
+            from lake.entity_judgements as judged
+            where judged.judgement = 'different'
+                and least(was.entity_id, was.merged_into) = judged.first_id
+                and greatest(was.entity_id, was.merged_into) = judged.second_id
+        )
+    )
+);
 
 create view entity_aliases as from lake.entity_aliases;
 
