@@ -4,12 +4,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from review_lake import ALSO_NEM, HOSTILE, NEM, OSK, PAIR, PERSON, QUAY, SOURCE, fact, review_lake, write
+from review_lake import (
+    ALSO_NEM,
+    BATCH,
+    HOSTILE,
+    NEM,
+    OSK,
+    PAIR,
+    PERSON,
+    QUAY,
+    SOURCE,
+    fact,
+    review_lake,
+    write,
+)
 
 from holocron_assets.lake.decisions import new_decision, record, undo
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import ENTITY_FACTS, REVIEW_ITEMS
+from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, PAGE_TYPES, REVIEW_ITEMS
 from holocron_assets.resolve.review.queue import read_queue
 from holocron_assets.resolve.review.store import stale_review, store_review
 
@@ -114,6 +127,26 @@ def test_a_statement_that_two_types_tell_of_is_asked_about_once(lake: Lake) -> N
     )
     store_review(lake, SOURCE)
     assert sorted(row["item_id"] for row in read_queue(lake)) == sorted(ITEMS)
+
+
+def test_a_page_is_asked_about_with_the_entity_that_was_read_from_it(lake: Lake) -> None:
+    stands = {"entity_type": "Concept", "state": "adjudicated", "origin": "page"}
+    entities = [
+        {
+            **stands,
+            "entity_id": "1-was-called-so",
+            "title": "Shoal-chess",
+            "name": "Shoal-chess",
+            "page_id": 1,
+        },
+        {**stands, "entity_id": "2-of-this-page", "title": "Chess", "name": "Chess", "page_id": 2},
+    ]
+    write(lake, ENTITIES, "Concept", entities)
+    unsure = {"page_id": 2, "primary_type": "Concept", "confidence": 0.6, "needs_review": True}
+    write(lake, PAGE_TYPES, BATCH, [{"title": "Shoal-chess", **unsure}])
+    store_review(lake, SOURCE)
+    [item] = (row for row in read_queue(lake) if row["item_id"] == CHESS)
+    assert item["entity_id"] == "2-of-this-page"
 
 
 def test_a_lake_without_anything_has_an_empty_queue(tmp_path: Path) -> None:
