@@ -8,7 +8,6 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.resolve.named import described, named_entity, named_statement, survivor
 from holocron_assets.resolve.one_now import id_now, one_with
-from holocron_assets.resolve.people import NOBODY
 
 StateKind = Literal["promote", "suppress"]
 StatementKind = Literal["accept", "reject"]
@@ -59,13 +58,13 @@ def in_words(decision: Row) -> str:
     )
 
 
-def merge_warning(one: Row, other: Row, stands: Standing = NOBODY.decisions) -> str | None:
+def merge_warning(one: Row, other: Row, stands: Standing) -> str | None:
     """What a person should know before two entities become one, if anything.
 
     Args:
         one: a row of `entities`.
         other: the other one, in any order.
-        stands: the decisions that count; where they are not given, states are those of the rows.
+        stands: the decisions that count, whether or not anything was resolved since.
     """
     told = [
         f"{described(entity)} is suppressed: what is merged into it leaves the knowledge base with it."

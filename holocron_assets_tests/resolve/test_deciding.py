@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 from known_entities import FACT, RELATION, entity, known_as, lake_of_entities, statement
 
-from holocron_assets.lake.decisions import DecisionError, all_decisions, new_decision, record, standing, undo
+from holocron_assets.lake.decisions import (
+    DecisionError,
+    Standing,
+    all_decisions,
+    new_decision,
+    record,
+    standing,
+    undo,
+)
 from holocron_assets.lake.parquet import write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
@@ -103,8 +111,8 @@ def test_a_person_may_say_which_of_two_that_are_one_stays(lake: Lake) -> None:
 
 def test_canon_and_legends_may_be_merged_by_a_person_who_is_warned(lake: Lake) -> None:
     canon, legends = named_entity(lake, "Varn"), named_entity(lake, "Varn/Legends")
-    assert merge_warning(canon, named_entity(lake, "Gort")) is None
-    warning = merge_warning(canon, legends)
+    assert merge_warning(canon, named_entity(lake, "Gort"), standing(lake)) is None
+    warning = merge_warning(canon, legends, standing(lake))
     assert warning is not None
     assert "canon and the other of Legends" in warning
     merge(lake, "Varn/Legends", "Varn")
@@ -252,9 +260,9 @@ def test_who_merges_into_what_is_suppressed_is_told_so(lake: Lake) -> None:
     assert "'Gort' of sample" in warning
     assert "is suppressed: what is merged into it leaves the knowledge base" in warning
     suppressed = {**gort, "state": "suppressed"}
-    assert merge_warning(varn, suppressed) == merge_warning(suppressed, varn) == warning
     decide_state(lake, "promote", entity_id=known_as("Gort"), **WORD)
     assert merge_warning(varn, suppressed, standing(lake)) is None
+    assert merge_warning(varn, suppressed, Standing(())) == warning
 
 
 def kinds(lake: Lake, title: str) -> Sequence[str]:

@@ -21,6 +21,7 @@ from holocron_assets.resolve.review.said import Said, said_of
 from holocron_assets.resolve.review.statements import Statement, statements_of
 
 _MODELS_ANSWERS = "derived_page_classification"
+_SIDES = 2
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class Dossier:
         judgement: of a pair.
         statements: those that it is about.
         said: what people decided before about any of it.
+        warning: what a person should know before its two entities become one, if anything.
     """
 
     item: Row
@@ -71,15 +73,7 @@ class Dossier:
     judgement: Row | None = None
     statements: Sequence[Statement] = ()
     said: Sequence[Said] = field(default=())
-
-    @property
-    def warning(self) -> str | None:
-        """What a person should know before its two entities become one, if anything."""
-        match self.entities:
-            case [one, other]:
-                return merge_warning(one, other)
-            case _:
-                return None
+    warning: str | None = None
 
     def marks(self, page: Page) -> list[Mark]:
         """Evidence in the text of one of its pages, in order and apart."""
@@ -117,6 +111,7 @@ def dossier_of(lake: Lake, item: Row) -> Dossier:
                 entity_ids=[row["entity_id"] for row in entities],
                 statement_ids=item["statement_ids"],
             ),
+            merge_warning(entities[0], entities[1], decided) if len(entities) == _SIDES else None,
         )
 
 
