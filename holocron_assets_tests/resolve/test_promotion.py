@@ -126,7 +126,10 @@ def test_a_type_may_change_one_threshold_and_keeps_the_other(tmp_path: Path) -> 
             "id: p\ndefault: {candidate: 0.8, promoted: 0.9}\ntypes: {Concept: {promote: 1}}",
             "types.Concept.promote: Extra inputs",
         ),
-        ("id: p\ndefault: {candidate: 0.8, promoted: 0.9}\ntypes: {Concept: 1}", "types.Concept: must be a mapping"),
+        (
+            "id: p\ndefault: {candidate: 0.8, promoted: 0.9}\ntypes: {Concept: 1}",
+            "types.Concept: must be a mapping",
+        ),
         (
             "id: p\ndefault: {candidate: 0, promoted: 1, requires: []}\ntypes: {Specis: {}}",
             "types.Specis: no entity",
