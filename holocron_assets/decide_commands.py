@@ -52,7 +52,13 @@ def decide() -> None:
 
 @decide.command()
 @click.argument("title")
-@click.option("--type", "type_name", type=click.Choice(list(_TAXONOMY.types)), required=True)
+@click.option(
+    "--type",
+    "type_name",
+    type=click.Choice(list(_TAXONOMY.types)),
+    required=True,
+    help="What the page is about.",
+)
 @click.option("--source", "source_name", metavar="NAME", help="Needed where several sources have the page.")
 @_signed
 def classify(title: str, type_name: str, source_name: str | None, author: str, reason: str) -> None:

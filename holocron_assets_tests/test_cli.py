@@ -155,7 +155,7 @@ def test_status_counts_pages_types_and_entities(finished_sample: Holocron) -> No
     said = told(holocron(finished_sample, "status"))
     assert "sample done 180" in said
     assert "sample Droid 4 0" in said
-    assert "source type promoted candidate staged suppressed" in said
+    assert "source type promoted adjudicated candidate staged suppressed merged" in said
 
 
 def test_status_names_dead_letters_with_their_error(with_dead_letter: Holocron) -> None:
