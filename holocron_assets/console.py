@@ -119,7 +119,7 @@ def print_status(console: Console, report: Mapping[str, Any]) -> None:
     print_rows(console, "Pages", without_empty_columns(pages, drop="stage"))
     print_rows(console, "Types", _by_status(stages, "page_types", ("settled", "needs review")))
     states = ("promoted", "adjudicated", "candidate", "staged", "suppressed", "merged")
-    print_rows(console, "Entities", _by_status(stages, "entities", states))
+    print_rows(console, "Entities", _without_zeros(_by_status(stages, "entities", states)))
     print_rows(console, "Entities to look at", _by_status(stages, "entity_reviews", ("needs review",)))
     print_interrogations(console, report)
     names = ("model", "ended_at", "items", "calls", "loads", "busy_share", "outcome")
@@ -147,6 +147,12 @@ def without_empty_columns(rows: Sequence[Mapping[str, Any]], *, drop: str = "") 
     """The rows without the columns that no row has a value in, and without the one to drop."""
     kept = [name for name in (rows[0] if rows else ()) if any(row[name] is not None for row in rows)]
     return [{name: row[name] for name in kept if name != drop} for row in rows]
+
+
+def _without_zeros(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows without the columns that are 0 in all of them: a terminal has 80 characters."""
+    kept = [name for name in (rows[0] if rows else ()) if any(row[name] for row in rows)]
+    return [{name: row[name] for name in kept} for row in rows]
 
 
 def _by_status(
@@ -182,7 +188,7 @@ def print_summary(
     more = f", {_MOST_REVIEWS} of {len(review)}" if len(review) > _MOST_REVIEWS else ""
     print_rows(console, "Pages", summary["pages"])
     print_rows(console, "Types", summary["types"])
-    print_rows(console, "Entities", summary["entities"])
+    print_rows(console, "Entities", _without_zeros(summary["entities"]))
     print_rows(console, f"Needs review{more}", shown[:_MOST_REVIEWS])
     print_rows(console, "Dead letters", summary["dead_letters"])
     times = [{"stage": name, "seconds": round(spent, 2)} for name, spent in seconds.items()]
