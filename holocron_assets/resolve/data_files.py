@@ -37,6 +37,23 @@ def read_data_file(path: Path, model: type[_Model]) -> _Model:
     return found
 
 
+def types_completed(content: Any) -> Any:
+    """What a file says `default` and by `types`, each type's figures completed from the default ones.
+
+    What is no such mapping comes back as it is, for validation to name.
+    """
+    if not isinstance(content, Mapping):
+        return content
+    default, types = content.get("default"), content.get("types")
+    if not isinstance(default, Mapping) or not isinstance(types, Mapping):
+        return content
+    completed = {
+        name: {**default, **figures} if isinstance(figures, Mapping) else figures
+        for name, figures in types.items()
+    }
+    return {**content, "types": completed}
+
+
 # The stages of each type read the same few files, and ruamel.yaml takes 50 ms for one.
 @lru_cache(maxsize=16)
 def _parsed(text: str, model: type[BaseModel]) -> Any:

@@ -1,13 +1,12 @@
 """The identity policy: data that says how alike records of one thing are, and when to ask."""
 
-from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, model_validator
 
-from holocron_assets.resolve.data_files import DataFileError, read_data_file
+from holocron_assets.resolve.data_files import DataFileError, read_data_file, types_completed
 from holocron_assets.resolve.names import WordRules
 
 DEFAULT_IDENTITY_FILE = Path(__file__).with_name("identity.yaml")
@@ -63,17 +62,7 @@ class FuzzyByType(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _completed(cls, content: Any) -> Any:
-        """Each type's figures, completed from the default ones."""
-        if not isinstance(content, Mapping):
-            return content
-        default, types = content.get("default"), content.get("types")
-        if not isinstance(default, Mapping) or not isinstance(types, Mapping):
-            return content
-        completed = {
-            name: {**default, **changes} if isinstance(changes, Mapping) else changes
-            for name, changes in types.items()
-        }
-        return {**content, "types": completed}
+        return types_completed(content)
 
 
 class IdentityPolicy(BaseModel):

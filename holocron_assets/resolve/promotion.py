@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, model_validator
 
 from holocron_assets.lake.schema import Row
-from holocron_assets.resolve.data_files import DataFileError, read_data_file
+from holocron_assets.resolve.data_files import DataFileError, read_data_file, types_completed
 
 DEFAULT_POLICY_FILE = Path(__file__).with_name("promotion.yaml")
 
@@ -58,18 +58,8 @@ class PromotionPolicy(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_defaults(cls, content: Any) -> Any:
-        """The file's content, each type's thresholds completed from `default`."""
-        if not isinstance(content, Mapping):
-            return content
-        default, types = content.get("default"), content.get("types")
-        if not isinstance(default, Mapping) or not isinstance(types, Mapping):
-            return content
-        completed = {
-            name: {**default, **limits} if isinstance(limits, Mapping) else limits
-            for name, limits in types.items()
-        }
-        return {**content, "types": completed}
+    def _completed(cls, content: Any) -> Any:
+        return types_completed(content)
 
     @property
     def author(self) -> str:
