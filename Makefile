@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 WORKERS ?= 2
 
-.PHONY: run ui test test-browser test-realwiki test-all lint format bench lock clean
+.PHONY: run ui test test-browser test-realwiki faults test-all lint format bench lock clean
 
 run: $(READY) ## The sample wiki (or whatever is enabled), from nothing to promoted entities
 	$(BIN)/holocron run
@@ -21,6 +21,9 @@ test-browser: $(READY) ## The quick tests of the web page in a real browser
 
 test-realwiki: $(READY) ## The quick tests against a real MediaWiki on loopback
 	$(BIN)/pytest -m "realwiki and not full"
+
+faults: $(READY) ## Break the running system on purpose, in every way we know; ends with a table
+	$(BIN)/pytest -m fault
 
 test-all: $(READY) ## Every test, the slow and large ones too
 	$(BIN)/pytest

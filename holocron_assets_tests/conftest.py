@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from fault_table import faults_of, note_faults, table
 from real_mediawiki import SHARED, RealWiki, running_wiki
 
 if TYPE_CHECKING:
@@ -15,6 +16,25 @@ if TYPE_CHECKING:
 os.environ["HOLOCRON_LLM"] = "off"
 for name in ("OLLAMA_HOST", "HOLOCRON_MODEL"):
     os.environ.pop(name, None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the reports say which faults their tests injected."""
+    note_faults(items)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """End with the table of faults, if any were injected."""
+    reports = [
+        report
+        for some in terminalreporter.stats.values()
+        for report in some
+        if isinstance(report, pytest.TestReport)
+    ]
+    if faults := faults_of(reports):
+        terminalreporter.section("faults injected")
+        for line in table(faults):
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")
