@@ -135,7 +135,7 @@ def write_source(folder: Path, lake: Lake, wiki: Wiki, seeds: int) -> Footer:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
         f"name: {SOURCE}\nenabled: true\nkind: mediawiki_api\naddress: http://127.0.0.1:9/api.php\n"
-        "namespaces: [0, 14]\nseeds: {all_pages: true}\ndepth: unlimited\n"
+        "private_hosts: [127.0.0.1]\nnamespaces: [0, 14]\nseeds: {all_pages: true}\ndepth: unlimited\n"
         f"batch_size: {wiki.batch_size}\npoliteness: {{contact: nobody@example.org}}\n",
         encoding="utf-8",
     )

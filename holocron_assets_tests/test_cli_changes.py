@@ -26,7 +26,7 @@ def live_wiki(folder: Path, *titles: str) -> Iterator[tuple[Holocron, ChangingWi
     with changing_wiki(titles) as wiki:
         (holocron.sources_folder / "live.yaml").write_text(
             f"name: live\nenabled: true\nkind: mediawiki_api\naddress: {wiki.fake.api_url}\n"
-            "seeds: {all_pages: true}\nexpected: {max_unknown_rate: 1.0}\n"
+            "private_hosts: [127.0.0.1]\nseeds: {all_pages: true}\nexpected: {max_unknown_rate: 1.0}\n"
             "politeness: {contact: test@example.org, requests_per_second: 100.0}\n"
         )
         yield holocron, wiki

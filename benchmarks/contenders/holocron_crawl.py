@@ -26,6 +26,7 @@ name: bench
 enabled: true
 kind: mediawiki_api
 address: {api_url}
+private_hosts: [127.0.0.1]
 seeds: {{all_pages: true}}
 politeness:
   contact: bench@example.org

@@ -32,6 +32,7 @@ name: {name}
 enabled: true
 kind: mediawiki_api
 address: {address}
+private_hosts: [127.0.0.1]
 seeds: {{all_pages: true}}
 changes: {{every_minutes: {minutes}}}
 politeness:

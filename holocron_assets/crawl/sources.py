@@ -56,8 +56,20 @@ def _type_name(text: str) -> str:
     return text
 
 
+def _host(text: str) -> str:
+    name = text.removeprefix("[").removesuffix("]").lower()
+    try:
+        usable = urlsplit(f"http://[{name}]" if ":" in name else f"http://{name}").hostname == name
+    except ValueError:
+        usable = False
+    if not usable or _CONTROL.search(name) or " " in name:
+        raise ValueError("must be a host as in an address, such as localhost or 10.1.2.3, without a port")
+    return name
+
+
 Title = Annotated[StrictStr, AfterValidator(_title)]
 Pattern = Annotated[StrictStr, AfterValidator(_pattern)]
+HostName = Annotated[StrictStr, AfterValidator(_host)]
 TypeName = Annotated[StrictStr, AfterValidator(_type_name)]
 Namespace = Annotated[StrictInt, Field(ge=0, le=100_000)]
 Count = Annotated[StrictInt, Field(ge=0)]
@@ -105,6 +117,8 @@ class Source(_Settings):
     Attributes:
         address: the API's URL, or the absolute path of the export.
         depth: links to follow from the seeds; None is without end.
+        private_hosts: hosts that may be connected to though their addresses are not public; in small letters,
+            without brackets.
         include: RE2 patterns of which a title must match one, if there are any, at any place in it.
         exclude: RE2 patterns of which a title must match none.
     """
@@ -114,6 +128,11 @@ class Source(_Settings):
     name: StrictStr = Field(description="the file's name without .yaml")
     enabled: StrictBool = Field(description="whether it is crawled without being asked: true or false")
     address: StrictStr = Field(description="URL of the wiki's api.php, or path of the export")
+    private_hosts: tuple[HostName, ...] = Field(
+        default=(),
+        description="a list of hosts on this machine or in private networks that may be asked, each as the "
+        "address has it",
+    )
     namespaces: tuple[Namespace, ...] = Field(
         default=(0,), description="a list of namespace numbers; 0 is articles"
     )
@@ -156,6 +175,13 @@ class Source(_Settings):
                 folder = info.context["file"].parent if info.context else Path()
                 return _dump_path(address, folder)
         return address
+
+    @field_validator("private_hosts")
+    @classmethod
+    def _dumps_connect_to_nothing(cls, hosts: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if info.data.get("kind") == "mediawiki_dump" and hosts:
+            raise ValueError("is for wikis read through their API: a dump is a file of this machine")
+        return hosts
 
     @field_validator("namespaces")
     @classmethod

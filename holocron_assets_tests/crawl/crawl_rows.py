@@ -27,6 +27,7 @@ def wiki_source(name: str = "wiki", **changes: Any) -> Source:
         "name": name,
         "enabled": True,
         "address": "http://127.0.0.1:1/api.php",
+        "private_hosts": ("127.0.0.1",),
         "seeds": Seeds(titles=("A",)),
         "politeness": Politeness(contact="someone@example.org", requests_per_second=100.0),
     }

@@ -181,6 +181,27 @@ expected:
         (("enabled: true", "exclude: ['(?=x)']\nenabled: true"), "exclude[0]", "as RE2 reads it"),
         (("enabled: true", "expected: 3\nenabled: true"), "expected", "must be a mapping of keys, not 3"),
         (("enabled: true\n", ""), "enabled", "is missing: whether it is crawled"),
+        (
+            ("enabled: true", "private_hosts: localhost\nenabled: true"),
+            "private_hosts",
+            "a list of hosts on this machine or in private networks",
+        ),
+        *[
+            (
+                ("enabled: true", f"private_hosts: ['{wrong}']\nenabled: true"),
+                "private_hosts[0]",
+                "such as localhost or 10.1.2.3, without a port",
+            )
+            for wrong in (
+                "",
+                "localhost:80",
+                "http://localhost",
+                "a/b",
+                "u@localhost",
+                "two words",
+                "[::1]:80",
+            )
+        ],
         (("  contact", "  burst: 0\n  contact"), "politeness.burst", "greater than or equal to 1"),
         (("  contact", "  requests_per_day: 0\n  contact"), "politeness.requests_per_day", "greater than"),
         (("  contact", "  slow_seconds: 0\n  contact"), "politeness.slow_seconds", "greater than 0"),
@@ -229,6 +250,13 @@ def test_a_wrong_value_is_named_with_what_is_allowed(
     assert said in found[key][1]
 
 
+def test_private_hosts_are_as_an_address_has_them_in_any_case(tmp_path: Path) -> None:
+    path = tmp_path / "wiki.yaml"
+    path.write_text(WIKI + "private_hosts: [LocalHost, 10.1.2.3, '[::1]', 'fd00::1', münchen.lan]\n")
+    told = load_source(path).private_hosts
+    assert told == ("localhost", "10.1.2.3", "::1", "fd00::1", "münchen.lan")
+
+
 @pytest.mark.parametrize(
     ("line", "key"),
     [
@@ -237,6 +265,7 @@ def test_a_wrong_value_is_named_with_what_is_allowed(
         ("depth: 1", "depth"),
         ("depth: unlimited", "depth"),
         ("links_from: api", "links_from"),
+        ("private_hosts: [localhost]", "private_hosts"),
         ("address: https://wiki.example.org/pages.xml", "address"),
     ],
 )

@@ -37,7 +37,7 @@ def instance(monkeypatch: pytest.MonkeyPatch, holocron: Holocron) -> Iterator[dg
 def add_source(holocron: Holocron, address: str, seeds: str = "all_pages: true") -> None:
     (holocron.sources_folder / "live.yaml").write_text(
         f"name: live\nenabled: true\nkind: mediawiki_api\naddress: {address}\nseeds: {{{seeds}}}\n"
-        "politeness: {contact: test@example.org, requests_per_second: 100.0}\n"
+        "private_hosts: [127.0.0.1]\npoliteness: {contact: test@example.org, requests_per_second: 100.0}\n"
     )
 
 

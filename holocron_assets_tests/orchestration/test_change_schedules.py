@@ -28,7 +28,7 @@ def add_wiki(holocron: Holocron, name: str, *, enabled: bool = True, more: str =
     holocron.sources_folder.mkdir(parents=True, exist_ok=True)
     (holocron.sources_folder / f"{name}.yaml").write_text(
         f"name: {name}\nenabled: {str(enabled).lower()}\nkind: mediawiki_api\n"
-        "address: http://127.0.0.1:9/api.php\nseeds: {titles: [A]}\n"
+        "address: http://127.0.0.1:9/api.php\nprivate_hosts: [127.0.0.1]\nseeds: {titles: [A]}\n"
         f"politeness: {{contact: test@example.org}}\n{more}"
     )
 

@@ -40,7 +40,7 @@ def add_source(
     holocron.sources_folder.mkdir(parents=True, exist_ok=True)
     (holocron.sources_folder / f"{name}.yaml").write_text(
         f"name: {name}\nenabled: {str(enabled).lower()}\nkind: mediawiki_api\naddress: {wiki.fake.api_url}\n"
-        "seeds: {all_pages: true}\nbatch_size: 3\n"
+        "private_hosts: [127.0.0.1]\nseeds: {all_pages: true}\nbatch_size: 3\n"
         f"politeness: {{contact: test@example.org, requests_per_second: 100.0}}\n{more}"
     )
 

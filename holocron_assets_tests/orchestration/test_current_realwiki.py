@@ -45,6 +45,7 @@ name: real
 enabled: true
 kind: mediawiki_api
 address: {api_url}
+private_hosts: [127.0.0.1]
 seeds: {{all_pages: true}}
 batch_size: {batch_size}
 politeness: {{contact: tests@example.org, requests_per_second: 50.0}}

@@ -29,7 +29,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
     holocron.sources_folder.mkdir()
     (holocron.sources_folder / "wiki.yaml").write_text(
         "name: wiki\nenabled: true\nkind: mediawiki_api\naddress: http://127.0.0.1:9/api.php\ndepth: 2\n"
-        "seeds: {titles: [A, F]}\npoliteness: {contact: test@example.org}\n"
+        "private_hosts: [127.0.0.1]\nseeds: {titles: [A, F]}\npoliteness: {contact: test@example.org}\n"
     )
     source, lake = holocron.source("wiki"), holocron.lake
     put_site(lake)

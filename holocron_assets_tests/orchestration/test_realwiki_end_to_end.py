@@ -20,6 +20,7 @@ name: real
 enabled: true
 kind: mediawiki_api
 address: {api_url}
+private_hosts: [127.0.0.1]
 namespaces: [0]
 seeds: {{all_pages: true}}
 batch_size: 20

@@ -67,7 +67,7 @@ def test_work_is_asked_for_by_tags_that_limits_and_later_ticks_know_it_by(watche
 def test_a_wiki_is_asked_for_under_its_host(watched: Watched) -> None:
     (watched.holocron.sources_folder / "live.yaml").write_text(
         "name: live\nenabled: true\nkind: mediawiki_api\naddress: http://127.0.0.1:9/api.php\n"
-        "seeds: {titles: [A]}\npoliteness: {contact: test@example.org}\n"
+        "private_hosts: [127.0.0.1]\nseeds: {titles: [A]}\npoliteness: {contact: test@example.org}\n"
     )
     tags = {request.partition_key: request.tags for request in watched.tick(sensors.new_pages).asked}
     assert tags["live"]["holocron/host"] == "127.0.0.1:9"
