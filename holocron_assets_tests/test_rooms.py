@@ -24,13 +24,14 @@ BELOW = {
     "crawl": {"lake", "crawl"},
     "orchestration": {
         *("lake", "resolve", "models", "derive", "classify", "signals", "crawl"),
-        "orchestration",
+        *("web", "orchestration"),
     },
 }
 """The rooms that each room may import. Data flows from crawl to resolve through the lake, not by imports."""
 
-AT_THE_TOP = {"cli", "commands", "console", "definitions", "reports", "settings", "__init__"} | {
-    file.stem for file in PACKAGE.glob("*_commands.py")
+AT_THE_TOP = {
+    *("cli", "commands", "console", "definitions", "own_machine", "reports", "settings", "__init__"),
+    *(file.stem for file in PACKAGE.glob("*_commands.py")),
 }
 """Modules outside the rooms."""
 

@@ -18,9 +18,9 @@ from holocron_assets.models.endpoints import Endpoints
 from holocron_assets.models.errors import UnknownModelError
 from holocron_assets.models.loaded import BusyError, ModelMissingError
 from holocron_assets.models.loopback import LlamaError
-from holocron_assets.models.own_machine import OwnMachineOnly
 from holocron_assets.models.requests import BadRequestError
 from holocron_assets.models.runner import RunnerError
+from holocron_assets.own_machine import OwnMachineOnly
 
 _STATUSES = {
     BadRequestError: 400,

@@ -11,9 +11,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from holocron_assets.own_machine import OwnMachineOnly
 from holocron_assets.web.desk import Desk
 from holocron_assets.web.entity_pages import EntityPages
-from holocron_assets.web.guard import Guard
+from holocron_assets.web.guard import HEADERS
 from holocron_assets.web.rendering import render
 from holocron_assets.web.review_pages import ReviewPages
 
@@ -44,7 +45,7 @@ def make_app(desk: Desk) -> ASGIApp:
         ],
         exception_handlers={HTTPException: _when_refused, Exception: _when_failed},
     )
-    return Guard(app)  # outside of all, so that errors are sealed too
+    return OwnMachineOnly(app, HEADERS)  # outside of all, so that errors are sealed too
 
 
 def _when_refused(request: Request, error: Exception) -> Response:

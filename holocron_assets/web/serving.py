@@ -1,4 +1,4 @@
-"""Serving the web page, to this machine only."""
+"""Serving a web face, to this machine only."""
 
 import socket
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 import uvicorn
 from starlette.types import ASGIApp
 
-from holocron_assets.web.guard import OWN_NAMES
+from holocron_assets.own_machine import OWN_NAMES
 
 
 class CannotServeError(OSError):
@@ -19,7 +19,7 @@ def serve(app: ASGIApp, host: str, port: int, tell: Callable[[str], None]) -> No
 
     Args:
         app: the application.
-        host: a name of this machine for itself, of `guard.OWN_NAMES`.
+        host: a name of this machine for itself, of `own_machine.OWN_NAMES`.
         port: where; 0 for any that is free.
         tell: told the address, once it answers there.
 
@@ -29,7 +29,10 @@ def serve(app: ASGIApp, host: str, port: int, tell: Callable[[str], None]) -> No
     with closing(_listening(host, port)) as listening:
         address = f"[{host}]" if ":" in host else host
         url = f"http://{address}:{listening.getsockname()[1]}/"
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, server_header=False)
+        # h11 gives a request's target as it came; the other implementation takes the host out of it.
+        config = uvicorn.Config(
+            app, http="h11", log_level="warning", timeout_graceful_shutdown=1, server_header=False
+        )
         with suppress(KeyboardInterrupt):  # uvicorn ends, and then tells of it
             _Server(config, lambda: tell(url)).run(sockets=[listening])
 
@@ -62,7 +65,7 @@ def _listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise CannotServeError(
-            f"port {port} of {host} cannot be had ({error.strerror}): is another `holocron web` running? "
+            f"port {port} of {host} cannot be had ({error.strerror}): is it running already? "
             "`--port` takes another, and 0 any that is free."
         ) from error
     return listening
