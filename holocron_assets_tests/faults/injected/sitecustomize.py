@@ -96,13 +96,15 @@ def _watch(points: _Points) -> None:
     def removed(path: Any, **folder: Any) -> None:
         points.around("remove", path, lambda: remove(path, **folder))
 
-    def connected(*arguments: Any, **settings: Any) -> sqlite3.Connection:
+    def connected(*arguments: Any, **settings: Any) -> Any:
         return connect(*arguments, **{"factory": _CommittingConnection, **settings})
 
     _CommittingConnection.points = points
-    os.fsync, os.replace, os.rename = synced, replaced, renamed
-    os.unlink = os.remove = removed
-    sqlite3.connect = sqlite3.dbapi2.connect = connected  # type: ignore[assignment]
+    watched = {"fsync": synced, "replace": replaced, "rename": renamed, "unlink": removed, "remove": removed}
+    for name, step in watched.items():
+        setattr(os, name, step)
+    for module in (sqlite3, sqlite3.dbapi2):
+        setattr(module, "connect", connected)  # noqa: B010 - it has another signature
 
 
 if _FAULT := os.environ.get("HOLOCRON_TEST_FAULT"):
