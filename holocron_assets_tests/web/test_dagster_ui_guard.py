@@ -1,0 +1,130 @@
+"""Dagster's web UI does what its own pages ask for, and nothing for a page of another site."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import httpx
+import pytest
+from served_ui import LIMIT_A_POOL, dagster_ui, is_limited, post
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
+
+GRAPHQL_WS = Subprotocol("graphql-ws")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("ui")
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path) -> Iterator[str]:
+    with dagster_ui(folder) as address:
+        yield address
+
+
+def test_its_own_pages_can_change_things(address: str, folder: Path) -> None:
+    own = {"origin": address, "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors"}
+    assert post(address, LIMIT_A_POOL, **own).status_code == 200
+    assert is_limited(folder)
+
+
+def test_what_is_no_browser_can_too(address: str, folder: Path) -> None:
+    assert post(address, LIMIT_A_POOL).status_code == 200
+    assert is_limited(folder)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "rebound.example"}, 421),
+        ({"host": "rebound.example:3000"}, 421),
+        ({"host": "127.0.0.1.rebound.example"}, 421),
+        ({"host": "10.0.0.1"}, 421),
+        ({"host": ""}, 421),
+        ({"host": "["}, 421),
+        ({"origin": "http://elsewhere.example"}, 403),
+        ({"origin": "http://127.0.0.1:1"}, 403),
+        ({"origin": "null"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
+        ({"sec-fetch-site": "same-site", "sec-fetch-mode": "cors"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, 403),
+    ],
+    ids=str,
+)
+def test_another_site_changes_nothing(
+    address: str, folder: Path, headers: dict[str, str], status: int
+) -> None:
+    assert post(address, LIMIT_A_POOL, **headers).status_code == status
+    assert not is_limited(folder)
+
+
+@pytest.mark.parametrize("kind", ["text/plain;application/json", "application/x-www-form-urlencoded"])
+def test_a_form_of_another_site_changes_nothing(address: str, folder: Path, kind: str) -> None:
+    """Browsers send these without asking first whether the site may."""
+    answer = httpx.post(
+        f"{address}/graphql",
+        content=f'{{"query": "{LIMIT_A_POOL}"}}'.encode(),
+        params={"query": LIMIT_A_POOL},
+        headers={"content-type": kind, "origin": "http://elsewhere.example"},
+        trust_env=False,
+    )
+    assert answer.status_code == 403
+    assert not is_limited(folder)
+
+
+@pytest.mark.parametrize("path", ["/graphql", "/graphql/", "//graphql"])
+def test_an_address_changes_nothing_even_where_a_browser_tells_nothing(
+    address: str, folder: Path, path: str
+) -> None:
+    httpx.get(f"{address}{path}?query={quote(LIMIT_A_POOL)}", follow_redirects=True, trust_env=False)
+    assert not is_limited(folder)
+
+
+def test_a_link_from_another_site_may_be_followed_but_not_framed(address: str) -> None:
+    followed = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    answer = httpx.get(address, headers=followed, trust_env=False)
+    assert answer.status_code == 200
+    assert answer.headers["x-frame-options"] == "DENY"
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+    framed = followed | {"sec-fetch-dest": "iframe"}
+    assert httpx.get(address, headers=framed, trust_env=False).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://elsewhere.example", "http://127.0.0.1:1", "null", "https://{host}"], ids=str
+)
+def test_a_web_socket_of_another_site_is_refused(address: str, origin: str) -> None:
+    host = urlsplit(address).netloc
+    with pytest.raises(InvalidStatus) as refused:
+        connect(f"ws://{host}/graphql", origin=Origin(origin.format(host=host)), subprotocols=[GRAPHQL_WS])
+    assert refused.value.response.status_code == 403
+
+
+def test_a_web_socket_of_its_own_page_is_taken(address: str) -> None:
+    url = f"ws://{urlsplit(address).netloc}/graphql"
+    with connect(url, origin=Origin(address), subprotocols=[GRAPHQL_WS]) as opened:
+        opened.send('{"type": "connection_init"}')
+        assert "connection_ack" in str(opened.recv(timeout=30))
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("GET http://rebound.example/ HTTP/1.1\r\nHost: rebound.example", 421),
+        ("GET http://rebound.example/ HTTP/1.1\r\nHost: 127.0.0.1", 421),
+        ("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: rebound.example", 400),
+        ("GET / HTTP/1.1", 400),
+        ("GET / HTTP/1.0", 421),
+        ("GET / HTTP/1.1\r\nHost: 127.0.0.1", 200),
+    ],
+)
+def test_a_request_says_once_and_plainly_whom_it_asks(address: str, head: str, status: int) -> None:
+    parts = urlsplit(address)
+    with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
+        connection.sendall(f"{head}\r\nConnection: close\r\n\r\n".encode())
+        with connection.makefile("rb") as answer:
+            assert int(answer.readline().split()[1]) == status
