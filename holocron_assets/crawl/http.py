@@ -1,16 +1,33 @@
-"""The one module that knows httpx: a request goes in, a plain answer comes out, whatever happens between."""
+"""The one module that speaks HTTP: a request goes in, a plain answer comes out, whatever happens between."""
 
 import asyncio
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Literal, Self
 
+import httpcore
 import httpx
 
+from holocron_assets.crawl.bodies import BodyRefusedError, read_body
+from holocron_assets.crawl.connecting import AddressRefusedError, PublicNetwork
+
 Verb = Literal["GET", "POST"]
+
+_MOST_CONNECTIONS = 32  # as many requests may be under way by a source's settings
+_KEPT_SECONDS = 5.0  # servers close connections that rest for longer
+
+_FAILURES = (
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.TimeoutException,
+    httpcore.UnsupportedProtocol,
+    OSError,  # of a TLS record that is damaged, which passes through the library as it is
+    BodyRefusedError,
+)
 
 
 @dataclass(frozen=True)
@@ -23,6 +40,7 @@ class HttpAnswer:
         body: the decompressed body; empty when `error` is set.
         elapsed_seconds: from sending to the body's end, or to the error.
         error: why there is no whole answer; None when there is one.
+        private_host: the host that was not connected to, since its address is not public; None otherwise.
     """
 
     status: int | None = None
@@ -30,34 +48,49 @@ class HttpAnswer:
     body: bytes = b""
     elapsed_seconds: float = 0.0
     error: str | None = None
+    private_host: str | None = None
 
 
 class HttpClient:
     """Sends requests over kept connections. A context manager, safe to use from several threads.
 
     No redirect is followed: each request that leaves is one that was counted, and goes where it was meant to.
+    No cookie is kept, and no proxy of the environment is used: it would connect to what we must not.
     The requests run on an event loop of their own, for only there does a deadline cover a whole request: name
     look-up, a peer that drips its headers, and the body.
     """
 
     def __init__(
-        self, user_agent: str, *, deadline_seconds: float = 60.0, body_limit_bytes: int = 64 * 2**20
+        self,
+        user_agent: str,
+        *,
+        deadline_seconds: float = 60.0,
+        body_limit_bytes: int = 32 * 2**20,
+        private_hosts: Collection[str] = (),
     ) -> None:
         """Start the client.
 
         Args:
             user_agent: names the project and a contact.
             deadline_seconds: longest time that one request may take in all.
-            body_limit_bytes: largest body, after decompression.
+            body_limit_bytes: largest body, after decompression. MediaWiki's answers have 8 MiB, about twice
+                that when written as JSON; a wiki can be set up to give more.
+            private_hosts: hosts that may be connected to though their addresses are not public.
         """
         self._deadline_seconds = deadline_seconds
         self._body_limit_bytes = body_limit_bytes
-        headers = {"User-Agent": user_agent, "Accept-Encoding": "gzip"}
-        # Its timeouts count between two bytes; ours, around the whole request, is the only one.
-        self._client = httpx.AsyncClient(headers=headers, timeout=httpx.Timeout(None))
+        self._headers = {"User-Agent": user_agent, "Accept": "*/*", "Accept-Encoding": "gzip"}
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=httpx.create_ssl_context(),
+            network_backend=PublicNetwork({_as_sent(host) for host in private_hosts}),
+            max_connections=_MOST_CONNECTIONS,
+            keepalive_expiry=_KEPT_SECONDS,
+        )
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="http", daemon=True)
         self._thread.start()
+        self._under_way: set[Future[HttpAnswer]] = set()
+        self._is_given_up = False
 
     def __enter__(self) -> Self:
         """Return the client itself."""
@@ -67,7 +100,7 @@ class HttpClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the connections and stop."""
-        asyncio.run_coroutine_threadsafe(self._client.aclose(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._pool.aclose(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -86,43 +119,67 @@ class HttpClient:
         try:
             # Empty parameters would take away those that the address has.
             request = (
-                self._client.build_request("GET", url, params=parameters or None)
+                httpx.Request("GET", url, params=parameters or None, headers=self._headers)
                 if verb == "GET"
-                else self._client.build_request("POST", url, data=parameters)
+                else httpx.Request("POST", url, data=parameters, headers=self._headers)
             )
         except httpx.InvalidURL as problem:  # a peer's redirect may say anything
             return HttpAnswer(error=f"InvalidURL: {problem}")
-        return asyncio.run_coroutine_threadsafe(self._answer(request), self._loop).result()
+        answer = asyncio.run_coroutine_threadsafe(self._answer(request), self._loop)
+        self._under_way.add(answer)
+        try:
+            if self._is_given_up:
+                answer.cancel()
+            return answer.result()
+        finally:
+            self._under_way.discard(answer)
+
+    def give_up(self) -> None:
+        """End the requests under way, from another thread; they and all later ones raise CancelledError."""
+        self._is_given_up = True
+        for answer in list(self._under_way):
+            answer.cancel()
 
     async def _answer(self, request: httpx.Request) -> HttpAnswer:
         started = time.monotonic()
-        status, headers, body, error = None, httpx.Headers(), b"", None
+        status, headers, body, error, private_host = None, {}, b"", None, None
         try:
             async with asyncio.timeout(self._deadline_seconds):
-                response = await self._client.send(request, stream=True)
+                response = await self._pool.handle_async_request(_on_the_wire(request))
                 try:
-                    status, headers = response.status_code, response.headers
-                    body = await self._body(response)
+                    status, headers = response.status, _readable(response.headers)
+                    encoding = headers.get("content-encoding", "")
+                    body = await read_body(response.aiter_stream(), encoding, self._body_limit_bytes)
                 finally:
                     await response.aclose()
         except TimeoutError:
             error = f"no whole answer within {self._deadline_seconds:g} s"
-        except (httpx.HTTPError, _BodyRefusedError) as problem:
+        except AddressRefusedError as problem:
+            error, private_host = str(problem), problem.host
+        except _FAILURES as problem:
             error = f"{type(problem).__name__}: {problem}".removesuffix(": ")
         elapsed = time.monotonic() - started
-        return HttpAnswer(status, dict(headers), body, elapsed, error)
-
-    async def _body(self, response: httpx.Response) -> bytes:
-        # Nested encodings multiply: a few kilobytes could fill the memory within one chunk.
-        if (encoding := response.headers.get("content-encoding", "identity")) not in {"gzip", "identity"}:
-            raise _BodyRefusedError(f"the body comes as {encoding!r}, which was not asked for")
-        body = bytearray()
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) > self._body_limit_bytes:
-                raise _BodyRefusedError(f"the body is larger than {self._body_limit_bytes} bytes")
-        return bytes(body)
+        return HttpAnswer(status, headers, body, elapsed, error, private_host)
 
 
-class _BodyRefusedError(Exception):
-    pass
+def _as_sent(host: str) -> str:
+    """A host as requests have it: in small letters, and a name of other alphabets in ASCII."""
+    return httpx.URL(scheme="http", host=host).raw_host.decode("ascii")
+
+
+def _on_the_wire(request: httpx.Request) -> httpcore.Request:
+    url = request.url
+    return httpcore.Request(
+        request.method,
+        httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+        headers=request.headers.raw,
+        content=request.content,
+    )
+
+
+def _readable(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Headers by their names in lower case; those of one name as one (RFC 9110 section 5.3)."""
+    values: dict[str, list[str]] = {}
+    for name, value in headers:
+        values.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return {name: ", ".join(said) for name, said in values.items()}

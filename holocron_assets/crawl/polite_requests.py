@@ -1,6 +1,7 @@
 """Sending requests politely: wait for a turn, send, judge, record, and try again if it is soon."""
 
 import itertools
+import json
 import random
 import time
 import uuid
@@ -17,6 +18,9 @@ from holocron_assets.crawl.limits import HostLimits, Turn
 from holocron_assets.crawl.outcomes import Answer
 from holocron_assets.crawl.politeness import Decision, judge
 from holocron_assets.lake.schema import Row
+
+PRIVATE_ADDRESS = "private_address"
+"""Outcome of a request whose host leads to an address that is not public: nothing is sent there."""
 
 # Longer waits are not slept through: the caller stores when to come back.
 _PATIENCE_SECONDS = 10.0
@@ -107,7 +111,7 @@ class PoliteRequests:
         Raises:
             HostBusy: nothing was sent, since the host is to be left alone.
             WikiUnavailable: no usable answer, for now.
-            WikiRefused: the host will not answer this.
+            WikiRefused: the host will not answer this, or may not be connected to.
         """
         patience = _PATIENCE_SECONDS
         for number in itertools.count(1):
@@ -122,12 +126,16 @@ class PoliteRequests:
                 raise self._unavailable(decision, problem)
         return sent.answer, reading
 
-    def refuse(self, request: Request, reason: str) -> WikiRefused:
-        """Record that a request is not sent because robots.txt forbids it, and return the error to raise."""
+    def refuse(self, request: Request, reason: str, outcome: str = "robots") -> WikiRefused:
+        """Record that a request is not sent, because robots.txt forbids it or its host's address does.
+
+        Returns:
+            The error to raise.
+        """
         now = time.time()
         told = {"error": reason, "decision": "not sent", **_treatment(self.limits.state(), now)}
-        self._record(self._row(request, 1, now, "robots") | told)
-        return WikiRefused(self.host, reason, "robots")
+        self._record(self._row(request, 1, now, outcome) | told)
+        return WikiRefused(self.host, reason, outcome)
 
     def _try(
         self, request: Request, number: int, patience: float, read: Callable[[HttpAnswer], Read]
@@ -137,6 +145,8 @@ class PoliteRequests:
             with self.limits.turn(patience) as turn:
                 started, sent_at = time.monotonic(), time.time()
                 answer = self._http.send(request.verb, request.url, request.parameters)
+                if answer.private_host is not None:
+                    raise self.refuse(request, self._is_private(request, answer), PRIVATE_ADDRESS)
                 reading = read(answer)
                 decision = self._learn(answer, reading, started)
         except HostBusy as busy:
@@ -145,6 +155,13 @@ class PoliteRequests:
         sent = _Sent(turn, sent_at, answer, reading, decision)
         self._record(self._row_sent(request, number, sent))
         return sent, reading
+
+    def _is_private(self, request: Request, answer: HttpAnswer) -> str:
+        return (
+            f"source {self.source!r} may not ask {request.shown_url}: {answer.error}. If that host is of "
+            f"your own network and meant to be asked, add it to {self.source}.yaml: "
+            f"private_hosts: [{json.dumps(answer.private_host)}]"
+        )
 
     def _learn(self, answer: HttpAnswer, reading: Reading, started: float) -> Decision:
         jitter = random.random()  # noqa: S311 - spreads clients in time, guards nothing

@@ -56,6 +56,10 @@ class WikiReader:
             raise
         return [self._row(page, fetched, run_id) for page in group]
 
+    def give_up(self) -> None:
+        """End what is being read (see `PageReader.give_up`)."""
+        self._client.give_up()
+
     def _row(self, wanted: Row, fetched: FetchedPages, run_id: str) -> dict[str, Any]:
         asked = api_pages.Asked(
             **_asked(wanted),
@@ -106,6 +110,9 @@ class DumpReader:
         places = {page["ordinal"] for page in group} - {None}
         found = {page.ordinal: page for page in self._pages(places)}
         return [self._row(page, found.get(page["ordinal"]), begun_at, run_id) for page in group]
+
+    def give_up(self) -> None:
+        """Do nothing: an export keeps nobody waiting (see `PageReader.give_up`)."""
 
     def _pages(self, ordinals: Iterable[int]) -> list[DumpPage]:
         index = usable_index(self._lake, self._source)
@@ -160,7 +167,7 @@ def wiki_client(  # noqa: PLR0913 - what is asked for what, and two wishes
         patience, deadline = patience_seconds, min(deadline, _HURRIED_ANSWER_SECONDS)
     agent = f"Holocron/{version('holocron-assets')} ({politeness.contact})"
     with (
-        HttpClient(agent, deadline_seconds=deadline) as http,
+        HttpClient(agent, deadline_seconds=deadline, private_hosts=source.private_hosts) as http,
         HostLimits(
             source.host or "",
             politeness,

@@ -16,7 +16,7 @@ from protego import Protego
 from holocron_assets.crawl.challenges import is_challenge
 from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
 from holocron_assets.crawl.http import HttpAnswer
-from holocron_assets.crawl.polite_requests import PoliteRequests, Request
+from holocron_assets.crawl.polite_requests import PRIVATE_ADDRESS, PoliteRequests, Request
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import replacing
 
@@ -134,6 +134,9 @@ class Robots:
 
         Redirects are followed to other hosts too, as section 2.3.1.2 asks; the rules stay those of the host
         first asked. All requests count for that host: they are six a day at most.
+
+        Raises:
+            WikiRefused: it, or what it redirects to, is at an address that is not public.
         """
         url: str | None = self.url
         for _ in range(1 + _MOST_REDIRECTS):
@@ -141,7 +144,9 @@ class Robots:
                 break
             try:
                 answer = self._requests.send(Request("GET", url, {}, shown_url=url), _read_body)[0]
-            except WikiRefused:
+            except WikiRefused as refused:
+                if refused.outcome == PRIVATE_ADDRESS:
+                    raise  # what it says is not known, which is not to say that there is none
                 break
             if answer.status and answer.status < HTTPStatus.MULTIPLE_CHOICES:
                 return _text(answer.body)

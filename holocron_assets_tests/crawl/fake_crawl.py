@@ -14,6 +14,8 @@ from holocron_assets.crawl.wiki_client import WikiClient
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import HTTP_ATTEMPTS
 
+AGENT = "Holocron-tests/1"
+
 
 class Crawl:
     """A client of a fake wiki, and the rows it recorded."""
@@ -48,7 +50,7 @@ class Crawl:
 @contextmanager
 def crawling(state_folder: Path, **politeness: Any) -> Iterator[Crawl]:
     """A fake wiki and a client of it, whose requests may take 0.4 s. Unless told, it reads no robots.txt."""
-    with FakeWiki() as wiki, HttpClient("Holocron-tests/1", deadline_seconds=0.4) as http:
+    with FakeWiki() as wiki, HttpClient(AGENT, deadline_seconds=0.4, private_hosts=["127.0.0.1"]) as http:
         crawl = Crawl(wiki, http, state_folder, **politeness)
         with crawl.limits:
             yield crawl

@@ -84,7 +84,7 @@ def test_the_export_of_a_wiki_makes_the_same_rows_as_its_api(realwiki: RealWiki,
     assert len(titles) > 60
     host = urlsplit(realwiki.api_url).netloc
     with (
-        HttpClient("Holocron-tests/1 (tests@example.org)") as http,
+        HttpClient("Holocron-tests/1 (tests@example.org)", private_hosts=["127.0.0.1"]) as http,
         HostLimits(host, Politeness(requests_per_second=100.0), tmp_path) as limits,
     ):
         client = WikiClient(

@@ -31,7 +31,9 @@ def wiki() -> Iterator[FakeWiki]:
 
 @pytest.fixture
 def client() -> Iterator[HttpClient]:
-    with HttpClient(AGENT, deadline_seconds=0.5, body_limit_bytes=100_000) as client:
+    with HttpClient(
+        AGENT, deadline_seconds=0.5, body_limit_bytes=100_000, private_hosts=["127.0.0.1"]
+    ) as client:
         yield client
 
 
@@ -86,7 +88,7 @@ def test_a_bomb_within_a_bomb_is_refused_unread(client: HttpClient, wiki: FakeWi
 
 def test_broken_gzip_is_an_error_not_a_crash(client: HttpClient, wiki: FakeWiki) -> None:
     wiki.will(lambda handler: handler.reply(200, b"no gzip", {"Content-Encoding": "gzip"}))
-    assert "DecodingError" in str(ask(client, wiki).error)
+    assert "the body's gzip is damaged" in str(ask(client, wiki).error)
 
 
 def test_an_oversized_body_is_refused(client: HttpClient, wiki: FakeWiki) -> None:
@@ -95,9 +97,9 @@ def test_an_oversized_body_is_refused(client: HttpClient, wiki: FakeWiki) -> Non
 
 
 def test_refused_bodies_leave_no_connection_open(client: HttpClient, wiki: FakeWiki) -> None:
-    # httpx opens a hundred connections at most
-    wiki.will(*[page(200, "unread", Content_Encoding="unknown")] * 101)
-    assert {ask(client, wiki).status for _ in range(101)} == {200}
+    # the client opens 32 connections at most
+    wiki.will(*[page(200, "unread", Content_Encoding="unknown")] * 33)
+    assert {ask(client, wiki).status for _ in range(33)} == {200}
     assert ask(client, wiki).error is None
 
 
@@ -165,7 +167,7 @@ def test_threads_share_a_client_and_each_gets_its_own_answer(wiki: FakeWiki) -> 
         for _ in range(5):
             answers[number] = shared.send("GET", wiki.api_url, {"number": str(number)}).body
 
-    with HttpClient(AGENT) as shared:
+    with HttpClient(AGENT, private_hosts=["127.0.0.1"]) as shared:
         threads = [threading.Thread(target=ask_for, args=(number, shared)) for number in range(8)]
         for thread in threads:
             thread.start()

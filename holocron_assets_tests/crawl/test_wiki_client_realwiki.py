@@ -60,7 +60,7 @@ def limits(realwiki: Any, tmp_path: Path) -> Iterator[HostLimits]:
 
 @pytest.fixture
 def http() -> Iterator[HttpClient]:
-    with HttpClient("Holocron-tests/1") as http:
+    with HttpClient("Holocron-tests/1", private_hosts=["127.0.0.1"]) as http:
         yield http
 
 

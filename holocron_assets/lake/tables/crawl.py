@@ -178,7 +178,7 @@ HTTP_ATTEMPTS = Table(
             type_string,
             "'ok', 'maxlag', 'throttled', 'captcha', 'server_error', 'client_error', 'not_api', 'api_error' "
             "or 'network_error'; for what was not sent 'held', 'breaker_open', 'quiet_hours', 'daily_limit', "
-            "'rate', 'slot' or 'robots'",
+            "'rate', 'slot', 'robots' or 'private_address'",
         ),
         Column("latency_ms", type_float, "Milliseconds from sending to the body's end"),
         Column("bytes", type_int, "Body size after decompression, in bytes"),
