@@ -20,15 +20,18 @@ from holocron_assets.derive.interrogations.interrogation import InterrogationErr
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.decisions import DecisionError
 from holocron_assets.lake.errors import PermanentError
+from holocron_assets.lake.mounts import refuse_unmounted
 from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.presence import FolderGoneError
 from holocron_assets.lake.titles import InvalidTitle
 from holocron_assets.models.errors import ModelFileError, ModelServerError, UnknownModelError
-from holocron_assets.settings import data_folder, sources_folder
+from holocron_assets.settings import data_folder, sources_folder, state_folder
 
 _EXPECTED_ERRORS = (
     OSError,  # a folder that cannot be written, a disk that is full: it names the path
     PermanentError,
+    FolderGoneError,
     SourceError,
     DumpError,
     DamagedPartitionError,
@@ -87,7 +90,12 @@ def _nobody_reads_on() -> bool:
 
 
 def opened_lake() -> Lake:
-    """The lake of the data folder, with the tables of interrogations."""
+    """The lake of the data folder, with the tables of interrogations.
+
+    Raises:
+        PermanentError: the disk that it was on is not mounted: it would look empty.
+    """
+    refuse_unmounted(data_folder(), state_folder())
     return open_lake(data_folder())
 
 

@@ -24,12 +24,17 @@ def dispatch_file(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(environment.get("HOLOCRON_DISPATCH") or PROJECT_FOLDER / "data" / "dispatch.yaml").resolve()
 
 
+def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """What all processes of this user know, outside the data folder: HOLOCRON_STATE, or the user's own."""
+    return Path(environment.get("HOLOCRON_STATE") or user_state_path("holocron")).resolve()
+
+
 def politeness_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """What all processes of this user share about hosts: HOLOCRON_STATE, or the user's state folder.
+    """What all processes of this user share about hosts, in their state folder.
 
     It is outside the data folder, so that two Holocrons on one machine are polite together.
     """
-    return Path(environment.get("HOLOCRON_STATE") or user_state_path("holocron")).resolve() / "politeness"
+    return state_folder(environment) / "politeness"
 
 
 def dagster_home(environment: Mapping[str, str] = os.environ) -> Path:

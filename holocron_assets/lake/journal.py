@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from holocron_assets.lake.durable import open_in_folder, sync_folder
+from holocron_assets.lake.presence import FolderGoneError
 
 _CHECKSUM_LENGTH = 8
 _APPENDING = os.O_CREAT | os.O_APPEND | os.O_WRONLY
@@ -51,6 +52,7 @@ class Journal:
         Raises:
             TypeError: the record holds what JSON cannot say. Nothing was written.
             OSError: the disk is full or failing. The record may be torn; one appended later is not.
+            FolderGoneError: somebody removed the file since it was opened. What was in it is lost.
         """
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=_as_json)
         body = text.encode("utf-8", "surrogatepass")
@@ -61,6 +63,7 @@ class Journal:
                 while line:
                     line = line[file.write(line) :]
                 os.fsync(file.fileno())
+                _refuse_removed(file, self.path)
             except BaseException:
                 self.close()  # the next append opens it again, and so starts on a fresh line
                 raise
@@ -91,6 +94,11 @@ class Journal:
             elif _ends_torn(self.path):
                 self._file.write(b"\n")
         return self._file
+
+
+def _refuse_removed(file: FileIO, path: Path) -> None:
+    if not os.fstat(file.fileno()).st_nlink:
+        raise FolderGoneError(f"{path} was removed while it was written to: what was in it is lost")
 
 
 def _as_json(value: object) -> str:

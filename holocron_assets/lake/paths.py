@@ -9,6 +9,7 @@ from holocron_assets.lake.damage import PACK_FOLDER
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.listing import DATA_FILE, JOURNAL_FILE, Listing, list_partitions
 from holocron_assets.lake.packs import packs_of
+from holocron_assets.lake.presence import mark, refuse_another
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import ALL_TABLES
 
@@ -37,20 +38,35 @@ class Lake:
         return ALL_TABLES + self.derived_tables
 
     @property
+    def layers(self) -> Path:
+        """The folder of all tables.
+
+        Raises:
+            FolderGoneError: this process has worked in it, and it is gone: it must not be taken for empty.
+        """
+        folder = self.root / "lake"
+        refuse_another(folder)
+        return folder
+
+    @property
     def database(self) -> Path:
         """The published DuckDB file of views."""
         return self.root / "holocron.duckdb"
 
     @property
     def locks(self) -> Path:
-        """Folder of lock files, made on first use."""
+        """Folder of lock files, made on first use.
+
+        Raises:
+            FolderGoneError: this process has used it, and it is gone: others may hold locks in it.
+        """
         folder = self.root / "locks"
-        folder.mkdir(parents=True, exist_ok=True)
+        mark(folder)
         return folder
 
     def folder(self, table: Table) -> Path:
         """The folder that holds a table's partitions."""
-        return self.root / "lake" / table.layer / (table.folder or table.name)
+        return self.layers / table.layer / (table.folder or table.name)
 
     def earlier_partitions(self, table: Table) -> set[str]:
         """Names of partitions that a table has in folders of its own from when it had other columns."""
@@ -103,7 +119,7 @@ class Lake:
     def files(self) -> list[Path]:
         """The Parquet files of all tables' partitions and packs, sorted."""
         kinds = (f"*/*/*/{DATA_FILE}", f"*/*/{PACK_FOLDER}/[!.]*")
-        return sorted(file for kind in kinds for file in (self.root / "lake").glob(kind))
+        return sorted(file for kind in kinds for file in self.layers.glob(kind))
 
     def mark(self, tables: Iterable[Table]) -> str:
         """A text that changes whenever a partition of some tables is written or removed; cheap to compute.

@@ -9,11 +9,19 @@ import dagster as dg
 from filelock import FileLock
 
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
+from holocron_assets.lake.mounts import refuse_unmounted, remember_mount
 from holocron_assets.lake.parquet import replacing
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.crawl_assets import CRAWL_POOL
+from holocron_assets.orchestration.known_lake import expect_lake
 from holocron_assets.orchestration.reaper import reap_dead_runs
-from holocron_assets.settings import PROJECT_FOLDER, dagster_home, data_folder, dispatch_file
+from holocron_assets.settings import (
+    PROJECT_FOLDER,
+    dagster_home,
+    data_folder,
+    dispatch_file,
+    state_folder,
+)
 
 
 def pool_limits() -> Mapping[str, int]:
@@ -54,7 +62,14 @@ def prepare_home() -> Path:
 
 
 def open_instance() -> dg.DagsterInstance:
-    """The instance at the prepared home, with the named pools limited and dead runs reaped."""
+    """The instance at the prepared home, with the named pools limited and dead runs reaped.
+
+    Raises:
+        PermanentError: the disk of the data folder is not mounted.
+        FolderGoneError: Dagster knows of work on a lake that is gone.
+    """
+    refuse_unmounted(data_folder(), state_folder())
+    remember_mount(data_folder(), state_folder())
     lake = Lake(data_folder())
     # Two processes that make Dagster's database at once would break it for good.
     with FileLock(lake.locks / "dagster-home.lock"):
@@ -64,5 +79,6 @@ def open_instance() -> dg.DagsterInstance:
             instance.event_log_storage.set_concurrency_slots(pool, limit)
         instance.get_runs_count()
         instance.all_instigator_state()
+        expect_lake(instance, lake)
     reap_dead_runs(instance, lake)
     return instance

@@ -13,6 +13,7 @@ from holocron_assets.crawl.sources import Source
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.paths import Lake
 from holocron_assets.models.connection import model_server
+from holocron_assets.orchestration.known_lake import expect_lake
 from holocron_assets.orchestration.reaper import held_by_run
 
 
@@ -27,10 +28,16 @@ class LakeResource(dg.ConfigurableResource["LakeResource"]):
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["LakeResource"]:
-        """Show, for as long as a run has the lake, that its process is alive."""
+        """Show, for as long as a run has the lake, that its process is alive.
+
+        Raises:
+            FolderGoneError: the lake is gone that runs have worked on.
+        """
         if context.run is None:
             yield self
             return
+        if context.instance:
+            expect_lake(context.instance, self.open())
         with held_by_run(self.open(), context.run.run_id):
             yield self
 
