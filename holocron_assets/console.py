@@ -42,6 +42,7 @@ _PAGE_TOPICS = {
     "revisions": ("Revision", ()),
     "batches": ("Asked for", ()),
     "frontier": ("Frontier", ()),
+    "dead_letters": ("Dead letter", ()),
 }
 """Topics of a page's report in the order shown: heading, and the columns shown if not all."""
 
@@ -127,6 +128,7 @@ def print_status(console: Console, report: Mapping[str, Any]) -> None:
     print_rows(console, "Last runs of models", runs)
     print_rows(console, "Changes", without_empty_columns(report["changes"]))
     print_records(console, "Dead letter", report["dead_letters"])
+    print_records(console, "A damaged file that was set aside", report["set_aside"])
 
 
 def print_interrogations(console: Console, report: Mapping[str, Any]) -> None:

@@ -16,7 +16,8 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import GPU_RUNS
+from holocron_assets.lake.quarantine import all_set_aside, lacking
+from holocron_assets.lake.tables import GPU_RUNS, PAGES
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models.errors import ModelServerError
 
@@ -62,6 +63,10 @@ _PAGE_QUERIES = {
     """,
     "frontier": "select status, reason, depth, inbound, due_at from frontier where title_key = $key",
     "batches": "select batch, reason, cut_at from lake.batch_pages where title_key = $key order by cut_at",
+    "dead_letters": """
+        select stage, batch, attempts, error, died_at
+        from dead_letters where title_key = $key order by died_at
+    """,
     "linked_from": "select count(*) as pages from page_links where target_key = $key",
 }
 
@@ -125,15 +130,23 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
 
     Returns:
         Rows by topic (revisions, signals, classifications, models_answers, decisions, type, entities,
-        aliases, frontier, batches, linked_from), and `stuck`: where the page stands and what it waits for, in
-        a sentence.
+        aliases, frontier, batches, dead_letters, linked_from), and `stuck`: where the page stands and what
+        it waits for, in a sentence.
     """
     key = title_key(source, title)
     with connect(lake, more_views=frontier_views(sources, lake)) as connection:
         topics = {name: query(connection, sql, {"key": key}) for name, sql in _PAGE_QUERIES.items()}
         is_asked = any(table.name == MODEL_TABLE for table in lake.derived_tables)
         topics["models_answers"] = query(connection, _MODELS_ANSWER, {"key": key}) if is_asked else []
-    return {"source": source, "title": title, "stuck": _where_it_stands(topics), **topics}
+    stuck = " ".join([_where_it_stands(topics), *_what_is_lost(topics)])
+    return {"source": source, "title": title, "stuck": stuck, **topics}
+
+
+def _what_is_lost(topics: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """What was given up of a page that was fetched."""
+    lost = [letter for letter in topics["dead_letters"] if letter["stage"] != PAGES.name]
+    told = [f"Given up for {letter['stage']}: {letter['error']}." for letter in lost]
+    return [*told, "`holocron requeue` brings it back."] if told else []
 
 
 def _where_it_stands(topics: dict[str, list[dict[str, Any]]]) -> str:
@@ -184,7 +197,7 @@ def status_report(lake: Lake, sources: Sequence[Source], politeness_folder: Path
 
     Returns:
         Sources, `wikis` that are left alone or asked less (until when and why), rows of `processing_status`
-        (`stages`), what wikis told of changes, and dead letters.
+        (`stages`), what wikis told of changes, dead letters, and damaged files that were `set_aside`.
     """
     with connect(lake, more_views=frontier_views(sources, lake)) as connection:
         stages = query(connection, "from processing_status")
@@ -199,6 +212,10 @@ def status_report(lake: Lake, sources: Sequence[Source], politeness_folder: Path
         "stages": stages,
         "changes": changes,
         "dead_letters": dead,
+        "set_aside": [
+            {"at": aside.at, "what": str(aside), "lacking": ", ".join(lacking(lake, aside))}
+            for aside in all_set_aside(lake)
+        ],
     }
 
 

@@ -91,8 +91,16 @@ def classify_page(signals: Row, book: RuleBook | None = None) -> Row:
         A row of table rule_classifications.
     """
     book = book or load_rules()
+    return _row(signals, book.evidence(signals), book)
+
+
+def unclassified_row(signals: Row) -> Row:
+    """The row of table rule_classifications for a page of which the rules can say nothing."""
+    return _row(signals, [], load_rules())
+
+
+def _row(signals: Row, evidence: Sequence[Evidence], book: RuleBook) -> Row:
     taxonomy = load_taxonomy()
-    evidence = book.evidence(signals)
     verdict = weigh(evidence, book.weighing, taxonomy.wider_types)
     is_work = verdict.type == WORK
     return {

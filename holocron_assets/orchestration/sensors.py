@@ -40,9 +40,11 @@ from holocron_assets.lake.tables import (
     SITES,
     TAG_RELATIONS,
     TAGS,
+    UNREAD_PAGES,
 )
 from holocron_assets.orchestration.crawl_assets import batch_cut
 from holocron_assets.orchestration.jobs import ASSET_JOBS
+from holocron_assets.orchestration.mending import mended_tick
 from holocron_assets.orchestration.names import (
     BATCH_JOB,
     ENTITIES_JOB,
@@ -78,7 +80,7 @@ MOST_LOOKED_AT = 1000
 """Batches of which a tick looks at all candidates: five seconds' work."""
 _FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES)
 _SETTLED_TABLES = (
-    *(SITES, PAGES),
+    *(SITES, PAGES, UNREAD_PAGES),
     *(table for step in BATCH_STEPS for table in (step.table, *step.derivation.optional_inputs)),
 )
 _ENTITY_TABLES = (
@@ -94,6 +96,7 @@ _ENTITY_TABLES = (
     default_status=_RUNNING,
     description="Lists the seeds of enabled sources, cuts what is pending into batches and fetches them.",
 )
+@mended_tick
 def new_pages(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:
@@ -129,13 +132,14 @@ def new_pages(
     default_status=_RUNNING,
     description="Redoes links, signals, types and candidates whose code, rules or inputs changed.",
 )
+@mended_tick
 def settle(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:
     """Ask for runs that settle fetched batches."""
     opened = lake.open()
     # What was settled stays so until a file or the code changes; looking at every footer costs seconds.
-    mark = f"{opened.mark(_SETTLED_TABLES)} {standing_mark(opened, 'classify')} {SETTLED_VERSION}"
+    mark = f"{opened.mark(_SETTLED_TABLES)} {standing_mark(opened, 'classify', 'requeue')} {SETTLED_VERSION}"
     if context.cursor == mark:
         return dg.SkipReason("every batch is settled")
     stale = batches_to_settle(opened, sources.all())
@@ -151,6 +155,7 @@ def settle(
     default_status=_RUNNING,
     description="Resolves entity types whose candidates changed, once no batch is in flight.",
 )
+@mended_tick
 def promotion(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:

@@ -7,11 +7,12 @@ from functools import partial
 
 from holocron_assets.classify.decisions import look_at_decisions
 from holocron_assets.classify.merge import MODEL_TABLE, page_type_row
-from holocron_assets.classify.rules import RULES_VERSION, classify_page
+from holocron_assets.classify.rules import RULES_VERSION, classify_page, unclassified_row
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.batches import source_of
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.freshness import Derivation, RowInput, RowsOf
+from holocron_assets.lake.page_by_page import PageByPage, unread_input
 from holocron_assets.lake.parquet import Footer, read_footer, read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, Table
@@ -35,7 +36,7 @@ from holocron_assets.resolve.facts.rules import RuleBook, load_rule_book, rules_
 from holocron_assets.resolve.mention_search import EXTRACTION
 from holocron_assets.resolve.tags.page_tags import chunk_tag_rows, page_tag_rows
 from holocron_assets.settings import infobox_rules_folder
-from holocron_assets.signals.extract import SIGNALS_VERSION, signal_row
+from holocron_assets.signals.extract import SIGNALS_VERSION, signal_row, unread_row
 from holocron_assets.signals.infobox_values import infobox_values
 from holocron_assets.signals.links import LINKS_VERSION, link_rows
 
@@ -56,14 +57,14 @@ class Step:
     Attributes:
         derivation: its table, inputs and code version.
         group: the asset group that shows it.
-        make: the rows, from the rows of its inputs and the run's id.
+        make: the rows, from the rows of its inputs and the run's id. Texts are read page by page.
         counted: the column whose values a materialization counts.
         notes: what else a materialization lists of a batch, by name.
     """
 
     derivation: Derivation
     group: str
-    make: Callable[[Inputs, str], Sequence[Row]]
+    make: Callable[[Inputs, str, PageByPage], Sequence[Row]]
     counted: str
     notes: Callable[[Lake, str], Mapping[str, Sequence[str]]] | None = None
 
@@ -95,10 +96,15 @@ def run_step(lake: Lake, step: Step, batch: str, run_id: str) -> tuple[Footer, S
     standing = read_footer(lake, step.table, batch)
     if standing and fingerprints and not derivation.is_stale(lake, batch, rows_of):
         return standing, read_partition(lake, step.table, batch)
-    rows = step.make(_inputs(lake, derivation, batch, rows_of), run_id)
-    footer = write_partition(
-        lake, step.table, batch, rows, code_version=derivation.code_version, inputs=fingerprints
-    )
+    inputs = _inputs(lake, derivation, batch, rows_of)
+    with PageByPage(lake, derivation, batch, run_id) as pages:
+        rows = step.make(inputs, run_id, pages)
+        if pages.keep_given_up() and fingerprints:
+            fingerprints = {**fingerprints, **derivation.late_fingerprints(lake, batch)}
+        footer = write_partition(
+            lake, step.table, batch, rows, code_version=derivation.code_version, inputs=fingerprints
+        )
+        pages.conclude()
     return footer, rows
 
 
@@ -129,21 +135,29 @@ def _site(inputs: Inputs) -> Site:
     return Site.from_row(inputs[SITES.name][0])
 
 
-def _page_links(inputs: Inputs, _run_id: str) -> list[Row]:
+def _page_links(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
     site = _site(inputs)
-    return [row for page in readable_pages(inputs[PAGES.name]) for row in link_rows(page, site)]
+    return pages.rows(readable_pages(inputs[PAGES.name]), lambda page: link_rows(page, site))
 
 
-def _page_signals(inputs: Inputs, _run_id: str) -> list[Row]:
+def _page_signals(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
     site = _site(inputs)
-    return [signal_row(page, site) for page in readable_pages(inputs[PAGES.name])]
+    return pages.rows(
+        readable_pages(inputs[PAGES.name]),
+        lambda page: [signal_row(page, site)],
+        lambda page: [unread_row(page, pages.given_up[page["title_key"]]["error"])],
+    )
 
 
-def _rule_classifications(inputs: Inputs, _run_id: str) -> list[Row]:
-    return [classify_page(signals) for signals in inputs[PAGE_SIGNALS.name]]
+def _rule_classifications(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
+    return pages.rows(
+        inputs[PAGE_SIGNALS.name],
+        lambda signals: [classify_page(signals)],
+        lambda signals: [unclassified_row(signals)],
+    )
 
 
-def _page_types(inputs: Inputs, run_id: str) -> list[Row]:
+def _page_types(inputs: Inputs, run_id: str, _pages: PageByPage) -> list[Row]:
     rules, models, decisions = (
         {row["title_key"]: row for row in inputs.get(name, ())}
         for name in (RULE_CLASSIFICATIONS.name, MODEL_TABLE, DECISIONS.name)
@@ -155,7 +169,7 @@ def _page_types(inputs: Inputs, run_id: str) -> list[Row]:
     ]
 
 
-def _page_tags(inputs: Inputs, _run_id: str) -> list[Row]:
+def _page_tags(inputs: Inputs, _run_id: str, _pages: PageByPage) -> list[Row]:
     types = {row["title_key"]: row for row in inputs[PAGE_TYPES.name]}
     of_pages = (
         row
@@ -165,7 +179,7 @@ def _page_tags(inputs: Inputs, _run_id: str) -> list[Row]:
     return [*of_pages, *chunk_tag_rows(inputs.get(EXTRACTION, ()))]
 
 
-def _entity_candidates(inputs: Inputs, run_id: str) -> list[Row]:
+def _entity_candidates(inputs: Inputs, run_id: str, _pages: PageByPage) -> list[Row]:
     signals = {row["title_key"]: row for row in inputs[PAGE_SIGNALS.name]}
     rows = [
         candidate_row(page, signals[page["title_key"]], run_id, entity_types=_ENTITY_TYPES)
@@ -174,16 +188,17 @@ def _entity_candidates(inputs: Inputs, run_id: str) -> list[Row]:
     return [row for row in rows if row is not None]
 
 
-def _page_facts(inputs: Inputs, _run_id: str) -> list[Row]:
+def _page_facts(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
     site, rules = _site(inputs), _infobox_rules(inputs[SITES.name][0]["source"])
     templates = {row["title_key"]: row["infobox_template"] for row in inputs[PAGE_SIGNALS.name]}
-    rows: list[Row] = []
-    for page in readable_pages(inputs[PAGES.name]):
-        if template := templates.get(page["title_key"]):
-            commas = partial(rules.parts_at_commas, template)
-            values = infobox_values(page["wikitext"], template, site, commas)
-            rows += page_fact_rows(page, template, values, rules)
-    return rows
+
+    def read(page: Row) -> list[Row]:
+        template = templates[page["title_key"]]
+        values = infobox_values(page["wikitext"], template, site, partial(rules.parts_at_commas, template))
+        return page_fact_rows(page, template, values, rules)
+
+    told = (page for page in readable_pages(inputs[PAGES.name]) if templates.get(page["title_key"]))
+    return pages.rows(told, read)
 
 
 def _infobox_rules(source: str) -> RuleBook:
@@ -204,13 +219,25 @@ def _fields_without_rule(lake: Lake, batch: str) -> Mapping[str, Sequence[str]]:
 
 
 PAGE_LINKS_STEP = Step(
-    Derivation(PAGE_LINKS, (PAGES,), (SITES,), LINKS_VERSION), "signals", _page_links, "kind"
+    Derivation(PAGE_LINKS, (PAGES,), (SITES,), LINKS_VERSION, row_input=unread_input(PAGE_LINKS)),
+    "signals",
+    _page_links,
+    "kind",
 )
 PAGE_SIGNALS_STEP = Step(
-    Derivation(PAGE_SIGNALS, (PAGES,), (SITES,), SIGNALS_VERSION), "signals", _page_signals, "continuity"
+    Derivation(PAGE_SIGNALS, (PAGES,), (SITES,), SIGNALS_VERSION, row_input=unread_input(PAGE_SIGNALS)),
+    "signals",
+    _page_signals,
+    "continuity",
 )
 RULES_STEP = Step(
-    Derivation(RULE_CLASSIFICATIONS, (PAGE_SIGNALS,), (), f"{_TAXONOMY.taxonomy_version}-{RULES_VERSION}"),
+    Derivation(
+        RULE_CLASSIFICATIONS,
+        (PAGE_SIGNALS,),
+        (),
+        f"{_TAXONOMY.taxonomy_version}-{RULES_VERSION}",
+        row_input=unread_input(RULE_CLASSIFICATIONS),
+    ),
     "classification",
     _rule_classifications,
     "primary_type",
@@ -241,6 +268,7 @@ PAGE_FACTS_STEP = Step(
         (PAGES, PAGE_SIGNALS),
         (SITES,),
         f"{SIGNALS_VERSION}-{_FACTS_ROOM}-{rules_version(infobox_rules_folder())}",
+        row_input=unread_input(PAGE_FACTS),
     ),
     "entities",
     _page_facts,

@@ -54,6 +54,17 @@ def signal_row(page: Row, site: Site) -> Row:
     }
 
 
+def unread_row(page: Row, error: str) -> Row:
+    """The row of table `page_signals` for a page whose text cannot be read at all."""
+    return {
+        **{key: page.get(key) for key in _COPIED},
+        **_no_signals(page),
+        "extraction_error": error,
+        "extraction_ms": 0.0,
+        "signals_version": SIGNALS_VERSION,
+    }
+
+
 def _signals(page: Row, site: Site) -> dict[str, Any]:
     if page.get("content_model") not in (None, "wikitext"):
         return _no_signals(page)

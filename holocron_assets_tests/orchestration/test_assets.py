@@ -10,6 +10,7 @@ from sample_dagster import failure_message, metadata_of, run_job
 from sample_holocron import SAMPLE_BATCH, Holocron, list_seeds_and_cut, sample_holocron
 
 from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.lake.page_by_page import PageByPage
 from holocron_assets.lake.parquet import Footer, read_footer, read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, Table
@@ -55,7 +56,7 @@ def retries(result: dg.ExecuteInProcessResult) -> list[dg.DagsterEvent]:
 def replace_step(
     monkeypatch: pytest.MonkeyPatch,
     table: Table,
-    make: Callable[[steps.Inputs, str], Sequence[Row]] | None = None,
+    make: Callable[[steps.Inputs, str, PageByPage], Sequence[Row]] | None = None,
 ) -> None:
     """Let another version of a table's code be the current one."""
     old = next(step for step in steps.BATCH_STEPS if step.table is table)
@@ -143,7 +144,7 @@ def test_rows_that_do_not_fit_leave_the_old_file_and_are_not_retried(
 ) -> None:
     holocron = finished_sample.copy_to(tmp_path)
     before = holocron.lake.file(PAGE_TYPES, SAMPLE_BATCH).read_bytes()
-    replace_step(monkeypatch, PAGE_TYPES, make=lambda _inputs, _run_id: [{"title": "no other column"}])
+    replace_step(monkeypatch, PAGE_TYPES, make=lambda *_: [{"title": "no other column"}])
     result = run_job(holocron, instance, "settle_batch", SAMPLE_BATCH)
     assert not result.success
     assert "table page_types, partition 'sample-000001'" in failure_message(result)
@@ -201,7 +202,7 @@ def test_settling_redoes_exactly_the_stale_tables(
     before = times_written(holocron)
     rule_rows = read_partition(holocron.lake, RULE_CLASSIFICATIONS, SAMPLE_BATCH)
     doubtful = [{**row, "needs_review": True} for row in rule_rows]
-    replace_step(monkeypatch, RULE_CLASSIFICATIONS, make=lambda _inputs, _run_id: doubtful)
+    replace_step(monkeypatch, RULE_CLASSIFICATIONS, make=lambda *_: doubtful)
     assert run_job(holocron, instance, "settle_batch", SAMPLE_BATCH).success
     written = {name for name, moment in times_written(holocron).items() if moment != before[name]}
     assert written == {"rule_classifications", "page_types", "entity_candidates"}
@@ -226,9 +227,9 @@ def test_an_input_replaced_while_it_is_read_leaves_the_result_stale(
     lake.file(ENTITY_CANDIDATES, SAMPLE_BATCH).unlink()
     types = read_partition(lake, PAGE_TYPES, SAMPLE_BATCH)
 
-    def replaced_meanwhile(inputs: steps.Inputs, run_id: str) -> Sequence[Row]:
+    def replaced_meanwhile(inputs: steps.Inputs, run_id: str, pages: PageByPage) -> Sequence[Row]:
         write_partition(lake, PAGE_TYPES, SAMPLE_BATCH, types[:1])
-        return steps.CANDIDATES_STEP.make(inputs, run_id)
+        return steps.CANDIDATES_STEP.make(inputs, run_id, pages)
 
     run_step(lake, dataclasses.replace(steps.CANDIDATES_STEP, make=replaced_meanwhile), SAMPLE_BATCH, "run")
     assert steps.CANDIDATES_STEP.derivation.is_stale(lake, SAMPLE_BATCH)

@@ -23,13 +23,17 @@ create view gpu_runs as from lake.gpu_runs;
 
 create view repeat_answers as from lake.repeat_answers;
 
--- Pages that could not be fetched, and items that no model could answer: of a page, of its chunks, of a pair. A
--- pair has no title key; its title is both names.
+-- Pages that could not be fetched or read, and items that no model could answer: of a page, of its chunks, of a
+-- pair. A pair has no title key; its title is both names.
 create view given_up as
 select
     'pages' as stage, source, title, title_key, batch, attempts, error, fetched_at as died_at
 from last_attempts
 where status = 'dead'
+union all
+select step as stage, source, title, title_key, batch, attempts, error, died_at
+from lake.unread_pages
+semi join current_pages using (batch, title_key)
 union all
 select
     interrogation as stage,

@@ -25,7 +25,7 @@ from holocron_assets.lake.tables.identity import (
 )
 from holocron_assets.lake.tables.resolve import ENTITIES, ENTITY_ALIASES, ENTITY_CANDIDATES
 from holocron_assets.lake.tables.review import REVIEW_ITEMS
-from holocron_assets.lake.tables.signals import PAGE_LINKS, PAGE_SIGNALS
+from holocron_assets.lake.tables.signals import PAGE_LINKS, PAGE_SIGNALS, UNREAD_PAGES
 from holocron_assets.lake.tables.tags import ENTITY_TAGS, PAGE_TAGS, TAG_RELATIONS, TAGS
 
 ALL_TABLES: tuple[Table, ...] = (
@@ -41,6 +41,7 @@ ALL_TABLES: tuple[Table, ...] = (
     KNOWN_LINKS,
     PAGE_LINKS,
     PAGE_SIGNALS,
+    UNREAD_PAGES,
     RULE_CLASSIFICATIONS,
     PAGE_TYPES,
     PAGE_FACTS,
@@ -101,4 +102,5 @@ __all__ = [
     "SITES",
     "TAGS",
     "TAG_RELATIONS",
+    "UNREAD_PAGES",
 ]

@@ -10,12 +10,14 @@ from holocron_assets.lake.schema import (
     type_int,
     type_string,
     type_strings,
+    type_time,
 )
 from holocron_assets.lake.tables.shared import (
     BATCH,
     NAMESPACE,
     PAGE_ID,
     REVISION_ID,
+    RUN_ID,
     SOURCE,
     TITLE,
     TITLE_KEY,
@@ -90,5 +92,26 @@ PAGE_SIGNALS = Table(
         Column("extraction_error", type_string, "Why signals are incomplete, naming the page", nullable=True),
         Column("extraction_ms", type_float, "Milliseconds that the extraction took", provenance=True),
         Column("signals_version", type_string, "Version of the code that extracted this", provenance=True),
+    ),
+)
+
+UNREAD_PAGES = Table(
+    name="unread_pages",
+    layer="signals",
+    description="A page that a step could not read: it raised, or ended the process four times",
+    key=("title_key",),
+    partition_column="scope",
+    columns=(
+        Column("scope", type_string, "Batch and step, joined by '-'"),
+        SOURCE,
+        BATCH,
+        Column("step", type_string, "Table that lacks what the page says"),
+        TITLE,
+        TITLE_KEY,
+        Column("attempts", type_int, "Attempts so far"),
+        Column("error", type_string, "What went wrong, naming the page"),
+        Column("code_version", type_string, "Version of the code that could not read it"),
+        Column("died_at", type_time, "When it was given up"),
+        RUN_ID,
     ),
 )

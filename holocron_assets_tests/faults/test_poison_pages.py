@@ -1,0 +1,172 @@
+"""Pages that end the process which reads them, each time, with real processes that really die."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sample_holocron import Holocron, fetch, list_seeds_and_cut
+
+from holocron_assets.crawl.requeue import requeue
+from holocron_assets.lake.freshness import stale_partitions
+from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.schema import Row, Table
+from holocron_assets.lake.tables import PAGE_FACTS, PAGE_LINKS, PAGE_SIGNALS, PAGE_TYPES, UNREAD_PAGES
+from holocron_assets.orchestration.steps import BATCH_STEPS, run_step
+from holocron_assets.reports import page_report, status_report
+
+PROGRAM = Path(__file__).with_name("deadly_parser.py")
+BATCH = "wiki-000001"
+INNOCENT = [f"Pilot {number}" for number in range(20)]
+MOST_DEATHS = 12
+
+
+def export(path: Path, word: str) -> Path:
+    """An export whose page "Poison", in the middle, has a word in its infobox."""
+    titles = [*INNOCENT[:9], "Poison", *INNOCENT[9:]]
+    pages = "".join(
+        f"<page><title>{title}</title><ns>0</ns><id>{number}</id><revision><id>{number}</id>"
+        "<timestamp>2024-01-01T00:00:00Z</timestamp><model>wikitext</model><format>text/x-wiki</format>"
+        f"<text xml:space='preserve'>{{{{Character|name={title}|homeworld=[[Dust]] "
+        f"{word if title == 'Poison' else ''}}}}}\n'''{title}''' was a pilot of [[Dust]].</text>"
+        "</revision></page>"
+        for number, title in enumerate(titles, 1)
+    )
+    path.write_text(
+        "<mediawiki xmlns='http://www.mediawiki.org/xml/export-0.11/' version='0.11' xml:lang='en'><siteinfo>"
+        "<sitename>Wiki</sitename><base>http://wiki/</base><case>first-letter</case><namespaces>"
+        f"<namespace key='0' case='first-letter' /></namespaces></siteinfo>{pages}</mediawiki>",
+        encoding="utf-8",
+    )
+    return path
+
+
+def fetched(folder: Path, word: str) -> Holocron:
+    """A Holocron that has fetched the pages, and derived nothing."""
+    folder.mkdir()
+    holocron = Holocron(folder)
+    holocron.add_source("wiki", export(folder / "wiki.xml", word))
+    fetch(holocron, list_seeds_and_cut(holocron, "wiki"), "wiki")
+    return holocron
+
+
+def derive_until_done(holocron: Holocron) -> list[int]:
+    """Derive again and again, as automation would; give how the processes ended that died."""
+    deaths: list[int] = []
+    while len(deaths) < MOST_DEATHS:
+        command = [sys.executable, str(PROGRAM), str(holocron.lake.root), BATCH]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)  # noqa: S603 - our own program
+        if done.returncode == 0:
+            return deaths
+        deaths.append(done.returncode)
+    pytest.fail(f"the batch is not done after {deaths}")
+
+
+def derive_here(holocron: Holocron) -> None:
+    for step in BATCH_STEPS:
+        run_step(holocron.lake, step, BATCH, "no run")
+
+
+def rows_of_others(holocron: Holocron, table: Table) -> list[Row]:
+    """What a table says of all pages but the poisonous, without what tells when it was made."""
+    columns = [column.name for column in table.columns if not column.provenance]
+    key = "from_title" if "from_title" in columns else "title"
+    rows = read_partition(holocron.lake, table, BATCH)
+    return [{name: row[name] for name in columns} for row in rows if row[key] != "Poison"]
+
+
+def dead_letters(holocron: Holocron) -> dict[str, tuple[int, str]]:
+    report = status_report(holocron.lake, [holocron.source("wiki")], holocron.politeness_folder)
+    assert {letter["title"] for letter in report["dead_letters"]} <= {"Poison"}
+    return {letter["stage"]: (letter["attempts"], letter["error"]) for letter in report["dead_letters"]}
+
+
+WAYS = {
+    "DIES-OF-SEGFAULT": "in 4 attempts",
+    "DIES-OF-MEMORY": "in 4 attempts",
+    "NEVER-ENDS": "in 4 attempts; 4 of them after 1 s",
+}
+
+
+@pytest.mark.full
+@pytest.mark.fault(10, "a page ends the process that reads it, each time")
+@pytest.mark.parametrize("word", WAYS)
+def test_a_page_that_ends_the_process_is_dead_after_four_and_the_others_are_read(
+    tmp_path: Path, word: str
+) -> None:
+    holocron, clean = fetched(tmp_path / "poisoned", word), fetched(tmp_path / "clean", "")
+    deaths = derive_until_done(holocron)
+    assert len(deaths) == 4
+    derive_here(clean)
+    for step in BATCH_STEPS:
+        assert rows_of_others(holocron, step.table) == rows_of_others(clean, step.table), step.table.name
+    assert dead_letters(holocron) == {
+        "page_signals": (4, f"Poison: the process ended while reading it, {WAYS[word]}")
+    }
+    # nothing is left to do, and no note or journal of it
+    derivations = [step.derivation for step in BATCH_STEPS]
+    assert stale_partitions(holocron.lake, derivations, [BATCH]) == []
+    left = [path.name for path in holocron.lake.partition_folder(PAGE_SIGNALS, BATCH).iterdir()]
+    assert left == ["data.parquet"]
+
+
+@pytest.mark.fault(10, "a parser raises on one page of a batch")
+def test_a_page_that_a_parser_raises_on_is_dead_at_once_and_costs_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holocron = fetched(tmp_path / "lake", "")
+    refuse(monkeypatch, "link_rows", "Poison")
+    derive_here(holocron)
+    assert dead_letters(holocron) == {"page_links": (1, "Poison: ValueError: a bracket too many")}
+    assert len({row["from_title"] for row in read_partition(holocron.lake, PAGE_LINKS, BATCH)}) == 20
+    report = page_report(holocron.lake, [holocron.source("wiki")], "wiki", "Poison")
+    told = (
+        "Given up for page_links: Poison: ValueError: a bracket too many. `holocron requeue` brings it back."
+    )
+    assert report["stuck"].endswith(told)
+
+
+@pytest.mark.fault(10, "a dead-lettered page is brought back after its parser was mended")
+def test_a_requeued_page_is_read_again_with_a_full_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holocron = fetched(tmp_path / "lake", "")
+    with monkeypatch.context() as patched:
+        refuse(patched, "link_rows", "Poison")
+        derive_here(holocron)
+    derivations = [step.derivation for step in BATCH_STEPS]
+    assert stale_partitions(holocron.lake, derivations, [BATCH]) == []
+    requeue(holocron.lake, source="wiki", titles=["Poison"], author="a person", reason="mended")
+    assert stale_partitions(holocron.lake, derivations, [BATCH]) == [BATCH]
+    derive_here(holocron)
+    assert stale_partitions(holocron.lake, derivations, [BATCH]) == []
+    assert dead_letters(holocron) == {}
+    assert len({row["from_title"] for row in read_partition(holocron.lake, PAGE_LINKS, BATCH)}) == 21
+    assert read_partition(holocron.lake, UNREAD_PAGES, f"{BATCH}-page_links") == []
+
+
+@pytest.mark.full
+@pytest.mark.fault(10, "Ctrl+C while a page is read, more often than a page may end its process")
+def test_a_person_who_ends_the_process_is_not_taken_for_the_page(tmp_path: Path) -> None:
+    holocron = fetched(tmp_path / "lake", "PRESSED-CTRL-C")
+    for _ in range(5):
+        command = [sys.executable, str(PROGRAM), str(holocron.lake.root), BATCH]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)  # noqa: S603 - our own program
+        assert done.returncode == -2
+    derive_here(holocron)
+    assert dead_letters(holocron) == {}
+    assert len(read_partition(holocron.lake, PAGE_TYPES, BATCH)) == 21
+    assert len({row["title"] for row in read_partition(holocron.lake, PAGE_FACTS, BATCH)}) == 21
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, reader: str, refused: str) -> None:
+    """Let a step's reader raise on one page."""
+    real: Callable[..., list[Row]] = getattr(sys.modules[run_step.__module__], reader)
+
+    def read(page: Row, *arguments: object) -> list[Row]:
+        if page["title"] == refused:
+            raise ValueError("a bracket too many")
+        return real(page, *arguments)
+
+    monkeypatch.setattr(sys.modules[run_step.__module__], reader, read)
