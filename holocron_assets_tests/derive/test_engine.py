@@ -60,7 +60,7 @@ def test_what_is_sent_is_what_the_interrogation_says() -> None:
     assert chat.model == SMALL
     assert chat.options == {"num_ctx": 4096, "num_predict": 100, "temperature": 0.0, "seed": 7}
     assert chat.body["format"] == interrogation().answer_schema
-    assert chat.body["stream"] is False
+    assert chat.body["stream"] is True
     assert chat.body["keep_alive"] == "15m"
     assert [message["role"] for message in chat.messages] == ["system", "user"]
     assert "Varn was a pilot." in chat.prompt

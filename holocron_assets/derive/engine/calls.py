@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +11,7 @@ from holocron_assets.derive.engine.problems import Failure
 from holocron_assets.lake.schema import Row
 
 _NANOSECONDS_PER_MS = 1e6
-_MOST_TOKENS = 1 << 40
+_MOST = 1 << 53
 
 Status = Literal["ok", "failed", "dead"]
 """What became of an item, as in table `llm_runs`."""
@@ -54,6 +54,12 @@ class Request:
         """All that the model reads, but what its template adds."""
         return "\n".join(message["content"] for message in self.messages)
 
+    @property
+    def about_nothing(self) -> "Request":
+        """The same without its item: a server that cannot answer this either is not well."""
+        asked = {"role": "user", "content": "There is no evidence. Answer with anything."}
+        return replace(self, messages=(*self.messages[:1], asked), options={**self.options, "num_predict": 1})
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -67,6 +73,7 @@ class Reply:
         load_ms: milliseconds of loading the model.
         prompt_ms: milliseconds of reading the prompt.
         generation_ms: milliseconds of writing.
+        runaway: why it was not heard to its end, which was not in sight; None if it was.
     """
 
     text: str
@@ -76,24 +83,32 @@ class Reply:
     load_ms: float
     prompt_ms: float
     generation_ms: float
+    runaway: str | None = None
 
     @classmethod
-    def of(cls, response: ollama.ChatResponse) -> "Reply":
-        """A reply, from the client's response."""
+    def of(cls, last: ollama.ChatResponse, text: str, *, runaway: str | None = None) -> "Reply":
+        """A reply, from the last of the client's responses and the text of all.
+
+        Args:
+            last: with the server's figures, if it was heard to its end.
+            text: all that was written.
+            runaway: why it was not.
+        """
         return cls(
-            text=response.message.content or "",
-            done_reason=response.done_reason,
-            tokens_in=_count(response.prompt_eval_count),
-            tokens_out=_count(response.eval_count),
-            load_ms=(response.load_duration or 0) / _NANOSECONDS_PER_MS,
-            prompt_ms=(response.prompt_eval_duration or 0) / _NANOSECONDS_PER_MS,
-            generation_ms=(response.eval_duration or 0) / _NANOSECONDS_PER_MS,
+            text=text,
+            done_reason=last.done_reason,
+            tokens_in=_count(last.prompt_eval_count),
+            tokens_out=_count(last.eval_count),
+            load_ms=_count(last.load_duration) / _NANOSECONDS_PER_MS,
+            prompt_ms=_count(last.prompt_eval_duration) / _NANOSECONDS_PER_MS,
+            generation_ms=_count(last.eval_duration) / _NANOSECONDS_PER_MS,
+            runaway=runaway,
         )
 
 
 def _count(told: int | None) -> int:
-    """A number of tokens as a column takes it, whatever a server tells."""
-    return min(max(told or 0, 0), _MOST_TOKENS)
+    """A number of tokens or nanoseconds as a column takes it, whatever a server tells."""
+    return min(max(told or 0, 0), _MOST)
 
 
 @dataclass(frozen=True, slots=True)

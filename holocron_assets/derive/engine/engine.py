@@ -2,13 +2,14 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from time import monotonic
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, TypeVar, cast
 
+from holocron_assets.derive.engine.bounded_client import open_client
 from holocron_assets.derive.engine.calls import ChosenModel, Exchange, Outcome, Reply, Request
+from holocron_assets.derive.engine.listening import another_model, heard
 from holocron_assets.derive.engine.official_client import ollama
 from holocron_assets.derive.engine.outcomes import Attempt
 from holocron_assets.derive.engine.overflow import was_cut
@@ -31,10 +32,11 @@ from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.derive.interrogations.prompting import TemplateError
 from holocron_assets.lake.clock import utc_now
 
+__all__ = ["Engine", "open_client"]
+
 KEEP_ALIVE = "15m"
 """A server keeps a model so long after a call: longer than the longest wait between attempts."""
 
-_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _SLOTS = 2
 _LOOK_SECONDS = 30.0
 _LOAD_SECONDS = 600.0
@@ -42,12 +44,6 @@ _MOST_IN_A_ROW = 3
 """Calls in a row that fail as if the server did; from then on it is the server, and no item is to blame."""
 
 _T = TypeVar("_T")
-
-
-def open_client(url: str) -> ollama.AsyncClient:
-    """The official client of the server at a URL. A proxy knows nothing of this machine's own ports."""
-    host = urlsplit(url if "://" in url else f"//{url}").hostname
-    return ollama.AsyncClient(host=url, trust_env=host not in _LOOPBACK)
 
 
 class Engine:
@@ -171,7 +167,7 @@ class Engine:
         trying: Try = first_try(item)
         while True:
             async with self._around_call():
-                exchange = await self._exchange(trying.request(model))
+                exchange = await self._exchange(trying.request(model), digest)
             made.add(trying, exchange)
             failure = exchange.failure
             if failure is None:
@@ -184,17 +180,32 @@ class Engine:
                 failure = following
             again = trying.after(failure)
             if again is None:
-                return made.failed(failure, self._problem(failure, model))
+                return made.failed(failure, await self._problem(failure, trying.request(model)))
             pause = PAUSES[-1] if failure.outcome == "out_of_memory" else PAUSES[trying.number - 1]
             await asyncio.sleep(pause)
             trying = again
 
-    def _problem(self, failure: Failure, model: str) -> Exception | None:
+    async def _problem(self, failure: Failure, request: Request) -> Exception | None:
         """What the run has to stop for, if it has to."""
-        is_servers = self._failed_in_a_row >= _MOST_IN_A_ROW and failure.outcome in PERHAPS_SERVERS_FAULT
-        return problem_of(failure, model, self._fetch_command, utc_now(), is_servers=is_servers)
+        is_servers = failure.outcome in PERHAPS_SERVERS_FAULT and not await self._is_well(request)
+        return problem_of(failure, request.model, self._fetch_command, utc_now(), is_servers=is_servers)
 
-    async def _exchange(self, request: Request) -> Exchange:
+    async def _is_well(self, request: Request) -> bool:
+        """Whether the server answers all but the item, after a call that failed as if by either's fault.
+
+        Without it, a server that is broken for a quarter of an hour would cost items their four attempts.
+        """
+        if self._failed_in_a_row >= _MOST_IN_A_ROW:
+            return False
+        async with self._around_call():
+            try:
+                async with asyncio.timeout(request.timeout_seconds):
+                    await self._chat(request.about_nothing)
+            except Exception:  # noqa: BLE001 - as in `_exchange`
+                return False
+        return True
+
+    async def _exchange(self, request: Request, digest: str) -> Exchange:
         started_at, started = utc_now(), monotonic()
 
         def ended(reply: Reply | None = None, **what: Any) -> Exchange:
@@ -202,24 +213,38 @@ class Engine:
 
         try:
             async with asyncio.timeout(request.timeout_seconds):
-                response = await self._chat(request)
+                reply = await self._chat(request)
         except Exception as error:  # noqa: BLE001 - the client lets through whatever its transport raises
             failure = failure_of_call(error, model=request.model, timeout_seconds=request.timeout_seconds)
             self._failed_in_a_row += failure.outcome in PERHAPS_SERVERS_FAULT
             return ended(failure=failure)
         self._failed_in_a_row = 0
-        reply = Reply.of(response)
+        if another := await self._another_answers(request, digest):
+            return ended(reply, failure=another)
         answer, strategy, refused = _read(request, reply)
         return ended(reply, answer=answer, parse_strategy=strategy, failure=refused)
 
-    def _chat(self, request: Request) -> Awaitable[ollama.ChatResponse]:
-        return self._client.chat(
+    async def _chat(self, request: Request) -> Reply:
+        pieces = await self._client.chat(
             request.model,
             messages=request.messages,
             format=dict(request.schema),
             options=request.options,
             keep_alive=KEEP_ALIVE,
+            stream=True,
         )
+        # Closed at once, whatever ends it: the server works on as long as the connection is there.
+        async with aclosing(cast("AsyncGenerator[ollama.ChatResponse, None]", pieces)) as given:
+            return await heard(given, model=request.model, num_predict=int(request.options["num_predict"]))
+
+    async def _another_answers(self, request: Request, digest: str) -> Failure | None:
+        """What is wrong with the model that just answered; None if it is the one that the run began with."""
+        try:
+            async with asyncio.timeout(_LOOK_SECONDS):
+                running = (await self._client.ps()).models
+        except Exception:  # noqa: BLE001 - who does not tell who answered takes nothing from the answer
+            return None
+        return another_model(running, request, digest)
 
     async def _look(self, asking: Awaitable[_T], *, model: str = "", seconds: float = _LOOK_SECONDS) -> _T:
         """Ask the server something that is about no item."""
@@ -249,6 +274,8 @@ def _read(request: Request, reply: Reply) -> tuple[dict[str, Any] | None, str | 
     if was_cut(request.text, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, num_ctx=num_ctx):
         told = f"the server tells of {reply.tokens_in} tokens read and {reply.tokens_out} written"
         return None, None, Failure("overflow", f"the prompt did not fit into {num_ctx} tokens: {told}")
+    if reply.runaway:
+        return None, None, Failure("malformed", reply.runaway)
     if reply.done_reason == "length":
         return None, None, Failure("truncated", f"it was cut off after {reply.tokens_out} tokens")
     strategy = None

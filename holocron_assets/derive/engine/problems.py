@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from holocron_assets.derive.engine.bounded_client import is_unreachable
 from holocron_assets.derive.engine.official_client import ollama
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.errors import PermanentError, TransientError
@@ -20,12 +21,13 @@ CallOutcome = Literal[
     "server_error",
     "out_of_memory",
     "model_missing",
+    "wrong_model",
     "refused",
 ]
 """What became of a call, as in column `outcome` of table `llm_attempts`."""
 
 PERHAPS_SERVERS_FAULT: frozenset[CallOutcome] = frozenset({"timeout", "server_error"})
-"""An item may bring these about, or the server may be broken: several in a row, and it is."""
+"""An item may bring these about, or the server may be broken: what else it answers tells which."""
 
 _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _UNAVAILABLE = 401, 403, 404, 429, 503
 
@@ -64,6 +66,10 @@ class ModelTooLargeError(PermanentError):
     """A model does not fit into the server's memory."""
 
 
+class WrongModelError(ValueError):
+    """Another model answered than the one that was asked."""
+
+
 class ContextTooSmallError(PermanentError):
     """The server reads fewer tokens at once than an interrogation counts on, and would cut in silence."""
 
@@ -100,7 +106,7 @@ def problem_of(
             return ModelTooLargeError(f"{failure.reason}; choose a smaller model or num_ctx, or free memory")
         case "refused":
             return ModelServerRefusedError(failure.reason)
-        case "server_down":
+        case "server_down" | "wrong_model":
             return ModelServerUnavailable(failure.reason, now + delay_after(1))
     return ModelServerUnavailable(failure.reason, now + delay_after(1)) if is_servers else None
 
@@ -116,13 +122,15 @@ def failure_of_call(error: Exception, *, model: str, timeout_seconds: float) -> 
     match error:
         case TimeoutError():
             return Failure("timeout", f"{model} gave no whole answer within {timeout_seconds:g} s")
-        case ConnectionError():
+        case _ if is_unreachable(error):
             return Failure(
                 "server_down", "no model server answers: start it (`ollama serve`), or see OLLAMA_HOST"
             )
         case ollama.ResponseError():
             return _failure_of_response(error, model)
-        case ValueError() | AttributeError() | TypeError():
+        case WrongModelError():
+            return Failure("wrong_model", _line(error))
+        case ValueError() | AttributeError() | TypeError() | RecursionError():
             return Failure("server_error", f"what answered is no Ollama: {_line(error)}")
     # The client lets errors of its transport through as they are: the connection broke during the call.
     return Failure("server_error", f"the connection broke: {type(error).__name__}: {_line(error)}")

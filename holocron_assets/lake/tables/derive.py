@@ -97,7 +97,8 @@ LLM_ATTEMPTS = Table(
             "outcome",
             type_string,
             "'ok', 'malformed', 'invalid', 'truncated', 'overflow' (the prompt did not fit), 'timeout', "
-            "'server_down', 'server_error', 'out_of_memory', 'model_missing' or 'refused' (not let in)",
+            "'server_down', 'server_error', 'out_of_memory', 'model_missing', 'wrong_model' (another one "
+            "answered) or 'refused' (not let in)",
         ),
         PARSE_STRATEGY,
         Column("done_reason", type_string, "Why the model stopped, by the server", nullable=True),

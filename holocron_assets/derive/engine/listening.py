@@ -1,0 +1,79 @@
+"""A reply as it is written: heard to its end, or until it is clear that no answer will come of it."""
+
+from collections.abc import AsyncIterable, Iterable
+
+from holocron_assets.derive.engine.bounded_client import UnreadableReplyError
+from holocron_assets.derive.engine.calls import Reply, Request
+from holocron_assets.derive.engine.official_client import ollama
+from holocron_assets.derive.engine.problems import Failure, WrongModelError
+
+_MOST_WHITE = 200
+"""Characters of white space in a row. No answer has as many; a model that is at it writes nothing else."""
+
+_LONGEST_TOKEN = 64
+"""Characters of a token, on average at most. A reply of more than that did not stop where it was told to."""
+
+
+async def heard(pieces: AsyncIterable[ollama.ChatResponse], *, model: str, num_predict: int) -> Reply:
+    """Hear a reply.
+
+    Args:
+        pieces: as they come.
+        model: that was asked.
+        num_predict: tokens that it may have.
+
+    Returns:
+        The reply; its `runaway` says why it was not heard to its end.
+
+    Raises:
+        UnreadableReplyError: it ended before it was done.
+        WrongModelError: another model answered.
+    """
+    text, thought, last = "", 0, None
+    async for last in pieces:
+        if last.model and _short(last.model) != _short(model):
+            raise WrongModelError(f"asked was {model}, and {last.model[:100]} answered")
+        text += last.message.content or ""
+        thought += len(last.message.thinking or "")
+        if runaway := _runaway(text, len(text) + thought, num_predict):
+            return Reply.of(last, text, runaway=runaway)
+    if last is None or not last.done:
+        raise UnreadableReplyError("its reply ended before it was done")
+    return Reply.of(last, text)
+
+
+def another_model(
+    running: Iterable[ollama.ProcessResponse.Model], request: Request, digest: str
+) -> Failure | None:
+    """What is wrong with the model that has just answered; None if nothing is known against it.
+
+    Its name stays when another is put in its place, and when somebody loads it with less context.
+
+    Args:
+        running: what the server has loaded now.
+        request: what was asked.
+        digest: of the model that was to answer.
+    """
+    for one in running:
+        if _short(one.model or "") != _short(request.model):
+            continue
+        if one.digest and one.digest != digest:
+            return Failure("wrong_model", f"{request.model} is another model than when the run began")
+        if one.context_length and one.context_length < request.options["num_ctx"]:
+            told = f"{request.model} reads no more than {one.context_length} tokens at once by now"
+            return Failure("wrong_model", told)
+    return None
+
+
+def _runaway(text: str, characters: int, num_predict: int) -> str | None:
+    """Why a reply does not come to an end; None if it may."""
+    end = text[-_MOST_WHITE:]
+    if len(end) == _MOST_WHITE and end.isspace():
+        return "it went on with white space"
+    if characters > _LONGEST_TOKEN * num_predict:
+        return f"it went on after {num_predict} tokens"
+    return None
+
+
+def _short(name: str) -> str:
+    return name.removesuffix(":latest")
