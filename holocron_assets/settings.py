@@ -2,11 +2,26 @@
 
 import os
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from platformdirs import user_cache_path, user_state_path
 
 PROJECT_FOLDER = Path(__file__).resolve().parents[1]
+_MOST_DAYS = 36_500
+
+
+class RunRetention(NamedTuple):
+    """How long Dagster's runs are kept after their end, with their events and logs.
+
+    Attributes:
+        succeeded: those that went well.
+        failed: those that failed or were ended.
+    """
+
+    succeeded: timedelta
+    failed: timedelta
 
 
 def data_folder(environment: Mapping[str, str] = os.environ) -> Path:
@@ -71,3 +86,21 @@ def infobox_rules_folder(environment: Mapping[str, str] = os.environ) -> Path:
 def tags_file(environment: Mapping[str, str] = os.environ) -> Path:
     """The vocabulary of tags: HOLOCRON_TAGS, or the project's `data/tags.yaml`."""
     return Path(environment.get("HOLOCRON_TAGS") or PROJECT_FOLDER / "data" / "tags.yaml").resolve()
+
+
+def run_retention(environment: Mapping[str, str] = os.environ) -> RunRetention:
+    """How long runs are kept: HOLOCRON_RUN_DAYS and HOLOCRON_FAILED_RUN_DAYS, 30 and 90 days unless set.
+
+    Raises:
+        ValueError: one of them is no number of days.
+    """
+    return RunRetention(
+        _days(environment, "HOLOCRON_RUN_DAYS", 30), _days(environment, "HOLOCRON_FAILED_RUN_DAYS", 90)
+    )
+
+
+def _days(environment: Mapping[str, str], name: str, usual: int) -> timedelta:
+    said = environment.get(name) or str(usual)
+    if not said.isdecimal() or not 1 <= int(said) <= _MOST_DAYS:
+        raise ValueError(f"{name} must be a number of days from 1 to {_MOST_DAYS:,}, not {said!r}")
+    return timedelta(days=int(said))

@@ -18,17 +18,20 @@ from holocron_assets.crawl.source_files import read_sources
 from holocron_assets.crawl.sources import Source
 from holocron_assets.definitions import defs
 from holocron_assets.derive.dispatch.served import is_switched_off
+from holocron_assets.interrupts import ending_by_signal
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.quarantine import all_set_aside
 from holocron_assets.orchestration.change_looks import look_to_the_end
 from holocron_assets.orchestration.instance import open_instance
 from holocron_assets.orchestration.local_models import ModelStage
 from holocron_assets.orchestration.local_run import LocalRun, RunReport
+from holocron_assets.orchestration.retention import forget_old_runs, old_runs_are_due
 from holocron_assets.orchestration.runs import FinishedRun
 from holocron_assets.orchestration.work import Work
 from holocron_assets.reports import gpu_summary, models_report, run_summary
-from holocron_assets.settings import politeness_folder, sources_folder
+from holocron_assets.settings import politeness_folder, run_retention, sources_folder
 
 
 def run_everything(
@@ -103,7 +106,7 @@ def _run(
         TimeElapsedColumn(),
         console=console,
     )
-    with ExitStack() as stack:
+    with ending_by_signal(), ExitStack() as stack:
         instance = stack.enter_context(open_instance())
         stack.enter_context(progress)
         task = progress.add_task("looking for work", total=0)
@@ -146,6 +149,9 @@ def _run(
             progress.update(task, description="stopped")
             progress.console.print("Stopped. What was done is kept; the same command goes on from there.")
             raise
+        # For who never starts the daemon, whose schedule does it else.
+        if old_runs_are_due(instance, kept := run_retention(), now=utc_now()):
+            forget_old_runs(instance, kept, now=utc_now())
         progress.update(task, description="done")
     return report
 
@@ -157,6 +163,9 @@ def _job_finder() -> Callable[[str], dg.JobDefinition]:
 def _tell_outcome(console: Console, lake: Lake, report: RunReport) -> bool:
     if not report.finished:
         console.print("[green]Nothing to do: everything is done already.[/green]")
+    for aside in all_set_aside(lake):
+        if aside.at >= report.started:
+            console.print(f"[yellow]set aside[/yellow] {escape(str(aside))}", soft_wrap=True)
     for error in report.errors:
         console.print(f"[red]failed[/red] {escape(error)}", soft_wrap=True)
     print_paths(console, [("ask it in SQL", 'holocron sql "from entities"'), ("or open", lake.database)])

@@ -8,14 +8,18 @@ from dagster import RunsFilter
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.compaction import CompactionUnderWayError, compact
+from holocron_assets.lake.damage import DamagedPartitionError
 from holocron_assets.lake.publishing import views_are_stale
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.link_assets import compacted, known_links
+from holocron_assets.orchestration.mending import mend_all, mended_tick
 from holocron_assets.orchestration.names import LINKS_JOB, UPKEEP_JOB
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.retention import forget_old_runs, old_runs_are_due
 from holocron_assets.orchestration.run_requests import UNDER_WAY, run_requests
 from holocron_assets.orchestration.view_assets import published, views
 from holocron_assets.orchestration.work import links_to_compact, upkeep_to_do
+from holocron_assets.settings import run_retention
 
 
 @dg.op(
@@ -48,7 +52,7 @@ def compact_known_links(context: dg.OpExecutionContext, lake: LakeResource, sour
     retry_policy=RETRIES,
 )
 def compact_lake(context: dg.OpExecutionContext, lake: LakeResource) -> None:
-    """Compact the lake. A partition that cannot be read stays as it is, and fails the run by name."""
+    """Compact the lake. A partition that cannot be read is set aside; others that do not fit fail the run."""
     try:
         with clear_failures():
             done = compact(lake.open(), now=utc_now(), tell=context.log.info)
@@ -58,8 +62,11 @@ def compact_lake(context: dg.OpExecutionContext, lake: LakeResource) -> None:
     context.add_output_metadata(
         {"packs": done.packs, "partitions_packed": done.packed, "files_removed": done.removed}
     )
-    if done.problems:
-        raise dg.Failure("; ".join(done.problems), allow_retries=False)
+    damages = [problem for problem in done.problems if isinstance(problem, DamagedPartitionError)]
+    left = mend_all(damages, context.log.error)
+    left += [str(problem) for problem in done.problems if problem not in damages]
+    if left:
+        raise dg.Failure("; ".join(left), allow_retries=False)
 
 
 @dg.op(
@@ -76,9 +83,21 @@ def publish_stale_views(context: dg.OpExecutionContext, lake: LakeResource, sour
         context.log_event(dg.AssetMaterialization(views.key, metadata=metadata))
 
 
+@dg.op(
+    description="Forget runs that ended long ago, with their events and logs. What assets hold stays known.",
+    out=dg.Out(dg.Nothing),
+    retry_policy=RETRIES,
+)
+def forget_runs(context: dg.OpExecutionContext) -> None:
+    """Forget old runs; HOLOCRON_RUN_DAYS and HOLOCRON_FAILED_RUN_DAYS say how old."""
+    done = forget_old_runs(context.instance, run_retention(), now=utc_now())
+    context.add_output_metadata({"runs_forgotten": done.runs, "events_forgotten": done.events})
+
+
 @dg.job(
     name=UPKEEP_JOB,
-    description="Compact what is known of links and the lake's files, and publish the views: what is due.",
+    description="Compact what is known of links and the lake's files, publish views, and forget old runs: "
+    "what is due.",
     executor_def=dg.in_process_executor,
 )
 def upkeep_job() -> None:
@@ -86,6 +105,7 @@ def upkeep_job() -> None:
     compact_known_links()
     compact_lake()
     publish_stale_views()
+    forget_runs()
 
 
 @dg.schedule(
@@ -93,15 +113,21 @@ def upkeep_job() -> None:
     job=upkeep_job,
     cron_schedule="*/5 * * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Compacts what is known of links and the lake's files, and publishes the views, when due.",
+    description="Compacts what is known of links and the lake's files, publishes the views, and forgets old "
+    "runs, when due.",
 )
+@mended_tick
 def upkeep(
     context: dg.ScheduleEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> Sequence[dg.RunRequest] | dg.SkipReason:
     """Ask for a run that does what is due."""
     if _is_under_way(context.instance, UPKEEP_JOB):
         return dg.SkipReason("upkeep is under way")
-    requested = run_requests(context.instance, upkeep_to_do(lake.open(), sources.all(), now=utc_now()))
+    now, more = utc_now(), []
+    if old_runs_are_due(context.instance, run_retention(), now=now):
+        more.append(f"runs of before {now:%Y-%m-%d}")
+    work = upkeep_to_do(lake.open(), sources.all(), now=now, more=more)
+    requested = run_requests(context.instance, work)
     if not requested.requests:
         return dg.SkipReason("; ".join(requested.waiting) or "everything is as it should be")
     return requested.requests

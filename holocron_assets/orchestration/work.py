@@ -159,9 +159,18 @@ def views_to_publish(lake: Lake, sources: Sequence[Source]) -> list[Work]:
     return [Work(VIEWS_JOB, None, definition)]
 
 
-def upkeep_to_do(lake: Lake, sources: Sequence[Source], *, now: datetime) -> list[Work]:
-    """The upkeep, if the views are to be published, or `known_links` or the lake to be compacted."""
-    due = [work.version for work in views_to_publish(lake, sources)]
+def upkeep_to_do(
+    lake: Lake, sources: Sequence[Source], *, now: datetime, more: Sequence[str] = ()
+) -> list[Work]:
+    """The upkeep, if the views are to be published, or `known_links` or the lake to be compacted.
+
+    Args:
+        lake: what is kept up.
+        sources: whose views and links.
+        now: the moment.
+        more: what else is due, which the lake does not tell of.
+    """
+    due = [*more, *(work.version for work in views_to_publish(lake, sources))]
     enabled = [source for source in sources if source.enabled]
     due += [work.key for work in links_to_compact(lake, enabled, at_end=False)]
     due += [repr(plan) for plan in partitions_to_pack(lake, now=now)]
