@@ -3,9 +3,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+FUZZER := .venv/.fuzzer
 WORKERS ?= 2
+MINUTES ?= 10
 
-.PHONY: run ui test test-browser test-realwiki faults test-all lint format bench lock clean
+.PHONY: run ui test test-browser test-realwiki faults fuzz test-all lint format bench lock clean
 
 run: $(READY) ## The sample wiki (or whatever is enabled), from nothing to promoted entities
 	$(BIN)/holocron run
@@ -24,6 +26,9 @@ test-realwiki: $(READY) ## The quick tests against a real MediaWiki on loopback
 
 faults: $(READY) ## Break the running system on purpose, in every way we know; ends with a table
 	$(BIN)/pytest -m fault
+
+fuzz: $(FUZZER) ## Make up inputs for the parsers, guided by the code that they reach; MINUTES in all
+	$(BIN)/python holocron_assets_tests/fuzz/fuzz.py --minutes $(MINUTES)
 
 test-all: $(READY) ## Every test, the slow and large ones too
 	$(BIN)/pytest
@@ -44,6 +49,8 @@ lock: $(READY) ## Resolve the dependencies anew, with hashes
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --no-strip-extras --generate-hashes --group dev \
 		pyproject.toml --output-file requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --no-strip-extras --generate-hashes --group pyproject.toml:fuzz \
+		--output-file requirements-fuzz.lock
 
 clean: ## Forget the lake and Dagster's history; sources and the sample stay
 	rm -rf data/lake data/dagster data/locks data/holocron.duckdb
@@ -54,4 +61,8 @@ $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+$(FUZZER): $(READY) requirements-fuzz.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-fuzz.lock
 	@touch $@

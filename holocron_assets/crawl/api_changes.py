@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from datetime import datetime
+from typing import Any, Literal
 
-from pydantic import AfterValidator, BaseModel
+from pydantic import BaseModel
 
 from holocron_assets.crawl.api_answers import ApiAnswer, JsonObject
+from holocron_assets.crawl.api_values import Number, TimeInUtc, is_number
 
 ChangeKind = Literal["edit", "new", "delete", "restore", "move"]
 
@@ -76,19 +77,12 @@ class ToldChanges:
     following: Mapping[str, str] | None
 
 
-def _aware(moment: datetime) -> datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-_Time = Annotated[datetime, AfterValidator(_aware)]
-
-
 class _Entry(BaseModel):
-    rcid: int
-    timestamp: _Time
+    rcid: Number
+    timestamp: TimeInUtc
     type: str
     title: str | None = None  # of an entry that was hidden there is none
-    revid: int = 0
+    revid: Number = 0
     logtype: str = ""
     logaction: str = ""
     logparams: Any = None
@@ -99,7 +93,7 @@ class _Query(BaseModel):
 
 
 class _Told(BaseModel):
-    curtimestamp: _Time
+    curtimestamp: TimeInUtc
 
 
 def read_wiki_time(answer: ApiAnswer) -> datetime:
@@ -136,7 +130,7 @@ def difference(known_revision: int | None, page: JsonObject) -> tuple[ChangeKind
     if page.get("missing"):
         return None if known_revision is None else ("delete", None)
     revision = page.get("lastrevid")
-    if not isinstance(revision, int) or revision == known_revision:
+    if not is_number(revision) or revision == known_revision:
         return None
     if known_revision is None:
         return "new", revision

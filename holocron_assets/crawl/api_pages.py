@@ -5,18 +5,17 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AwareDatetime, BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from holocron_assets.crawl.api_answers import JsonObject
+from holocron_assets.crawl.api_values import Number, Time
 from holocron_assets.lake.keys import content_hash, title_key
 from holocron_assets.lake.schema import Row
 
 Extract = Callable[[str], tuple[list[str], list[str], str | None]]
 """Reads links, categories and the redirect target out of wikitext."""
-
-_Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 
 class _Slot(BaseModel):
@@ -26,8 +25,8 @@ class _Slot(BaseModel):
 
 
 class _Revision(BaseModel):
-    revid: _Number
-    timestamp: AwareDatetime
+    revid: Number
+    timestamp: Time
     sha1: str | None = None
     slots: dict[str, _Slot] = {}
 
@@ -38,8 +37,8 @@ class _Titled(BaseModel):
 
 class _Page(BaseModel):
     title: str
-    ns: _Number = 0
-    pageid: _Number | None = None
+    ns: Number = 0
+    pageid: Number | None = None
     missing: bool = False
     special: bool = False
     invalid: bool = False

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from holocron_assets.crawl.api_answers import JsonObject
+from holocron_assets.crawl.api_values import Number
 
 PROPERTIES = "general|namespaces|namespacealiases|interwikimap|statistics"
 
@@ -18,13 +19,13 @@ class _General(BaseModel):
 
 
 class _Namespace(BaseModel):
-    id: int
+    id: Number
     name: str
     canonical: str = ""
 
 
 class _Alias(BaseModel):
-    id: int
+    id: Number
     alias: str
 
 
@@ -33,8 +34,8 @@ class _Interwiki(BaseModel):
 
 
 class _Statistics(BaseModel):
-    articles: int | None = None
-    pages: int | None = None
+    articles: Number | None = None
+    pages: Number | None = None
 
 
 class _SiteInfo(BaseModel):

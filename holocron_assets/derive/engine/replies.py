@@ -104,8 +104,12 @@ def _repaired(text: str) -> Any:
     _refuse_several(text)
     if len(text) > _MOST_CHARACTERS_REPAIRED or text.count("{") + text.count("[") > _MOST_BRACKETS_REPAIRED:
         raise MalformedReplyError("it is too long, or too nested, to be repaired")
+    try:
+        repaired = json_repair.repair_json(text, ensure_ascii=False)
+    except Exception as error:  # the library guesses, and where it guessed wrong it fails in any way
+        raise MalformedReplyError(f"it cannot be repaired ({type(error).__name__})") from error
     # Through text once more, so that what the repair lets pass is refused as anywhere.
-    return _direct(json_repair.repair_json(text, ensure_ascii=False) or "null")
+    return _direct(repaired or "null")
 
 
 def _refuse_several(text: str) -> None:

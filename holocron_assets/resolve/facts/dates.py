@@ -150,7 +150,7 @@ def _of_the_real_world(text: str) -> Iterator[_Atom]:
 
 def _is_of_an_era(text: str, end: int) -> bool:
     """Whether a number is a year of another calendar: its era follows, at once or after a second number."""
-    return _era_follows().match(text, end, end + _LONGEST_PREFIX) is not None
+    return _era_follows().match(text, end) is not None
 
 
 @cache
