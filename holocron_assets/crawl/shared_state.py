@@ -15,6 +15,7 @@ from urllib.parse import quote
 from pydantic import TypeAdapter, ValidationError
 
 from holocron_assets.crawl.host_state import HostState
+from holocron_assets.lake.durable import trouble_named
 
 _STATES = TypeAdapter(HostState)
 _RECORD_BYTES = 4096
@@ -25,7 +26,8 @@ class SharedState:
 
     def __init__(self, folder: Path) -> None:
         """Open the state in `folder`; a new one knows nothing."""
-        self._file = os.open(folder / "state.json", os.O_RDWR | os.O_CREAT)
+        self._path = folder / "state.json"
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT)
         # The file's lock is one for all threads of a process.
         self._among_threads = threading.Lock()
 
@@ -48,7 +50,8 @@ class SharedState:
 
         Records are equally long and written in one piece: a kill leaves the old one or the new one.
         """
-        os.pwrite(self._file, _STATES.dump_json(state).ljust(_RECORD_BYTES), 0)
+        with trouble_named(self._path):
+            os.pwrite(self._file, _STATES.dump_json(state).ljust(_RECORD_BYTES), 0)
 
     def close(self) -> None:
         """Close the file."""

@@ -1,5 +1,6 @@
 """Files and folders that are still there after the power went, whole, and are never half of two."""
 
+import errno
 import fcntl
 import os
 import uuid
@@ -10,6 +11,29 @@ from pathlib import Path
 from time import time
 
 _ABANDONED_AFTER = timedelta(hours=1)
+_ADVICE = {
+    errno.ENOSPC: "free some space on its disk",
+    errno.EDQUOT: "have its quota raised, or free some space",
+    errno.EROFS: "mount its disk so that it can be written to",
+    errno.EACCES: "let this user write there",
+    errno.EPERM: "let this user write there",
+    errno.EMFILE: "let this process open more files (`ulimit -n`)",
+    errno.ENFILE: "let the machine open more files (sysctl fs.file-max)",
+    errno.EIO: "see to its disk",
+}
+
+
+@contextmanager
+def trouble_named(path: Path) -> Iterator[None]:
+    """Have errors of the disk and the system name the file, and say what to do; not all do by themselves."""
+    try:
+        yield
+    except OSError as error:
+        advice = _ADVICE.get(error.errno or 0)
+        if advice is None or advice in str(error):
+            raise
+        what = f"{os.strerror(error.errno or 0)}; {advice}, then start again what failed"
+        raise type(error)(error.errno, what, str(error.filename or path)) from error
 
 
 def make_folder(folder: Path) -> None:
@@ -17,8 +41,9 @@ def make_folder(folder: Path) -> None:
     if folder.is_dir():
         return
     make_folder(folder.parent)
-    folder.mkdir(exist_ok=True)
-    sync_folder(folder.parent)
+    with trouble_named(folder):
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
 
 
 def open_in_folder(path: Path, flags: int) -> int:
@@ -29,7 +54,8 @@ def open_in_folder(path: Path, flags: int) -> int:
     """
     while True:
         make_folder(path.parent)
-        with suppress(FileNotFoundError):  # the folder was empty, and tidied away in between
+        # The folder may have been empty, and tidied away in between.
+        with trouble_named(path), suppress(FileNotFoundError):
             return os.open(path, flags, 0o666)
 
 
@@ -66,16 +92,17 @@ def replacing(target: Path) -> Iterator[Path]:
     aside = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
     # There from the start, so that the folder is not empty and cannot be tidied away meanwhile.
     os.close(open_in_folder(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-    try:
-        _remove_abandoned(target)
-        yield aside
-        with aside.open("rb+") as written:
-            os.fsync(written.fileno())
-        with holding(target.parent):
-            aside.replace(target)
-    finally:
-        aside.unlink(missing_ok=True)
-    sync_folder(target.parent)
+    with trouble_named(target):
+        try:
+            _remove_abandoned(target)
+            yield aside
+            with aside.open("rb+") as written:
+                os.fsync(written.fileno())
+            with holding(target.parent):
+                aside.replace(target)
+        finally:
+            aside.unlink(missing_ok=True)
+        sync_folder(target.parent)
 
 
 def _remove_abandoned(target: Path) -> None:

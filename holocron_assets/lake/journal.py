@@ -16,7 +16,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
-from holocron_assets.lake.durable import open_in_folder, sync_folder
+from holocron_assets.lake.durable import open_in_folder, sync_folder, trouble_named
 from holocron_assets.lake.presence import FolderGoneError
 
 _CHECKSUM_LENGTH = 8
@@ -57,7 +57,7 @@ class Journal:
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=_as_json)
         body = text.encode("utf-8", "surrogatepass")
         line = memoryview(b"%08x " % zlib.crc32(body) + body + b"\n")
-        with self._appending:
+        with self._appending, trouble_named(self.path):
             file = self._open()
             try:
                 while line:

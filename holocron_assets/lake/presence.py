@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 from typing import NamedTuple
 
-from holocron_assets.lake.durable import holding, make_folder, sync_folder
+from holocron_assets.lake.durable import holding, make_folder, sync_folder, trouble_named
 from holocron_assets.lake.errors import TransientError
 
 MARKER = ".holocron"
@@ -67,7 +67,7 @@ def mark(folder: Path) -> None:
     if folder in _KNOWN:
         return
     make_folder(folder)
-    with holding(folder):  # of several processes at once, one gives it its name
+    with trouble_named(folder / MARKER), holding(folder):  # of several processes at once, one gives it its name
         if not (folder / MARKER).exists():
             aside = folder / f"{MARKER}.tmp"
             aside.write_text(uuid.uuid4().hex, encoding="utf-8")
