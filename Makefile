@@ -7,7 +7,7 @@ FUZZER := .venv/.fuzzer
 WORKERS ?= 2
 MINUTES ?= 10
 
-.PHONY: run ui test test-browser test-realwiki faults fuzz test-all lint format bench lock clean
+.PHONY: run ui test test-browser test-realwiki faults fuzz soak test-all lint format bench audit lock clean
 
 run: $(READY) ## The sample wiki (or whatever is enabled), from nothing to promoted entities
 	$(BIN)/holocron run
@@ -30,6 +30,9 @@ faults: $(READY) ## Break the running system on purpose, in every way we know; e
 fuzz: $(FUZZER) ## Make up inputs for the parsers, guided by the code that they reach; MINUTES in all
 	$(BIN)/python holocron_assets_tests/fuzz/fuzz.py --minutes $(MINUTES)
 
+soak: $(READY) ## An hour of the whole with a wiki that changes and faults at random; SOAK="--minutes N --seed N"
+	$(BIN)/python benchmarks/soak.py $(SOAK)
+
 test-all: $(READY) ## Every test, the slow and large ones too
 	$(BIN)/pytest
 
@@ -43,10 +46,12 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 bench: $(READY) ## Every benchmark; each prints a table
-	@set -e; for benchmark in benchmarks/[a-z]*.py; do echo "== $$benchmark"; $(BIN)/python $$benchmark; done
+	@set -e; for benchmark in $(filter-out benchmarks/soak.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$benchmark"; $(BIN)/python $$benchmark; done
+
+audit: $(READY) ## What is installed is what was locked, and no advisory names it; 2 if advisories cannot be had
+	$(BIN)/python tools/audit.py
 
 lock: $(READY) ## Resolve the dependencies anew, with hashes
-	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --no-strip-extras --generate-hashes --group dev \
 		pyproject.toml --output-file requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --no-strip-extras --generate-hashes --group pyproject.toml:fuzz \
