@@ -16,9 +16,11 @@ from holocron_assets.derive.interrogations.interrogation import Example, Interro
 
 # What chat templates of common models take for the start or end of a turn. A tokenizer reads it as that
 # wherever it stands, so a page that held it could speak as if it were us.
+# No page's own markup has an underscore in its name; tokens made of words do.
 _CONTROL_TOKEN = re.compile(
-    r"<(?=[|\uff5c]|/?(?:s|bos|eos|pad|unk|think|tool_call|tool_response|start_of_turn|end_of_turn)>|</?SYS>)"
-    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])",
+    r"<(?=[|\uff5c]|/?(?:s|bos|eos|pad|unk|cls|sep|mask|think|tools|reponame|filename|unused\d+)>|</?SYS>"
+    r"|/?[a-z]+(?:_[a-z\d]+)+>)"
+    r"|\[(?=/?(?:INST|IMG|PREFIX|MIDDLE|SUFFIX|THINK|ARGS|PAD\d*|[A-Z]+(?:_[A-Z\d]+)+)\])",
     re.IGNORECASE,
 )
 
