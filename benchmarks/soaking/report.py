@@ -1,0 +1,128 @@
+"""A soak from its beginning to its verdict: what was measured in tables, and whether all of it held."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from soaking.life import Life
+from soaking.measures import Measure, bytes_a_run, measures_of, tick_points
+from soaking.plot import plot
+from soaking.samples import Tick, runs_by_status, ticks
+from soaking.settling import Settled, settle
+from soaking.world import world
+
+_BATCH_SIZE = 10
+_SECONDS_BETWEEN_CHANGES = 6.0
+
+
+def report(folder: Path, *, seed: int, seconds: float, pages: int) -> int:
+    """Soak, and print and keep what came of it.
+
+    Args:
+        folder: keeps everything.
+        seed: of all chance.
+        seconds: to live before all comes to rest.
+        pages: of the wiki at first.
+
+    Returns:
+        0 if everything held, else 1.
+    """
+    console = Console(width=150, record=True)
+
+    def tell(line: str) -> None:
+        console.print(line, markup=False, highlight=False)
+
+    settled: Settled | None = None
+    with world(folder, seed, pages=pages, batch_size=_BATCH_SIZE) as it:
+        life = Life(it, seed, seconds, folder, _SECONDS_BETWEEN_CHANGES)
+        try:
+            life.live(tell)
+            settled = settle(it, folder, tell)
+            life.take_sample()
+        except KeyboardInterrupt:
+            tell("interrupted: what follows is of a part")
+        found = ticks(it, life.began_at)
+        measures = measures_of(life, found)
+        console.print(_faults_table(life), _growth_table(measures))
+        problems = list(_problems(life, settled, measures))
+        for line in [*_facts(life, settled, found), *problems, "FAILED" if problems else "held"]:
+            tell(line)
+        plot(life, found, folder / "soak.png")
+    (folder / "report.txt").write_text(console.export_text(), encoding="utf-8")
+    return 1 if problems else 0
+
+
+def _faults_table(life: Life) -> Table:
+    table = Table("at", "fault", "hit", "calls in flight", title="What went wrong on purpose")
+    for fault in life.faults:
+        table.add_row(f"{fault.at:.0f} s", fault.name, fault.hit, str(fault.in_flight))
+    return table
+
+
+def _growth_table(measures: Sequence[Measure]) -> Table:
+    table = Table(
+        "measure",
+        "looks",
+        "first quarter",
+        "last quarter",
+        "a month, at this rate",
+        "",
+        title="What grew; of processes, that of the last one in its last life, once it was warm",
+    )
+    for measure in measures:
+        growth = measure.growth
+        if growth is None:
+            table.add_row(measure.name, str(len(measure.points)), "", "", "", "too few")
+            continue
+        table.add_row(
+            measure.name,
+            str(len(measure.points)),
+            f"{growth.first:,.1f}",
+            f"{growth.last:,.1f}",
+            f"{growth.a_month:+,.0f} ± {growth.uncertainty:,.0f}",
+            "told" if measure.most is None else "bounded" if measure.is_bounded else "GROWS",
+        )
+    return table
+
+
+def _facts(life: Life, settled: Settled | None, found: Sequence[Tick]) -> Iterator[str]:
+    """What happened, in lines."""
+    world, samples = life.world, life.samples
+    yield (
+        f"seed {life.seed}: {life.now() / 60:.0f} minutes, {len(life.faults)} faults, {len(world.wiki.log)} "
+        f"changes of the wiki, {life.decided} decisions, {life.looked} looks at the web UI, "
+        f"`holocron ui` started {world.starts} times"
+    )
+    yield f"runs: {dict(runs_by_status(world))}"
+    for sensor, points in tick_points(found).items():
+        failed = sum(tick.status == "FAILURE" for tick in found if tick.sensor == sensor)
+        yield f"ticks of {sensor}: {len(points)}, failed {failed}"
+    kept = bytes_a_run(samples)
+    yield f"Dagster keeps {kept / 1024:,.0f} KiB a run; see docs/operation.md for how long"
+    again = world.answered.total() - len(world.answered)
+    yield f"calls of the model: {len(world.ollama.chats)}, answered {world.answered.total()}, twice {again}"
+    if settled:
+        yield f"all was quiet after {settled.seconds:.0f} s; as in a Holocron that starts from nothing:"
+        yield f"  {', '.join(settled.same)}"
+
+
+def _problems(life: Life, settled: Settled | None, measures: Sequence[Measure]) -> Iterator[str]:
+    """What did not hold, in lines."""
+    yield from (f"grows: {measure.name}" for measure in measures if not measure.is_bounded)
+    yield from life.troubles
+    world = life.world
+    again, allowed = world.answered.total() - len(world.answered), sum(one.in_flight for one in life.faults)
+    if again > allowed:
+        yield f"{again} questions were answered again; {allowed} calls were in flight at faults"
+    if settled is None:
+        yield "it was interrupted: nothing was compared"
+        return
+    if not settled.is_idle:
+        yield "it did not come to rest"
+    if settled.behind:
+        yield f"{settled.behind} pages are not as they are in the wiki"
+    if settled.again:
+        yield f"{settled.again} calls of the model were left to do when all was quiet"
+    yield from (f"not as in a Holocron that starts from nothing: {table}" for table in settled.differing)
