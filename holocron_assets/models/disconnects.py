@@ -1,16 +1,42 @@
-"""Noticing that whoever asked has gone."""
+"""What a request sends, within bounds, and noticing that whoever sent it has gone."""
 
 import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
+
+MOST_BYTES = 16 * 1024 * 1024
+"""Of a request's body; the longest prompt that any context holds has a few hundred KB."""
+
+SECONDS_TO_SEND = 30.0
+"""For the whole body: who sends a byte a second holds a connection and nothing else."""
 
 Result = TypeVar("Result")
 
 
 class ClientGoneError(Exception):
     """Nobody waits for the answer any more."""
+
+
+async def body_of(request: Request) -> bytes:
+    """All that a request sends.
+
+    Raises:
+        HTTPException: it is more than it may be, or takes longer than it may take.
+    """
+    body = bytearray()
+    try:
+        async with asyncio.timeout(SECONDS_TO_SEND):
+            async for some in request.stream():
+                body += some
+                if len(body) > MOST_BYTES:
+                    told = f"the request body is larger than {MOST_BYTES // 1024**2} MiB"
+                    raise HTTPException(413, told, headers={"Connection": "close"})
+    except TimeoutError as error:
+        raise HTTPException(408, "the request body took too long", headers={"Connection": "close"}) from error
+    return bytes(body)
 
 
 async def unless_gone(request: Request, work: Awaitable[Result]) -> Result:

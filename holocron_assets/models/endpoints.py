@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from holocron_assets.models import answers
 from holocron_assets.models.catalog import Catalog, Model
-from holocron_assets.models.disconnects import unless_gone
+from holocron_assets.models.disconnects import body_of, unless_gone
 from holocron_assets.models.embedding import embed
 from holocron_assets.models.files import ModelFiles
 from holocron_assets.models.generation import Piece, generate
@@ -56,27 +56,27 @@ class Endpoints:
 
     async def chat(self, request: Request) -> Response:
         """Answer a chat."""
-        asked = read_request(ChatRequest, await request.body())
+        asked = read_request(ChatRequest, await body_of(request))
         return await self._generate(
             request, asked, answers.chat_shape, chat_tokens(asked), is_empty=not asked.messages
         )
 
     async def generate(self, request: Request) -> Response:
         """Answer a prompt."""
-        asked = read_request(GenerateRequest, await request.body())
+        asked = read_request(GenerateRequest, await body_of(request))
         return await self._generate(
             request, asked, answers.generate_shape, prompt_tokens(asked), is_empty=not asked.prompt
         )
 
     async def embed(self, request: Request) -> Response:
         """Embed texts."""
-        asked = read_request(EmbedRequest, await request.body())
+        asked = read_request(EmbedRequest, await body_of(request))
         model = self._catalog.find(asked.wanted)
         return JSONResponse(await unless_gone(request, embed(self.models, model, asked)))
 
     async def embeddings(self, request: Request) -> Response:
         """Embed one text, as older clients ask it."""
-        old = read_request(EmbeddingsRequest, await request.body())
+        old = read_request(EmbeddingsRequest, await body_of(request))
         asked = EmbedRequest(
             model=old.wanted, input=old.prompt or "", keep_alive=old.keep_alive, options=old.options
         )
@@ -95,7 +95,7 @@ class Endpoints:
 
     async def show(self, request: Request) -> Response:
         """All that is known of one model."""
-        model = self._catalog.find(read_request(Named, await request.body()).wanted)
+        model = self._catalog.find(read_request(Named, await body_of(request)).wanted)
         file = await self._file(model)
         if file is None:
             raise missing(model)
@@ -103,7 +103,7 @@ class Endpoints:
 
     async def pull(self, request: Request) -> Response:
         """Fetch a model."""
-        asked = read_request(PullRequest, await request.body())
+        asked = read_request(PullRequest, await body_of(request))
         progress = pulled(self._files, self._catalog.find(asked.wanted))
         if asked.stream is not False:
             return StreamingResponse(_lines(progress), media_type=_NDJSON)
@@ -112,7 +112,7 @@ class Endpoints:
 
     async def delete(self, request: Request) -> Response:
         """Remove a model's file."""
-        model = self._catalog.find(read_request(Named, await request.body()).wanted)
+        model = self._catalog.find(read_request(Named, await body_of(request)).wanted)
         await self.models.unload(model)
         if not await asyncio.to_thread(self._files.remove, model):
             raise missing(model)

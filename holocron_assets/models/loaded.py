@@ -18,6 +18,10 @@ _FOR_EVER = timedelta(days=365 * 100)
 """What Ollama's clients are told of a model that stays for ever: a time that they can still read."""
 
 
+_LEAST_CONTEXT = 4
+"""Tokens. With one llama.cpp's process breaks off; Ollama too takes these for fewer."""
+
+
 class ModelMissingError(Exception):
     """A model whose file is not on this machine."""
 
@@ -31,6 +35,11 @@ def missing(model: Model) -> ModelMissingError:
     return ModelMissingError(
         f"model '{model.name}' not found, try pulling it first: `holocron models fetch {model.name}`"
     )
+
+
+def _context(model: Model, num_ctx: int) -> int:
+    """Tokens of context that a model is loaded with."""
+    return max(_LEAST_CONTEXT, min(num_ctx, model.context_length))
 
 
 @dataclass(eq=False)
@@ -152,7 +161,7 @@ class LoadedModels:
         settings = self._settings
         order = RunnerOrder(
             path=path,
-            num_ctx=min(num_ctx or settings.num_ctx, model.context_length),
+            num_ctx=_context(model, num_ctx or settings.num_ctx),
             slots=1 if embedding else settings.slots,
             threads=settings.threads,
             embedding=embedding,
@@ -167,7 +176,7 @@ class LoadedModels:
 
     def _fitting(self, model: Model, *, num_ctx: int | None, embedding: bool) -> Loaded | None:
         for loaded in self._loaded:
-            wanted = min(num_ctx or loaded.num_ctx, model.context_length)
+            wanted = _context(model, num_ctx or loaded.num_ctx)
             if loaded.model == model and loaded.embedding == embedding and loaded.num_ctx == wanted:
                 return loaded
         return None

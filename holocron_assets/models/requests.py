@@ -36,11 +36,13 @@ def _format(value: object) -> dict[str, Any] | None:
 KeepAlive = Annotated[float | None, BeforeValidator(_keep_alive)]
 Format = Annotated[dict[str, Any] | None, BeforeValidator(_format)]
 Lower = Annotated[str, AfterValidator(str.lower)]
+Whole = Annotated[int, Field(ge=-(2**31), lt=2**31)]
+"""A whole number as llama.cpp takes one; of a larger one it would take what is left of it in 32 bits."""
 
 
 class _Asked(BaseModel):
     # As Ollama: what we do not know is not for us. But a text is no number.
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True, allow_inf_nan=False)
 
 
 Kind = TypeVar("Kind", bound=_Asked)
@@ -50,15 +52,15 @@ class Options(_Asked):
     """How to generate; the defaults are Ollama's. `num_ctx` is in tokens, and None is whatever is loaded."""
 
     num_ctx: int | None = Field(default=None, gt=0)
-    num_predict: int = -1
-    num_keep: int = 4
-    seed: int = -1
+    num_predict: Whole = -1
+    num_keep: Whole = 4
+    seed: Whole = -1
     temperature: float = 0.8
-    top_k: int = 40
+    top_k: Whole = 40
     top_p: float = 0.9
     min_p: float = 0.0
     typical_p: float = 1.0
-    repeat_last_n: int = 64
+    repeat_last_n: Whole = 64
     repeat_penalty: float = 1.0
     presence_penalty: float = 0.0
     frequency_penalty: float = 0.0

@@ -82,10 +82,12 @@ class Runner:
             RunnerError: it ended instead.
         """
         assert self._process.stdout  # noqa: S101 - it was started with a pipe
-        line = await self._process.stdout.readline()
-        if not line:
-            raise RunnerError(await self.last_words())
-        self.llama = Llama(json.loads(line)["address"], key)
+        while line := await self._process.stdout.readline():
+            if line.startswith(b'{"address"'):
+                self.llama = Llama(json.loads(line)["address"], key)
+                return
+            self._log.append(line.decode(errors="replace").strip())  # llama.cpp says some of its errors there
+        raise RunnerError(await self.last_words())
 
     async def stop(self) -> None:
         """End it at once, and wait until its memory is free."""
@@ -113,8 +115,9 @@ async def start_runner(order: RunnerOrder) -> Runner:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        # Without it llama.cpp's threads spin while they wait, and decoding nearly hangs on a busy machine.
-        env={**os.environ, "OMP_WAIT_POLICY": "PASSIVE"},
+        # Without the first llama.cpp's threads spin while they wait, and decoding nearly hangs on a busy
+        # machine; without the second a debugger writes a hundred lines when it breaks, and none says why.
+        env={**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "GGML_NO_BACKTRACE": "1"},
     )
     runner = Runner(process)
     try:
