@@ -80,4 +80,5 @@ async def _when_failed(_: Request, error: Exception) -> Response:
             status, message = 404, f"model '{error.name}' not found"
         case _:
             status, message = _STATUSES[type(error)], str(error)
-    return JSONResponse({"error": message}, status_code=status)
+    headers = error.headers if isinstance(error, HTTPException) else None
+    return JSONResponse({"error": message}, status_code=status, headers=headers)
