@@ -1,7 +1,7 @@
 """Reading an HTTP answer as the MediaWiki API's: what it says, or why it is not the API that speaks."""
 
 import json
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,13 @@ from holocron_assets.crawl.http import HttpAnswer
 
 JsonObject = dict[str, Any]
 
+_MARKS = frozenset({"batchcomplete", "continue", "query"})
 _SHOWN_BYTES = 120
+_SHOWN_CHARACTERS = 300
+# A thousand times what a whole answer of fifty pages has.
+_MOST_VALUES = 1_000_000
+# To its closing quote or the end; possessive, or what never closes would be tried again from each quote.
+_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -56,18 +62,55 @@ def read_answer(answer: HttpAnswer) -> ApiAnswer:
     if answer.error is not None:
         return ApiAnswer(problem=answer.error)
     try:
-        content = json.loads(answer.body.decode("utf-8"))
-        _refuse_lone_surrogates(answer.body, content)
+        content = _parsed(answer.body)
+    except _NotTheApiError as refusal:
+        return ApiAnswer(problem=_not_api(answer, str(refusal)))
+    if fault := _fault(content):
+        said = f"API error {_shown(fault['code'])!r}: {_shown(str(fault.get('info', '')))}"
+        return ApiAnswer(content, fault["code"], said)
+    return ApiAnswer(content)
+
+
+class _NotTheApiError(Exception):
+    pass
+
+
+def _parsed(body: bytes) -> JsonObject:
+    """The JSON object of a body that is the API's."""
+    if _holds_too_many_values(body):
+        raise _NotTheApiError(f"its body holds more than {_MOST_VALUES:,} values")
+    try:
+        content = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+        _refuse_lone_surrogates(body, content)
     except (ValueError, RecursionError) as error:
-        return ApiAnswer(problem=_not_api(answer, f"its body is not JSON ({type(error).__name__})"))
+        raise _NotTheApiError(f"its body is not JSON ({type(error).__name__})") from error
     if not isinstance(content, dict):
-        return ApiAnswer(problem=_not_api(answer, "its body is no JSON object"))
+        raise _NotTheApiError("its body is no JSON object")
+    if not (_fault(content) or _MARKS & content.keys()):
+        raise _NotTheApiError("its JSON is not that of the API")
+    return content
+
+
+def _fault(content: JsonObject) -> JsonObject | None:
+    """The error that the API reports, if it reports one."""
     fault = content.get("error")
-    if isinstance(fault, dict) and isinstance(fault.get("code"), str):
-        return ApiAnswer(content, fault["code"], f"API error {fault['code']!r}: {fault.get('info', '')}")
-    if "batchcomplete" in content or "continue" in content or "query" in content:
-        return ApiAnswer(content)
-    return ApiAnswer(problem=_not_api(answer, "its JSON is not that of the API"))
+    return fault if isinstance(fault, dict) and isinstance(fault.get("code"), str) else None
+
+
+def _holds_too_many_values(body: bytes) -> bool:
+    # Of each empty list, three bytes long, Python makes an object of 56: a body within its limit could fill
+    # the memory. What is said in texts counts for nothing, but is looked at only where it matters.
+    if _separators(body) <= _MOST_VALUES:
+        return False
+    return _separators(_TEXT.sub(b"", body)) > _MOST_VALUES
+
+
+def _separators(json_text: bytes) -> int:
+    return sum(json_text.count(mark) for mark in (b",", b"[", b"{"))
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _refuse_lone_surrogates(body: bytes, content: object) -> None:
@@ -79,12 +122,13 @@ def _refuse_lone_surrogates(body: bytes, content: object) -> None:
 def _not_api(answer: HttpAnswer, problem: str) -> str:
     told = f"HTTP {answer.status}; {problem}"
     if location := answer.headers.get("location"):
-        return (
-            f"{told}; it points to {location!r}: if the API moved there, put that address in the source file"
-        )
+        moved = "if the API moved there, put that address in the source file"
+        return f"{told}; it points to {_shown(location)!r}: {moved}"
     start = answer.body[:_SHOWN_BYTES].decode("utf-8", "replace")
-    return f"{told}; content type {_content_type(answer.headers)!r}; it starts with {start!r}"
+    content_type = _shown(answer.headers.get("content-type", ""))
+    return f"{told}; content type {content_type!r}; it starts with {start!r}"
 
 
-def _content_type(headers: Mapping[str, str]) -> str:
-    return headers.get("content-type", "")
+def _shown(text: str) -> str:
+    """What a peer says, no longer than an error should be."""
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"

@@ -150,6 +150,7 @@ class HttpClient:
                     status, headers = response.status, _readable(response.headers)
                     encoding = headers.get("content-encoding", "")
                     body = await read_body(response.aiter_stream(), encoding, self._body_limit_bytes)
+                    await self._refuse_what_is_behind(response)
                 finally:
                     await response.aclose()
         except TimeoutError:
@@ -160,6 +161,23 @@ class HttpClient:
             error = f"{type(problem).__name__}: {problem}".removesuffix(": ")
         elapsed = time.monotonic() - started
         return HttpAnswer(status, headers, body, elapsed, error, private_host)
+
+    async def _refuse_what_is_behind(self, response: httpcore.Response) -> None:
+        """Close a connection on which more came than the answer, for the next one would begin with that.
+
+        Raises:
+            BodyRefusedError: it is more than line breaks, so the answer's length was wrong.
+        """
+        stream = response.extensions["network_stream"]
+        for connection in self._pool.connections:
+            # The library gives no other way to see it, and would read it as the next request's answer.
+            speaking = getattr(connection, "_connection", None)
+            if speaking is not None and speaking._network_stream is stream:  # noqa: SLF001
+                behind, _ = speaking._h11_state.trailing_data  # noqa: SLF001
+                if behind:
+                    await stream.aclose()
+                if behind.strip():
+                    raise BodyRefusedError("more came than the answer's headers say")
 
 
 def _as_sent(host: str) -> str:

@@ -28,6 +28,7 @@ _TRY_AGAIN_SECONDS = 3600.0
 _ASKED_BY_ANOTHER = timedelta(seconds=30)
 _MOST_REDIRECTS = 5  # section 2.3.1.2
 _MOST_BYTES = 500 * 1024  # section 2.5
+_MOST_PAIRS = 500_000  # of an agent and a rule that is said of it
 _THERE_IS_NONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})  # a wiki's page for people may say so
 
 
@@ -149,9 +150,21 @@ class Robots:
                     raise  # what it says is not known, which is not to say that there is none
                 break
             if answer.status and answer.status < HTTPStatus.MULTIPLE_CHOICES:
-                return _text(answer.body)
+                return self._text(answer.body)
             url = _redirect(url, answer.headers.get("location", ""))
         return ""
+
+    def _text(self, body: bytes) -> str:
+        if len(body) > _MOST_BYTES:
+            # The line that the limit cuts would say something else.
+            body = body[:_MOST_BYTES].rpartition(b"\n")[0]
+        text = body.decode("utf-8-sig", "replace")
+        if _is_bomb(text):
+            due_at = utc_now() + timedelta(seconds=_TRY_AGAIN_SECONDS)
+            raise WikiUnavailable(
+                self._requests.host, f"{self.url} names too many agents for its rules", due_at, "not_api"
+            )
+        return text
 
     def _refusal(self, request: Request) -> str:
         return (
@@ -180,11 +193,19 @@ def _redirect(url: str, location: str) -> str | None:
     return target.geturl() if usable and target.username is None else None
 
 
-def _text(body: bytes) -> str:
-    if len(body) > _MOST_BYTES:
-        # The line that the limit cuts would say something else.
-        body = body[:_MOST_BYTES].rpartition(b"\n")[0]
-    return body.decode("utf-8-sig", "replace")
+def _is_bomb(text: str) -> bool:
+    """Whether thousands of rules are said of thousands of agents at once: the parser holds each pair."""
+    pairs = agents = 0
+    after_a_rule = False
+    for line in text.splitlines():
+        said = line.strip().lower()
+        if said.startswith("user"):
+            agents = 1 if after_a_rule else agents + 1
+            after_a_rule = False
+        elif said:
+            pairs += agents
+            after_a_rule = after_a_rule or said.startswith(("allow:", "disallow:"))
+    return pairs > _MOST_PAIRS
 
 
 def _read(path: Path, url: str) -> RobotsFile | None:

@@ -82,6 +82,13 @@ class FakeServer(ThreadingHTTPServer):
     daemon_threads = True
     wiki: "FakeWiki"
 
+    def verify_request(self, request: Any, client_address: Any) -> bool:  # noqa: ARG002 - as called
+        """Do at the door what the wiki was told to do with a connection, before it asks for anything."""
+        if not self.wiki.doors:
+            return True
+        self.wiki.doors.popleft()(request)
+        return False
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: clients that leave early are part of the tests."""
 
@@ -123,9 +130,14 @@ def truncated(handler: Handler) -> None:
     handler.close_connection = True
 
 
+def to_be_reset(connection: socket.socket) -> None:
+    """Have a connection reset once it is closed: what was sent and not yet read is lost."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
 def reset(handler: Handler) -> None:
     """Reset the connection without an answer."""
-    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    to_be_reset(handler.connection)
     handler.close_connection = True
     handler.connection.close()
 
@@ -159,11 +171,13 @@ def _drip(handler: Handler) -> None:
 class FakeWiki:
     """The wiki. Behaviours in `script` are used up one a request; then `answer` answers.
 
+    What is in `doors` is used up one a connection, which then ends before a request is read.
     Its robots.txt stands apart: it is no request of the API, and uses up none of the script.
     """
 
     robots: Behaviour = NO_ROBOTS
     robots_requests: int = 0
+    doors: deque[Callable[[socket.socket], None]] = field(default_factory=deque)
     script: deque[Behaviour] = field(default_factory=deque)
     answer: Answerer = lambda _: {"batchcomplete": True, "query": {}}
     requests: list[Request] = field(default_factory=list)

@@ -96,6 +96,7 @@ def test_an_oversized_body_is_refused(client: HttpClient, wiki: FakeWiki) -> Non
     assert "larger than 100000 bytes" in str(ask(client, wiki).error)
 
 
+@pytest.mark.fault(4, "thirty refused bodies in a row")
 def test_refused_bodies_leave_no_connection_open(client: HttpClient, wiki: FakeWiki) -> None:
     # the client opens 32 connections at most
     wiki.will(*[page(200, "unread", Content_Encoding="unknown")] * 33)
@@ -108,6 +109,7 @@ def test_a_body_of_exactly_the_limit_is_taken(client: HttpClient, wiki: FakeWiki
     assert len(ask(client, wiki).body) == 100_000
 
 
+@pytest.mark.fault(4, "a server that hangs or drips")
 @pytest.mark.parametrize("behaviour", [hang, drip_headers, drip_body])
 def test_the_deadline_covers_the_whole_request(
     behaviour: Behaviour, client: HttpClient, wiki: FakeWiki
@@ -136,6 +138,7 @@ def test_a_reset_connection_is_an_error_and_the_next_request_works(
     assert ask(client, wiki).status == 200
 
 
+@pytest.mark.fault(4, "nobody listens")
 def test_nobody_listening_is_an_error(client: HttpClient) -> None:
     with FakeWiki() as gone:
         url = gone.api_url
@@ -144,6 +147,7 @@ def test_nobody_listening_is_an_error(client: HttpClient) -> None:
     assert "ConnectError" in str(answer.error)
 
 
+@pytest.mark.fault(4, "an API that redirects to another host")
 def test_a_redirect_is_told_and_not_followed(client: HttpClient, wiki: FakeWiki) -> None:
     with FakeWiki() as other:
         wiki.will(page(302, "", Location=other.api_url))

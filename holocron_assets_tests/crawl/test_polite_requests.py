@@ -42,6 +42,7 @@ def columns(crawl: Crawl, *names: str) -> list[tuple[Any, ...]]:
     return [tuple(attempt[name] for name in names) for attempt in crawl.attempts]
 
 
+@pytest.mark.fault(4, "a captcha page with status 403")
 def test_a_captcha_is_met_once_and_told_in_plain_words(tmp_path: Path) -> None:
     with crawl_at(NOON, tmp_path) as (crawl, clock):
         crawl.wiki.will(page(403, CAPTCHA))
@@ -60,6 +61,7 @@ def test_a_captcha_is_met_once_and_told_in_plain_words(tmp_path: Path) -> None:
         assert crawl.attempts[-1]["decision"] == "asked again, as a probe was answered well"
 
 
+@pytest.mark.fault(4, "a wiki that is down for a day")
 def test_a_wiki_that_is_down_for_a_day_is_asked_a_few_times_in_it(tmp_path: Path) -> None:
     with crawl_at(NOON, tmp_path) as (crawl, clock):
         crawl.wiki.will(*[page(500, "broken")] * 1000)
@@ -72,6 +74,7 @@ def test_a_wiki_that_is_down_for_a_day_is_asked_a_few_times_in_it(tmp_path: Path
         assert breakers == ["closed"] * 4 + ["open"] * (len(breakers) - 4)
 
 
+@pytest.mark.fault(4, "a wiki under strain")
 @pytest.mark.parametrize(
     "strain", [page(429, "", Retry_After="0"), page(503, ""), page(504, "")], ids=["429", "503", "504"]
 )
@@ -90,6 +93,7 @@ def test_strain_slows_down_and_good_answers_speed_up_again_which_the_rows_tell(
         assert told[1] == (0.625, "asked more, at 62.5% of its rate")
 
 
+@pytest.mark.fault(4, "a wiki that answers slowly")
 def test_a_wiki_that_answers_slowly_is_asked_less_then_left_alone(tmp_path: Path) -> None:
     with crawl_at(NOON, tmp_path, slow_seconds=0.05) as (crawl, _):
         crawl.wiki.delay_seconds = 0.06

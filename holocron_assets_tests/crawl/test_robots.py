@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import time_machine
+from broken_server import BROKEN
 from fake_crawl import Crawl, crawling, page_object
 from fake_mediawiki import CAPTCHA, NO_ROBOTS, Behaviour, FakeWiki, Handler, hang, page, reset, truncated
 from filelock import FileLock
@@ -133,12 +134,14 @@ def test_rfc9309_2_3_1_2_five_redirects_are_followed_across_hosts(crawl: Crawl) 
     assert crawl.attempts[5]["url"] == f"http://{other.host}/robots.txt?x=1"
 
 
+@pytest.mark.fault(4, "robots.txt that redirects to itself")
 def test_rfc9309_2_3_1_2_after_more_than_five_redirects_there_is_none(crawl: Crawl) -> None:
     crawl.wiki.robots = redirect("/robots.txt")
     crawl.fetch("A")
     assert crawl.wiki.robots_requests == 6
 
 
+@pytest.mark.fault(4, "robots.txt that redirects to no web address")
 @pytest.mark.parametrize(
     "location",
     ["", "file:///etc/passwd", "ftp://x/robots.txt", "http://[bad", "http://u:p@127.0.0.1/"],
@@ -149,6 +152,7 @@ def test_a_redirect_that_leads_nowhere_means_that_there_is_none(crawl: Crawl, lo
     assert crawl.wiki.robots_requests == 1
 
 
+@pytest.mark.fault(4, "robots.txt that is not there")
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 418, 451])
 def test_rfc9309_2_3_1_3_without_one_everything_is_allowed(crawl: Crawl, status: int) -> None:
     crawl.wiki.robots = page(status, "for people")
@@ -156,6 +160,7 @@ def test_rfc9309_2_3_1_3_without_one_everything_is_allowed(crawl: Crawl, status:
     assert crawl.outcomes() == ["client_error", "ok"]
 
 
+@pytest.mark.fault(4, "robots.txt that cannot be reached")
 @pytest.mark.parametrize(
     "behaviour", [page(500, ""), page(503, "", Retry_After="60"), page(429, ""), reset, truncated, hang]
 )
@@ -173,6 +178,7 @@ def test_rfc9309_2_3_1_4_while_it_cannot_be_reached_everything_is_forbidden(
     crawl.fetch("A")
 
 
+@pytest.mark.fault(4, "a captcha for robots.txt")
 def test_a_captcha_for_robots_txt_leaves_the_wiki_alone(crawl: Crawl) -> None:
     crawl.wiki.robots = page(403, CAPTCHA)
     with pytest.raises(WikiUnavailable):
@@ -201,6 +207,7 @@ def test_rfc9309_2_4_it_is_read_again_after_a_day_by_whichever_process(crawl: Cr
         assert crawl.wiki.robots_requests == 2
 
 
+@pytest.mark.fault(4, "robots.txt that cannot be reached any more")
 def test_rfc9309_2_4_while_it_cannot_be_reached_the_old_one_counts(crawl: Crawl) -> None:
     noon = datetime(2026, 11, 21, 12, tzinfo=UTC)
     with time_machine.travel(noon) as clock:
@@ -243,6 +250,62 @@ def test_rfc9309_2_5_the_first_500_kibibytes_are_read(crawl: Crawl) -> None:
     crawl.wiki.robots = says(f"User-agent: *\n{filler[: -100 * len(line)]}Disallow: /api.php\n")
     with pytest.raises(WikiRefused):
         crawl.fetch("A")
+
+
+@pytest.mark.fault(4, "robots.txt that is a bomb: 10,000 rules for each of 15,000 agents")
+def test_a_bomb_of_agents_and_rules_is_as_good_as_unreachable(crawl: Crawl) -> None:
+    agents = "".join(f"User-agent: a{number}\nno rule\n" for number in range(15_000))
+    crawl.wiki.robots = says(agents + "Disallow: /x\n" * 10_000)
+    with pytest.raises(WikiUnavailable, match=r"names too many agents for its rules") as caught:
+        crawl.fetch("A")
+    assert caught.value.outcome == "robots_unreachable"
+    assert crawl.wiki.requests == []
+
+
+@pytest.mark.fault(4, "robots.txt with thousands of groups, as large wikis have")
+def test_many_agents_with_rules_of_their_own_are_no_bomb(crawl: Crawl) -> None:
+    groups = "".join(f"User-agent: a{number}\nDisallow: /*{number}*\n" for number in range(10_000))
+    crawl.wiki.robots = says(f"{groups}User-agent: *\nDisallow: /api.php\n")
+    with pytest.raises(WikiRefused):
+        crawl.fetch("A")
+
+
+@pytest.mark.fault(4, "robots.txt that allows, forbids and allows again")
+def test_a_robots_txt_that_changes_its_mind_is_obeyed_from_the_day_it_is_read_again(crawl: Crawl) -> None:
+    noon = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    with time_machine.travel(noon) as clock:
+        for day, robots in enumerate((NO_ROBOTS, says(FORBIDS_US), NO_ROBOTS)):
+            clock.move_to(noon + timedelta(days=1.1 * day))
+            crawl.wiki.robots = robots
+            crawl.restart()
+            if day == 1:
+                with pytest.raises(WikiRefused):
+                    crawl.fetch("A")
+            else:
+                crawl.fetch("A")
+    assert (crawl.wiki.robots_requests, len(crawl.wiki.requests)) == (3, 2)
+
+
+@pytest.mark.fault(4, "robots.txt that is no whole answer")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a gzip bomb",
+        "a gzip that breaks off",  # what comes before the break would be rules, but not all of them
+        "a body that breaks off",
+        "a body that drips",
+        "a body larger than the limit",
+        "headers that drip",
+        "an endless header",
+        "an answer that is noise",
+    ],
+)
+def test_a_robots_txt_of_which_no_whole_one_comes_forbids_everything_for_now(crawl: Crawl, name: str) -> None:
+    crawl.wiki.robots = BROKEN[name]
+    with pytest.raises(WikiUnavailable) as caught:
+        crawl.fetch("A")
+    assert caught.value.outcome == "robots_unreachable"
+    assert crawl.wiki.requests == []
 
 
 def test_threads_read_it_once(crawl: Crawl) -> None:

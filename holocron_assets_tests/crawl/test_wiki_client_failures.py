@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from broken_server import BOMBS, body, raw
 from fake_crawl import Crawl, crawling, page_object
 from fake_mediawiki import (
     LOGIN_PAGE,
@@ -13,6 +14,7 @@ from fake_mediawiki import (
     hang,
     page,
     reset,
+    says,
     truncated,
 )
 
@@ -26,6 +28,7 @@ def crawl(tmp_path: Path) -> Iterator[Crawl]:
         yield crawl
 
 
+@pytest.mark.fault(4, "a failure that passes")
 @pytest.mark.parametrize(
     ("behaviour", "outcome"),
     [
@@ -35,6 +38,16 @@ def crawl(tmp_path: Path) -> Iterator[Crawl]:
         (page(503, "down"), "server_error"),
         (page(200, LOGIN_PAGE), "not_api"),
         (page(403, "forbidden"), "not_api"),
+        (page(200, "<html>It works!</html>"), "not_api"),
+        (page(200, ""), "not_api"),
+        (page(301, "", Location="file:///etc/passwd"), "not_api"),
+        (page(302, "", Location="gopher://127.0.0.1:70/_"), "not_api"),
+        (
+            raw(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"),
+            "network_error",
+        ),
+        (body(BOMBS["JSON lists 100,000 deep"]()), "not_api"),
+        (says(warnings={"main": {"warnings": "This result was truncated."}}), "not_api"),
         (truncated, "network_error"),
         (reset, "network_error"),
         (hang, "network_error"),
@@ -55,6 +68,7 @@ def test_a_failure_that_passes_is_tried_again_and_recorded(
     assert second["limiter_wait_s"] < 1  # the wait for the host is told in the first row
 
 
+@pytest.mark.fault(4, "500 three times")
 def test_after_three_failures_the_wiki_is_unavailable_until_a_stated_time(crawl: Crawl) -> None:
     crawl.wiki.will(*[page(500, "broken")] * 3)
     with pytest.raises(WikiUnavailable, match="HTTP 500; its body is not JSON") as caught:
@@ -73,8 +87,17 @@ def test_the_waits_of_one_request_stay_within_ten_seconds_in_all(crawl: Crawl) -
     assert [attempt["retry_wait_s"] for attempt in crawl.attempts] == [2, 9]
 
 
+@pytest.mark.fault(4, "a long Retry-After")
 @pytest.mark.parametrize(
-    ("retry_after", "seconds"), [("300", 300), ("1000000000", 900), ("Sun, 21 Nov 2099 12:00:00 GMT", 900)]
+    ("retry_after", "seconds"),
+    [
+        ("300", 300),
+        ("1000000000", 900),
+        ("9" * 5000, 900),
+        ("Sun, 21 Nov 2099 12:00:00 GMT", 900),
+        ("Sun, 21 Nov 2099 12:00:00 +1400", 900),
+    ],
+    ids=lambda value: str(value)[:30],
 )
 def test_a_long_retry_after_is_stored_not_slept(crawl: Crawl, retry_after: str, seconds: float) -> None:
     crawl.wiki.will(page(429, "", Retry_After=retry_after))
@@ -95,12 +118,15 @@ def test_a_long_retry_after_is_stored_not_slept(crawl: Crawl, retry_after: str, 
     assert unsent["retry_wait_s"] == pytest.approx(seconds, abs=5)
 
 
-def test_a_garbled_retry_after_means_the_usual_wait(crawl: Crawl) -> None:
-    crawl.wiki.will(page(429, "", Retry_After="in a while"))
+@pytest.mark.fault(4, "a Retry-After that says nothing")
+@pytest.mark.parametrize("retry_after", ["in a while", "", "Sun, 21 Nov 1999 12:00:00 GMT"])
+def test_a_garbled_retry_after_means_the_usual_wait(crawl: Crawl, retry_after: str) -> None:
+    crawl.wiki.will(page(429, "", Retry_After=retry_after))
     crawl.fetch("A")
     assert crawl.attempts[0]["retry_wait_s"] < 2
 
 
+@pytest.mark.fault(4, "a refusal for good")
 @pytest.mark.parametrize(
     ("behaviour", "outcome", "reason"),
     [
