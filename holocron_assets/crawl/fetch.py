@@ -18,6 +18,8 @@ from holocron_assets.lake.tables import PAGES
 
 Group = Sequence[Row]
 
+_SECONDS_TO_FINISH = 5  # whoever asked for an end waits no longer for a wiki that does not answer
+
 
 class GroupError(RuntimeError):
     """Some page of a group cannot be read, although the place it is read from works."""
@@ -41,6 +43,10 @@ class PageReader(Protocol):
             GroupError: a page of the group is at fault.
             Exception: anything else is a fault of the place, and ends the run.
         """
+        ...
+
+    def give_up(self) -> None:
+        """End what other threads are reading: whoever waits for an answer gets an error instead, soon."""
         ...
 
 
@@ -139,15 +145,15 @@ class _Reading:
 
         Raises:
             BaseException: what a reader raised, or this thread was interrupted with. What was being read
-                beside it is finished and kept.
+                beside it is finished and kept; after an interrupt, what comes within seconds.
         """
         with ThreadPoolExecutor(self._reader.groups_at_once, thread_name_prefix="read-pages") as pool:
             try:
                 while self._start_groups(pool):
                     for future in wait(self._running, return_when=FIRST_COMPLETED).done:
                         self._settle(future)
-            except BaseException:
-                self._end_orderly()
+            except BaseException as error:
+                self._end_orderly(in_a_hurry=not isinstance(error, Exception))
                 raise
 
     def _start_groups(self, pool: ThreadPoolExecutor) -> bool:
@@ -184,10 +190,13 @@ class _Reading:
             self._keep(group, rows)
         del self._running[future]
 
-    def _end_orderly(self) -> None:
+    def _end_orderly(self, *, in_a_hurry: bool) -> None:
         """Note that no crash ended what is being read, before waiting for it; then keep what it gave."""
         for group in self._running.values():
             self._journal.append({"ended": _keys(group)})
+        if in_a_hurry:
+            wait(self._running, timeout=_SECONDS_TO_FINISH)
+            self._reader.give_up()
         for future, group in self._running.items():
             if future.cancel() or future.exception():
                 continue
@@ -200,11 +209,14 @@ class _Reading:
 
     def _failed(self, page: Row, error: str) -> Row:
         attempts = self.progress.attempts_before(page) + 1
-        return failed_page(page, error, attempts=attempts, now=utc_now(), run_id=self._run_id)
+        row = failed_page(page, error, attempts=attempts, now=utc_now(), run_id=self._run_id)
+        return {**row, "fetched_at": max(row["fetched_at"], page["cut_at"])}
 
     def _counted(self, row: Row, page: Row) -> Row:
         """A row that was just read, with the attempts made before."""
-        row = {**row, "attempts": self.progress.attempts_before(page) + 1}
+        # The clock may have been set back since the batch was cut.
+        fetched_at = max(row["fetched_at"], page["cut_at"])
+        row = {**row, "attempts": self.progress.attempts_before(page) + 1, "fetched_at": fetched_at}
         return settle_failure(row, utc_now()) if row["status"] == "failed" else row
 
 

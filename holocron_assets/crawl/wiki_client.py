@@ -90,8 +90,13 @@ class WikiClient:
         """
         polite = PoliteRequests(http, limits, record, source=source, scope=scope)
         self._requests = ApiRequests(api_url, polite)
+        self._http = http
         self._source = source
         self._common = {"action": "query", "format": "json", "formatversion": "2", "maxlag": str(maxlag)}
+
+    def give_up(self) -> None:
+        """End the requests that other threads have under way, with CancelledError; none is sent later."""
+        self._http.give_up()
 
     def query(self, parameters: Mapping[str, str]) -> Iterator[JsonObject]:
         """Ask a query (`action=query`) and follow it to its end.

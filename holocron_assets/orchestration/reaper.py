@@ -11,6 +11,7 @@ from filelock import FileLock, Timeout
 
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.orphans import end_with_code_server
 
 _UNFINISHED = (
     DagsterRunStatus.NOT_STARTED,
@@ -25,10 +26,12 @@ _TIME_TO_START = timedelta(minutes=1)
 def held_by_run(lake: Lake, run_id: str) -> Iterator[None]:
     """Hold the run's lock, as a sign of life: the operating system takes it from a dead process.
 
-    The file is removed before the lock is given back, so that a file without a holder is a dead run's.
+    The file is removed before the lock is given back, so that a file without a holder is a dead run's. The
+    process ends with the code server that started it: an orphan would go on, and nobody could stop it.
     """
     path = _lock_path(lake, run_id)
     with FileLock(path):
+        end_with_code_server()
         try:
             yield
         finally:
@@ -54,11 +57,12 @@ def reap_dead_runs(
     reaped = []
     for record in instance.get_run_records(RunsFilter(statuses=list(_UNFINISHED))):
         run, path = record.dagster_run, _lock_path(lake, record.dagster_run.run_id)
-        is_recent = utc_now() - record.update_timestamp < time_to_start
+        is_recent = abs(utc_now() - record.update_timestamp) < time_to_start  # the clock may be set back
         if (is_recent and not path.exists()) or _is_held(path) or _has_ended(instance, run.run_id):
             continue
-        instance.report_run_failed(run, "Its process is gone: killed, or the machine went down.")
+        # First: were this process killed after the report, nobody would look at the run's places again.
         instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+        instance.report_run_failed(run, "Its process is gone: killed, or the machine went down.")
         path.unlink(missing_ok=True)
         reaped.append(run.run_id)
     return reaped

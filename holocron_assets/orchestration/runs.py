@@ -1,5 +1,6 @@
 """Starting the runs of some work and waiting for them: through Dagster's run queue, or in this process."""
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,10 +9,10 @@ from typing import Any, Protocol
 
 import dagster as dg
 from dagster import DagsterRunStatus
-from dagster._core.errors import DagsterExecutionInterruptedError
 from dagster._core.origin import JobPythonOrigin
 from dagster._core.remote_origin import RemoteJobOrigin
 
+from holocron_assets.interrupts import end_if_asked
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.crawl_assets import batch_cut
 from holocron_assets.orchestration.failures import failure_of
@@ -91,19 +92,31 @@ class LocalRuns:
     def _run(self, item: Work) -> FinishedRun:
         self._starting(item)
         make_partition(self._instance, self._lake, item)
-        result = self._job(item.job).execute_in_process(
-            instance=self._instance,
-            partition_key=item.partition,
-            tags=work_tags(item),
-            run_config={**QUIET, **item.config},
-            raise_on_error=False,
-        )
-        finished = _finished(self._instance, item, result.run_id, succeeded=result.success)
+        run_id = str(uuid.uuid4())
+        try:
+            result = self._job(item.job).execute_in_process(
+                instance=self._instance,
+                run_id=run_id,
+                partition_key=item.partition,
+                tags=work_tags(item),
+                run_config={**QUIET, **item.config},
+                raise_on_error=False,
+            )
+        except BaseException:
+            self._close(run_id)
+            raise
+        finished = _finished(self._instance, item, run_id, succeeded=result.success)
         self._ended(finished)
-        if finished.error and DagsterExecutionInterruptedError.__name__ in finished.error:
-            # Dagster ends the run and goes on; a person who pressed Ctrl+C wants all of it to end.
-            raise KeyboardInterrupt
+        # Dagster ends the run, or forgets a signal that came between two steps, and goes on.
+        end_if_asked()
         return finished
+
+    def _close(self, run_id: str) -> None:
+        """End a run that was interrupted outside of its steps: Dagster would take it for one that goes on."""
+        run = self._instance.get_run_by_id(run_id)
+        if run and not run.is_finished:
+            self._instance.event_log_storage.free_concurrency_slots_for_run(run_id)
+            self._instance.report_run_failed(run, "It was interrupted.")
 
 
 class QueuedRuns:

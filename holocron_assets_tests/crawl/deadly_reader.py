@@ -26,6 +26,9 @@ class DeadlyReader:
         self.groups_at_once = groups_at_once
         self._log, self._journal = log, journal
 
+    def give_up(self) -> None:
+        pass
+
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
         kept = {
             row["requested_title"]

@@ -50,6 +50,9 @@ class ScriptedReader:
             for page in group
         ]
 
+    def give_up(self) -> None:
+        pass
+
 
 def raise_for(title: str, error: BaseException) -> Callable[[set[str]], None]:
     def trouble(titles: set[str]) -> None:

@@ -271,6 +271,9 @@ class RandomWiki:
     group_sizes: Sequence[int] = (3, 1)
     groups_at_once: int = 2
 
+    def give_up(self) -> None:
+        pass
+
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
         assert run_id == "test"
         bad = [
