@@ -6,10 +6,11 @@ import socket
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from time import sleep, time
 from typing import Any
 
@@ -22,6 +23,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.models.connection import model_server
 from holocron_assets.models.errors import ModelServerError
 from holocron_assets.orchestration.failures import failure_of
+from holocron_assets.orchestration.family import end_leftovers
 from holocron_assets.orchestration.instance import open_instance
 from holocron_assets.orchestration.names import ADD_PAGES_JOB, GPU_JOB, PARTITION_TAG, REFRESH_JOB
 from holocron_assets.orchestration.reaper import reap_dead_runs
@@ -111,27 +113,29 @@ def _daemon_lives(instance: DagsterInstance) -> bool:
 
 
 def serve(lake: Lake, port: int) -> int:
-    """Run `dagster dev` until it ends: the web UI on loopback, and the daemon with its sensors.
+    """Run Dagster's web UI on loopback, and the daemon with its sensors, until told to end.
 
     Args:
         lake: of which there is one daemon at a time.
         port: of the web UI.
 
     Returns:
-        The exit code.
+        The exit code: 0 when told to end, 1 when it could not go on.
 
     Raises:
         PermanentError: another daemon works on this lake, or another program uses the port.
     """
     _refuse_taken(port)
+    family = lake.locks / "daemon-family.lock"
     try:
         with FileLock(lake.locks / "daemon.lock", blocking=False):
+            if end_leftovers(family):
+                _tell("Ended what a `holocron ui` that was killed had left.")
             with open_instance() as instance:
                 # No daemon is alive, so a run that was starting has nothing left to start it.
                 reap_dead_runs(instance, lake, time_to_start=timedelta(0))
-            command = [sys.executable, "-m", "dagster", "dev", "-w", str(_WORKSPACE), "-h", _LOOPBACK]
             with _models_shared():
-                return _until_it_ends([*command, "-p", str(port)])
+                return _keep(family, port)
     except Timeout as error:
         raise PermanentError(f"another `holocron ui` works on {lake.root}; end it first") from error
 
@@ -146,22 +150,39 @@ def _models_shared() -> Iterator[None]:
         try:
             stack.enter_context(model_server())
         except ModelServerError as error:
-            print(f"No model is asked for now: {error}", file=sys.stderr)  # noqa: T201 - to who started it
+            _tell(f"No model is asked for now: {error}")
         yield
 
 
-def _until_it_ends(command: Sequence[str]) -> int:
+def _keep(family: Path, port: int) -> int:
+    """Have a keeper run the processes until it is told to end, as this process is."""
     running: list[subprocess.Popen[bytes]] = []
 
-    def pass_on(number: int, _frame: object) -> None:
+    def pass_on(_number: int, _frame: object) -> None:
         for process in running:
-            process.send_signal(number)
+            process.terminate()
+        _tell("Ending. What was done is kept; `holocron ui` goes on from there.")
 
     # Before the child starts: a shell's background job ignores interrupts, and a child would inherit that.
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, pass_on)
-    running.append(subprocess.Popen(command, cwd=PROJECT_FOLDER))  # noqa: S603 - our own command
-    return running[0].wait()
+    command = [sys.executable, "-m", "holocron_assets.orchestration.keeper"]
+    keeper = subprocess.Popen(  # noqa: S603 - our own module
+        [*command, "--lock-file", str(family), "--port", str(port)],
+        cwd=PROJECT_FOLDER,
+        stdin=subprocess.PIPE,  # closes when this process dies; the keeper ends all of it then
+        # A Ctrl-C is for us: the runs are told to end before the model server that they ask.
+        start_new_session=True,
+    )
+    running.append(keeper)
+    code = keeper.wait()
+    end_leftovers(family)  # if the keeper was killed
+    return 1 if code else 0
+
+
+def _tell(what: str) -> None:
+    """Say something to who started this."""
+    print(what, file=sys.stderr)  # noqa: T201 - there is nobody else
 
 
 def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | None) -> None:

@@ -1,0 +1,168 @@
+"""The processes that work unattended: code server, daemon and web UI. They live and die together."""
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic, sleep
+
+import grpc
+
+from holocron_assets.lake.errors import PermanentError
+
+_LOCATION = "holocron_assets"
+_SECONDS_TO_LOAD = 300  # a slow machine under load; the code takes 5 seconds to load
+_SECONDS_TO_ANSWER = 20
+_SECONDS_TO_DIE = 30
+_POLL_SECONDS = 0.1
+
+
+class FamilyError(Exception):
+    """A process of the family ended, or does not answer; the message says which."""
+
+
+class Family:
+    """A code server, and a daemon and a web UI that share it, in one process group.
+
+    What they start is in the group too: the process that holds the code, and the runs. The three hold the
+    lock on a file that names the group, so that a family without anyone to look after it can be found.
+    """
+
+    def __init__(self, lock_file: Path, folder: Path, port: int) -> None:
+        """Nothing is started yet.
+
+        Args:
+            lock_file: locked for as long as one of them lives; it names their process group.
+            folder: empty, for their socket; its path is short, as that of a socket must be.
+            port: of the web UI.
+
+        Raises:
+            BlockingIOError: another family holds the lock.
+        """
+        self._lock = lock_file.open("a+")
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._socket, self._workspace, self._port = folder / "code.sock", folder / "workspace.yaml", port
+        self._members: dict[str, subprocess.Popen[bytes]] = {}
+        self._group = 0
+
+    def start(self, pause: Callable[[], None]) -> None:
+        """Start all three.
+
+        Args:
+            pause: called again and again while the code loads; it may raise, which ends the wait.
+
+        Raises:
+            FamilyError: the code server does not answer.
+        """
+        python = sys.executable
+        code = ["-m", "dagster", "code-server", "start", "-m", "holocron_assets.definitions"]
+        named = ["--socket", str(self._socket), "--location-name", _LOCATION, "--log-level", "warning"]
+        self._add("code server", [python, *code, *named])
+        deadline = monotonic() + _SECONDS_TO_LOAD
+        while not self.answers():
+            self.check()
+            if monotonic() > deadline:
+                raise FamilyError(f"the code server did not answer within {_SECONDS_TO_LOAD} s")
+            pause()
+        server = {"socket": str(self._socket), "host": "localhost", "location_name": _LOCATION}
+        # JSON is YAML too.
+        self._workspace.write_text(json.dumps({"load_from": [{"grpc_server": server}]}), encoding="utf-8")
+        self._add("daemon", [python, "-m", "dagster._daemon", "run", "-w", str(self._workspace)])
+        web = ["-m", "holocron_assets.orchestration.web_ui", "-h", "127.0.0.1", "-p", str(self._port)]
+        self._add("web UI", [python, *web, "-w", str(self._workspace)])
+
+    def check(self) -> None:
+        """Raise FamilyError if one of them has ended."""
+        for name, member in self._members.items():
+            if member.poll() is not None:
+                raise FamilyError(f"the {name} ended with {member.returncode}")
+
+    def answers(self) -> bool:
+        """Whether the process that holds the code answers; the code server passes the question on to it."""
+        with grpc.insecure_channel(f"unix:{self._socket}") as channel:
+            ping = channel.unary_unary("/api.DagsterApi/Ping")
+            with suppress(grpc.RpcError):
+                ping(b"", timeout=_SECONDS_TO_ANSWER)
+                return True
+        return False
+
+    def end(self, in_a_hurry: Callable[[], bool]) -> None:
+        """Let all of them, the runs too, end in order; kill what is left after a time, or once in a hurry."""
+        self._signal(signal.SIGTERM)
+        deadline = monotonic() + _SECONDS_TO_DIE
+        while self._lives() and monotonic() < deadline and not in_a_hurry():
+            sleep(_POLL_SECONDS)
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill all of them."""
+        self._signal(signal.SIGKILL)
+        for member in self._members.values():
+            member.wait()
+        self._members.clear()
+        self._socket.unlink(missing_ok=True)
+
+    def _add(self, name: str, command: Sequence[str]) -> None:
+        leads = not self._members
+        member = subprocess.Popen(  # noqa: S603 - our own commands
+            command, process_group=0 if leads else self._group, pass_fds=[self._lock.fileno()]
+        )
+        self._members[name] = member
+        if leads:
+            self._group = member.pid
+            self._lock.truncate(0)
+            self._lock.write(str(member.pid))
+            self._lock.flush()
+
+    def _lives(self) -> bool:
+        for member in self._members.values():
+            member.poll()  # so that none of ours is there only because nobody asked for its end
+        with suppress(ProcessLookupError):
+            os.killpg(self._group, 0)
+            return True
+        return False
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._group:
+            with suppress(ProcessLookupError):
+                os.killpg(self._group, number)
+
+
+def end_leftovers(lock_file: Path) -> bool:
+    """Kill a family that nobody looks after: whoever started it, and its keeper, were killed.
+
+    Its group cannot have become another's, since the lock shows that one of its processes lives.
+
+    Returns:
+        Whether there was one.
+
+    Raises:
+        PermanentError: its processes cannot be found, or do not die.
+    """
+    lock_file.parent.mkdir(parents=True, exist_ok=True)
+    with lock_file.open("a+") as file:
+        if _taken(file.fileno()):
+            return False
+        deadline = monotonic() + _SECONDS_TO_DIE
+        while monotonic() < deadline:
+            file.seek(0)
+            if group := file.read().strip():
+                with suppress(ProcessLookupError):
+                    os.killpg(int(group), signal.SIGKILL)
+            sleep(_POLL_SECONDS)
+            if _taken(file.fileno()):
+                return True
+    raise PermanentError(f"processes of an earlier `holocron ui` still hold {lock_file}; end them first")
+
+
+def _taken(descriptor: int) -> bool:
+    """Whether the lock is ours now; closing the file gives it back."""
+    with suppress(BlockingIOError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
