@@ -54,6 +54,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         fake = self.server.fake
+        if fake.is_away:
+            self._hang_up()
+            return
         fake.gets[self.path] += 1
         match self.path:
             case "/api/tags":
@@ -66,6 +69,9 @@ class Handler(BaseHTTPRequestHandler):
                 self.send(404, "404 page not found")
 
     def do_POST(self) -> None:
+        if self.server.fake.is_away:
+            self._hang_up()
+            return
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path != "/api/chat":
             self.send(404, "404 page not found")
@@ -80,6 +86,11 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def _hang_up(self) -> None:
+        self.server.fake.refused += 1
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
 
     def client_is_gone(self) -> bool:
         readable, _, _ = select.select([self.connection], [], [], 0)
@@ -214,6 +225,8 @@ class FakeOllama:
         gets: other requests, by path.
         most_in_flight: most chats that were under way or waiting at once.
         given_up: chats that hung until the client hung up.
+        is_away: whether it hangs up on whoever comes.
+        refused: how often it did.
     """
 
     answer: Callable[[Chat], Any] = lambda chat: {"said": chat.messages[-1]["content"][-20:]}
@@ -232,6 +245,8 @@ class FakeOllama:
     in_flight: int = 0
     most_in_flight: int = 0
     given_up: int = 0
+    is_away: bool = False
+    refused: int = 0
     is_stopping: bool = False
 
     def __enter__(self) -> Self:

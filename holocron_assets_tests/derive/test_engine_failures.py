@@ -63,6 +63,7 @@ def with_engine(fake: FakeOllama | str, work: Callable[[Engine], Awaitable[Any]]
     return asyncio.run(working())
 
 
+@pytest.mark.fault(9, "a broken answer")
 @pytest.mark.parametrize(
     ("behaviour", "outcome", "said"),
     [
@@ -87,6 +88,7 @@ def test_a_broken_answer_is_another_attempt_of_the_item(
     assert (found.error or "").startswith("Varn: ")
 
 
+@pytest.mark.fault(9, "a call that hangs")
 def test_a_call_that_hangs_is_given_up_at_its_deadline() -> None:
     with FakeOllama() as fake:
         fake.script.append(hangs)
@@ -103,6 +105,7 @@ def test_a_slow_call_within_its_time_is_an_answer() -> None:
     assert (found.status, found.calls[0]["total_ms"] >= 300) == ("ok", True)
 
 
+@pytest.mark.fault(9, "no server")
 def test_a_server_that_is_down_stops_the_run_and_costs_the_item_nothing() -> None:
     found = asyncio.run(ask(refused_url(), item()))
     assert (found.status, outcomes(found), found.counts, found.due_at) == (
@@ -117,12 +120,14 @@ def test_a_server_that_is_down_stops_the_run_and_costs_the_item_nothing() -> Non
     assert found.problem.due_at.isoformat(timespec="seconds") in str(found.problem)
 
 
+@pytest.mark.fault(9, "503, the server's queue is full")
 def test_a_busy_server_is_as_good_as_none() -> None:
     found = asked(fails(503, "server busy, please try again.  maximum pending requests exceeded"))
     assert (outcomes(found), found.counts, bool(found.problem)) == (["server_down"], False, True)
     assert "busy (503)" in str(found.problem)
 
 
+@pytest.mark.fault(9, "404, the model is not there")
 def test_a_missing_model_names_the_command_that_gets_it() -> None:
     with FakeOllama(models={}) as fake:
         found = asyncio.run(ask(fake, item()))
@@ -153,6 +158,7 @@ def test_a_server_that_does_not_let_us_in_is_for_good_and_says_what_to_see_to(st
     assert "OLLAMA_API_KEY" in str(found.problem)
 
 
+@pytest.mark.fault(9, "no memory for the model")
 def test_out_of_memory_is_tried_once_more_and_then_is_for_good() -> None:
     found = asked(out_of_memory(), out_of_memory())
     assert (outcomes(found), found.counts) == (["out_of_memory"] * 2, False)
@@ -160,6 +166,7 @@ def test_out_of_memory_is_tried_once_more_and_then_is_for_good() -> None:
     assert "smaller model" in str(found.problem)
 
 
+@pytest.mark.fault(9, "no memory for a moment")
 def test_out_of_memory_for_a_moment_costs_nothing() -> None:
     found = asked(out_of_memory())
     assert (found.status, outcomes(found)) == ("ok", ["out_of_memory", "ok"])
@@ -189,6 +196,7 @@ def test_every_way_of_refusing_a_long_prompt_is_known(text: str) -> None:
     assert outcomes(asked(fails(400, text)))[0] == "overflow"
 
 
+@pytest.mark.fault(9, "errors 500 for whatever is about an item")
 def test_three_server_errors_in_a_row_are_the_servers_and_the_other_items_are_spared() -> None:
     with FakeOllama(on={"Page": fails(500)}) as fake:
         found = with_engine(fake, lambda engine: ask_in_turn(engine, 4))
@@ -196,6 +204,7 @@ def test_three_server_errors_in_a_row_are_the_servers_and_the_other_items_are_sp
     assert [outcome.problem is not None for outcome in found] == [False, False, True, True]
 
 
+@pytest.mark.fault(9, "an item that breaks the server each time")
 def test_an_item_that_always_breaks_the_server_does_not_stop_the_others() -> None:
     with FakeOllama(answer=lambda _: GOOD, on={"Page 1": fails(500), "Page 3": hangs}) as fake:
         about = [item(f"Page {n}", interrogation=interrogation(timeout_seconds=0.5)) for n in range(5)]
@@ -260,6 +269,7 @@ def test_warming_up_spares_the_first_call_a_load_because_num_ctx_is_the_same() -
     assert fake.loads == {SMALL: 1}
 
 
+@pytest.mark.fault(9, "a model with less context than was asked for")
 def test_a_model_that_reads_less_than_it_is_told_to_is_refused_before_it_cuts_anything() -> None:
     with (
         FakeOllama(context_length=2048) as fake,

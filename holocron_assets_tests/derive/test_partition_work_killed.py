@@ -8,6 +8,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 import time_machine
 from asked import DIGEST, GOOD, interrogation
 from fake_ollama import SMALL, FakeOllama, comes_true
@@ -142,6 +143,7 @@ def test_a_partition_whose_journal_was_cut_asks_again_about_what_was_not_answere
         assert len(read_partition(lake, KINDS.table, BATCH)) == 2
 
 
+@pytest.mark.fault(9, "SIGKILL of a process that asks, again and again")
 def test_a_killed_process_loses_the_calls_under_way_and_nothing_else(tmp_path: Path) -> None:
     titles = [f"Tree {number}" for number in range(20)]
     lake = a_wiki(tmp_path, {title: f"'''{title}''' is a tree." for title in titles})

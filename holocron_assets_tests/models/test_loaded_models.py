@@ -106,6 +106,7 @@ def test_one_that_was_told_to_leave_leaves_after_its_requests(model_file: Path, 
     with_models(model_file, tmp_path, ServerSettings(), work)
 
 
+@pytest.mark.fault(9, "more requests than may wait")
 def test_more_requests_than_may_wait_are_refused(model_file: Path, tmp_path: Path) -> None:
     async def work(borrowing: Borrowing) -> None:
         done = asyncio.Event()
@@ -120,6 +121,7 @@ def test_more_requests_than_may_wait_are_refused(model_file: Path, tmp_path: Pat
     with_models(model_file, tmp_path, ServerSettings(queue=1), work)
 
 
+@pytest.mark.fault(9, "SIGKILL of a model's process in a request")
 def test_a_model_whose_process_was_killed_is_loaded_again(model_file: Path, tmp_path: Path) -> None:
     async def ask_what_was_killed(borrowing: Borrowing) -> None:
         async with borrowing.borrow(ONE) as lease:
@@ -137,6 +139,7 @@ def test_a_model_whose_process_was_killed_is_loaded_again(model_file: Path, tmp_
     with_models(model_file, tmp_path, ServerSettings(), work)
 
 
+@pytest.mark.fault(9, "a client that goes while its model is loaded")
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_who_goes_while_a_model_is_loaded_leaves_no_process(
     model_file: Path, tmp_path: Path, children_of: Callable[[int], list[int]]

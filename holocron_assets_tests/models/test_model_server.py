@@ -311,6 +311,7 @@ def test_requests_at_the_same_time_are_all_answered(server: str) -> None:
     together(server, work)
 
 
+@pytest.mark.fault(9, "clients that go in the middle of an answer without end")
 @pytest.mark.parametrize("stream", [False, True])
 def test_who_goes_away_frees_the_slot(server: str, stream: bool) -> None:  # noqa: FBT001 - a parameter
     async def endless(client: ollama.AsyncClient) -> None:

@@ -88,6 +88,7 @@ def load(url: str) -> None:
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 
+@pytest.mark.fault(9, "SIGKILL of whoever started the embedded server")
 def test_nothing_is_left_when_the_starter_is_killed(starter: Starter, children_of: Children) -> None:
     process = starter()
     load(url_of(process))
@@ -97,6 +98,7 @@ def test_nothing_is_left_when_the_starter_is_killed(starter: Starter, children_o
     soon(lambda: not is_alive(server) and not is_alive(model), seconds=5)
 
 
+@pytest.mark.fault(9, "SIGKILL of the embedded server while it loads a model")
 def test_a_model_does_not_outlive_its_server_not_even_while_it_is_loaded(
     starter: Starter, children_of: Children
 ) -> None:
@@ -118,6 +120,7 @@ def test_a_model_does_not_outlive_its_server_not_even_while_it_is_loaded(
     loading.wait()
 
 
+@pytest.mark.fault(9, "the embedded server's owner gone, others joined it")
 def test_a_second_process_joins_and_the_next_starts_its_own_when_the_first_is_gone(
     starter: Starter, children_of: Children
 ) -> None:
@@ -145,6 +148,7 @@ def test_it_ends_with_the_block(tmp_path: Path, model_file: Path, children_of: C
     assert not is_alive(model)
 
 
+@pytest.mark.fault(9, "another server at a dead one's port")
 def test_a_port_file_of_a_dead_server_is_not_believed(tmp_path: Path, model_file: Path) -> None:
     environment = environment_of(tmp_path, model_file)
     with embedded_server(Lake(tmp_path), environment) as other:
