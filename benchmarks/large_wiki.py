@@ -296,8 +296,8 @@ def _write(  # noqa: PLR0913 - as write_partition, and how many rows
     """Write a partition from columns: arrays, or one value for all rows; what is not given is empty."""
     arrays = [_array(field, columns.get(field.name), rows) for field in table.arrow_schema]
     arrow = pa.Table.from_arrays(arrays, schema=table.arrow_schema)
-    footer, arrow = sealed(table, arrow, code_version=code_version, inputs=inputs or {})
     file = lake.file(table, partition)
+    footer, arrow = sealed(table, arrow, file, code_version=code_version, inputs=inputs or {})
     file.parent.mkdir(parents=True, exist_ok=True)
     write_file(table, arrow, file)
     return footer

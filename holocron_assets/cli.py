@@ -41,6 +41,7 @@ from holocron_assets.models_commands import models
 from holocron_assets.repeat_commands import repeat
 from holocron_assets.review_commands import review
 from holocron_assets.settings import politeness_folder, sources_folder
+from holocron_assets.verify_commands import verify
 from holocron_assets.web_commands import web
 
 _FEW_PAGES = 2  # an answer takes seconds on a CPU
@@ -69,6 +70,7 @@ main.add_command(hash_command)
 main.add_command(stale)
 main.add_command(repeat)
 main.add_command(review)
+main.add_command(verify)
 main.add_command(web)
 
 

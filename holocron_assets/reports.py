@@ -16,7 +16,7 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.quarantine import all_set_aside, lacking
+from holocron_assets.lake.quarantine import all_set_aside
 from holocron_assets.lake.tables import GPU_RUNS, PAGES
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models.errors import ModelServerError
@@ -212,10 +212,7 @@ def status_report(lake: Lake, sources: Sequence[Source], politeness_folder: Path
         "stages": stages,
         "changes": changes,
         "dead_letters": dead,
-        "set_aside": [
-            {"at": aside.at, "what": str(aside), "lacking": ", ".join(lacking(lake, aside))}
-            for aside in all_set_aside(lake)
-        ],
+        "set_aside": [{"at": aside.at, "what": str(aside)} for aside in all_set_aside(lake)],
     }
 
 

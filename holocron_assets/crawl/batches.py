@@ -8,6 +8,7 @@ from typing import Any
 from filelock import FileLock
 
 from holocron_assets.crawl.frontier import PendingPage, pending_pages
+from holocron_assets.crawl.lost_manifests import restore_manifests
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.keys import title_key
@@ -50,6 +51,7 @@ def cut_batches(
         Names of the new batches, in order.
     """
     with _cutting(lake, source.name):
+        restore_manifests(lake, source)
         unfinished = unfinished_batches(lake, source.name)
         room = _room(source, len(unfinished), most)
         if room <= 0:

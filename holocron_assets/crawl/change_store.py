@@ -55,8 +55,9 @@ def _has_key(changes: pa.Table, keys: Iterable[int]) -> pa.ChunkedArray:
 
 def _write(lake: Lake, source_name: str, changes: pa.Table) -> Footer:
     PAGE_CHANGES.check(changes, source_name)
-    footer, arrow = sealed(PAGE_CHANGES, changes, code_version="", inputs={})
-    with replacing(lake.file(PAGE_CHANGES, source_name)) as aside:
+    file = lake.file(PAGE_CHANGES, source_name)
+    footer, arrow = sealed(PAGE_CHANGES, changes, file, code_version="", inputs={})
+    with replacing(file) as aside:
         write_file(PAGE_CHANGES, arrow, aside)
     return footer
 

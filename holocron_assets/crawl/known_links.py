@@ -25,11 +25,12 @@ from holocron_assets.crawl.frontier import outlook
 from holocron_assets.crawl.frontier_views import quoted, relations, rows_now, sql_part
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.durable import replacing
-from holocron_assets.lake.footers import FOOTER_KEY, Footer
+from holocron_assets.lake.footers import FOOTER_KEY, Footer, footer_json
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.parquet import read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import SchemaError
+from holocron_assets.lake.sealing import seal
 from holocron_assets.lake.spilling import spilling_database
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_CHANGES
 from holocron_assets.lake.views import query, rows_of
@@ -108,18 +109,20 @@ def _made(lake: Lake, source: Source) -> Footer:
     rows = rows_now(lake, {source.name: replace(held, new=list(marks), new_with_links=list(marks))})
     inputs = {**present, **marks}
     content_id = content_hash(json.dumps(inputs, sort_keys=True))
+    footer, file = Footer(0, content_id, KNOWN_LINKS_VERSION, inputs), lake.file(KNOWN_LINKS, source.name)
     with (
         spilling_database(lake, memory=_MEMORY) as connection,
-        replacing(lake.file(KNOWN_LINKS, source.name)) as aside,
+        replacing(file) as aside,
     ):
         query(connection, relations([source], {**rows, "told": rows_of(lake, PAGE_CHANGES, [])}))
         query(connection, sql_part("new_rows", relation="table"))
         _measure_depths(connection, source)
         query(connection, sql_part("known_titles", relation="view"))
-        _copy(connection, aside, Footer(0, content_id, KNOWN_LINKS_VERSION, inputs))
+        _copy(connection, aside, footer_json(footer, file))
+        seal(aside)
         _refuse_faulty(connection, aside, source.name)
         rows_written = pq.read_metadata(aside).num_rows
-    return Footer(rows_written, content_id, KNOWN_LINKS_VERSION, inputs)
+    return replace(footer, rows=rows_written)
 
 
 def _changed(lake: Lake, held: Coverage) -> int:
@@ -152,15 +155,14 @@ def _measure_depths(connection: duckdb.DuckDBPyConnection, source: Source) -> No
         )
 
 
-def _copy(connection: duckdb.DuckDBPyConnection, path: Path, footer: Footer) -> None:
-    note = quoted(json.dumps(footer.to_json()))
+def _copy(connection: duckdb.DuckDBPyConnection, path: Path, footer: str) -> None:
     kept = (
         f"format parquet, compression zstd, row_group_size {KNOWN_LINKS.row_group_rows}, use_tmp_file false"
     )
     query(
         connection,
         f"copy (select {_COLUMNS} from known_titles) to {quoted(str(path))}"  # noqa: S608 - our own names
-        f" ({kept}, kv_metadata {{{FOOTER_KEY.decode()}: {note}}})",
+        f" ({kept}, kv_metadata {{{FOOTER_KEY.decode()}: {quoted(footer)}}})",
     )
 
 

@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from holocron_assets.lake.damage import PACK_FOLDER
 from holocron_assets.lake.durable import holding
 from holocron_assets.lake.listing import JOURNAL_FILE, Listing
-from holocron_assets.lake.packing import PACK_BYTES, PACK_PARTITIONS, write_pack
+from holocron_assets.lake.packing import PACK_BYTES, PACK_PARTITIONS, Problem, write_pack
 from holocron_assets.lake.packs import FileMark, PackFile
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.rows import NUMBERED
@@ -70,13 +70,13 @@ class Compacted:
         packs: packs written.
         packed: partitions in them.
         removed: files removed.
-        problems: partitions that could not be packed, and why.
+        problems: why partitions could not be packed, each by name.
     """
 
     packs: int = 0
     packed: int = 0
     removed: int = 0
-    problems: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
 
 
 def partitions_to_pack(lake: Lake, *, now: datetime) -> list[Plan]:

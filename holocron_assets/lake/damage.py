@@ -1,28 +1,49 @@
 """Files of the lake that are there but cannot be read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
+
+_SET_ASIDE = (
+    "The next run or sensor that meets it sets it aside, and what it held is made again; "
+    "`holocron verify` does so at once."
+)
+OUTLOOK: Mapping[str, str] = {
+    "decisions": (
+        "It holds what people decided, which nothing can make again: restore this file from a backup. Until "
+        "then nothing is typed, resolved or cut anew, lest what they decided be undone; if there is no "
+        "backup, move the file away, and they have to decide it again."
+    ),
+}
+"""What becomes of a damaged file of a table, where it is not what becomes of all others."""
 
 PACK_FOLDER = ".packs"
 """The folder of a table that holds its packs: no partition can have that name."""
 
 
 class DamagedPartitionError(RuntimeError):
-    """A partition's file, or a pack of several, is there but cannot be read."""
+    """A partition's file, or a pack of several, is there but cannot be read.
+
+    Attributes:
+        file: the file.
+        why: what is wrong with it.
+    """
+
+    def __init__(self, file: Path, why: str) -> None:
+        """Name what is damaged, and what becomes of it."""
+        *_, table, partition, name = file.parts
+        what = f"pack {name!r}" if partition == PACK_FOLDER else f"partition {partition!r}"
+        super().__init__(
+            f"table {table}, {what}: {file} cannot be read ({why}). {OUTLOOK.get(table, _SET_ASIDE)}"
+        )
+        self.file, self.why = file, why
 
 
 def damaged_file(file: Path, error: Exception) -> DamagedPartitionError:
-    """The error to raise for a file that cannot be read: it names what is damaged, and what to do."""
-    *_, table, partition, name = file.parts
-    what = f"pack {name!r}" if partition == PACK_FOLDER else f"partition {partition!r}"
-    again = "the batches that it held" if partition == PACK_FOLDER else "the partition"
-    return DamagedPartitionError(
-        f"table {table}, {what}: {file} cannot be read ({error}). "
-        f"Restore it from a backup, or move it away and materialize {again} again."
-    )
+    """The error to raise for a file that cannot be read."""
+    return DamagedPartitionError(file, str(error))
 
 
 @contextmanager

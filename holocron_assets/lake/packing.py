@@ -1,6 +1,5 @@
 """Writing one pack: the rows of many partitions, one after the other, each checked against its footer."""
 
-import json
 import os
 import uuid
 from collections import deque
@@ -15,11 +14,12 @@ import pyarrow.parquet as pq
 
 from holocron_assets.lake.damage import PACK_FOLDER, DamagedPartitionError, damage_named
 from holocron_assets.lake.durable import replacing
-from holocron_assets.lake.footers import FOOTER_KEY, Footer, stored_footer
+from holocron_assets.lake.footers import FOOTER_KEY, Footer, sealed_json, stored_footer
 from holocron_assets.lake.keys import table_hash
 from holocron_assets.lake.packs import FileMark, Packed, packs_of, read_packed
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import SchemaError, Table
+from holocron_assets.lake.sealing import seal
 
 PACK_BYTES = 256_000_000
 """Bytes of the partitions' own files from which a pack takes no more."""
@@ -30,6 +30,10 @@ PACK_PARTITIONS = 1_000
 _GROUP_ROWS = 10_000
 _GROUP_BYTES = 32_000_000
 """Rows and bytes in memory from which a row group takes no more partitions. To read one, all are read."""
+
+
+Problem = DamagedPartitionError | SchemaError
+"""Why a partition cannot be packed."""
 
 
 class _NothingToPackError(Exception):
@@ -46,7 +50,9 @@ class _Partition:
     mark: FileMark
 
 
-def write_pack(lake: Lake, table: Table, partitions: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+def write_pack(
+    lake: Lake, table: Table, partitions: Sequence[str]
+) -> tuple[list[str], list[Problem], list[str]]:
     """Write the next pack of a table with the first of some partitions: as many as it takes.
 
     Args:
@@ -61,7 +67,7 @@ def write_pack(lake: Lake, table: Table, partitions: Sequence[str]) -> tuple[lis
     Raises:
         DamagedPartitionError: the new pack does not hold what it should. It is not put in its place.
     """
-    problems: list[str] = []
+    problems: list[Problem] = []
     left = deque(partitions)
     try:
         with replacing(_next_name(lake.folder(table) / PACK_FOLDER)) as aside:
@@ -71,7 +77,7 @@ def write_pack(lake: Lake, table: Table, partitions: Sequence[str]) -> tuple[lis
                         if partition := _read(lake, table, left.popleft()):
                             pack.add(partition)
                     except (DamagedPartitionError, SchemaError) as error:
-                        problems.append(str(error))
+                        problems.append(error)
             _verify(table, aside, pack.packed)
     except _NothingToPackError:
         return [], problems, list(left)
@@ -96,8 +102,9 @@ class _PackWriter:
     def __exit__(self, *error: object) -> None:
         self._write_group()
         lines = {name: packed.to_json() for name, packed in self.packed.items()}
-        self._file.add_key_value_metadata({FOOTER_KEY.decode(): json.dumps({"partitions": lines})})
+        self._file.add_key_value_metadata({FOOTER_KEY.decode(): sealed_json({"partitions": lines})})
         self._file.close()
+        seal(self._path)
 
     @property
     def is_full(self) -> bool:
@@ -130,8 +137,8 @@ def _read(lake: Lake, table: Table, name: str) -> _Partition | None:
         is going to be made anew.
 
     Raises:
-        DamagedPartitionError: it cannot be read, or is not what its footer says.
-        SchemaError: it does not fit the table's declaration.
+        DamagedPartitionError: it cannot be read.
+        SchemaError: it does not fit the table's declaration, or what its footer says.
     """
     path = lake.file(table, name)
     try:
@@ -139,7 +146,7 @@ def _read(lake: Lake, table: Table, name: str) -> _Partition | None:
             # Of the opened file: by now another may have its name.
             mark = FileMark.of(os.fstat(file.fileno()))
             with pq.ParquetFile(file, page_checksum_verification=True) as opened:
-                footer, rows = stored_footer(opened.metadata), opened.read()
+                footer, rows = stored_footer(path, opened.metadata), opened.read()
     except FileNotFoundError:
         packed = packs_of(lake.folder(table)).newest.get(name)
         if packed is None:
@@ -151,9 +158,9 @@ def _read(lake: Lake, table: Table, name: str) -> _Partition | None:
     rows = rows.select(table.arrow_schema.names).cast(table.arrow_schema)
     names = set(pc.unique(rows.column(table.partition_column)).to_pylist())
     if _content_id(table, rows) != footer.content_id or not names <= {name}:
-        raise DamagedPartitionError(
+        raise SchemaError(
             f"table {table.name}, partition {name!r}: the rows are not those that it was written with. "
-            "Restore it from a backup, or move it away and materialize the partition again."
+            "Restore it from a backup, or move it away, and it is made again."
         )
     return _Partition(name, rows, footer, mark)
 
@@ -175,7 +182,7 @@ def _verify(table: Table, path: Path, packed: dict[str, Packed]) -> None:
             rows = group.slice(one.first_row, one.footer.rows) if group else table.arrow_schema.empty_table()
             if rows.num_rows != one.footer.rows or _content_id(table, rows) != one.footer.content_id:
                 raise DamagedPartitionError(
-                    f"table {table.name}, partition {name!r}: packing it went wrong. Is the disk in order?"
+                    path, f"packing partition {name!r} went wrong: is the disk in order?"
                 )
 
 

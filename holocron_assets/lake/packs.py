@@ -5,7 +5,6 @@ newest pack that holds the partition does. So putting a pack in its place is all
 that lists own files first and packs after them sees each partition once, before, during and after.
 """
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from holocron_assets.lake.damage import PACK_FOLDER, damage_named
-from holocron_assets.lake.footers import FOOTER_KEY, Footer
+from holocron_assets.lake.footers import FOOTER_KEY, Footer, unsealed
 
 _TRIES = 5
 
@@ -142,5 +141,5 @@ def _read(files: tuple[PackFile, ...]) -> Packs:
 @lru_cache(maxsize=4096)
 def _contents(pack: PackFile) -> Mapping[str, Packed]:
     with damage_named(pack.path):
-        stored = json.loads(pq.read_metadata(pack.path).metadata[FOOTER_KEY])
+        stored = unsealed(pq.read_metadata(pack.path).metadata[FOOTER_KEY])
         return {name: Packed.from_json(pack.path, line) for name, line in stored["partitions"].items()}

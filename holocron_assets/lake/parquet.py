@@ -1,6 +1,5 @@
 """Parquet files that are whole or absent: written aside, checked, synced and renamed into place."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,12 @@ import pyarrow.parquet as pq
 
 from holocron_assets.lake.damage import DamagedPartitionError, damage_named
 from holocron_assets.lake.durable import replacing
-from holocron_assets.lake.footers import FOOTER_KEY, Footer, file_footer
+from holocron_assets.lake.footers import FOOTER_KEY, Footer, file_footer, footer_json, stored_footer
 from holocron_assets.lake.keys import table_hash
 from holocron_assets.lake.packs import packs_of, read_packed
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, Table
+from holocron_assets.lake.sealing import seal
 
 __all__ = [
     "DamagedPartitionError",
@@ -80,19 +80,20 @@ def write_table(  # noqa: PLR0913 - the same
 
 
 def sealed(
-    table: Table, arrow: pa.Table, *, code_version: str, inputs: Mapping[str, str]
+    table: Table, arrow: pa.Table, file: Path, *, code_version: str, inputs: Mapping[str, str]
 ) -> tuple[Footer, pa.Table]:
     """The footer of rows, and the rows with it, ready to be written.
 
     Args:
         table: the declaration that the rows fit.
         arrow: all rows of a partition.
+        file: the partition's file.
         code_version: version of the code that made them.
         inputs: fingerprints of what they were made from.
     """
     content_id = table_hash(arrow.select(table.content_columns))
     footer = Footer(arrow.num_rows, content_id, code_version, inputs)
-    return footer, arrow.replace_schema_metadata({FOOTER_KEY: json.dumps(footer.to_json()).encode()})
+    return footer, arrow.replace_schema_metadata({FOOTER_KEY: footer_json(footer, file).encode()})
 
 
 def write_file(table: Table, arrow: pa.Table, path: Path) -> None:
@@ -100,6 +101,7 @@ def write_file(table: Table, arrow: pa.Table, path: Path) -> None:
     pq.write_table(
         arrow, path, compression="zstd", row_group_size=table.row_group_rows, write_page_checksum=True
     )
+    seal(path)
 
 
 def _write(  # noqa: PLR0913 - the same
@@ -112,8 +114,9 @@ def _write(  # noqa: PLR0913 - the same
     inputs: Mapping[str, str] | None,
 ) -> Footer:
     """Write rows that fit."""
-    footer, rows = sealed(table, arrow, code_version=code_version, inputs=dict(inputs or {}))
-    with replacing(lake.file(table, partition)) as aside:
+    file = lake.file(table, partition)
+    footer, rows = sealed(table, arrow, file, code_version=code_version, inputs=dict(inputs or {}))
+    with replacing(file) as aside:
         write_file(table, rows, aside)
     return footer
 
@@ -162,6 +165,7 @@ def read_table(lake: Lake, table: Table, partition: str, columns: Sequence[str] 
     file = lake.file(table, partition)
     try:
         with damage_named(file), pq.ParquetFile(file, page_checksum_verification=True) as opened:
+            stored_footer(file, opened.metadata)
             return opened.read(columns=list(columns) if columns else None)
     except FileNotFoundError as error:
         packed = packs_of(lake.folder(table)).newest.get(partition)

@@ -1,7 +1,6 @@
 """Partitions of more rows than memory holds: written as they come, with the promises of `write_partition`."""
 
 import glob
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -10,10 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from holocron_assets.lake.durable import replacing
-from holocron_assets.lake.footers import FOOTER_KEY, Footer
+from holocron_assets.lake.footers import FOOTER_KEY, Footer, footer_json
 from holocron_assets.lake.keys import TableHash
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, SchemaError, Table
+from holocron_assets.lake.sealing import seal
 from holocron_assets.lake.spilling import spilling_database
 
 _MEMORY = "128MB"
@@ -47,7 +47,8 @@ def write_stream(  # noqa: PLR0913 - two name the file, the rest is what it says
     Raises:
         SchemaError: the rows do not fit, or a key repeats; the file is as it was.
     """
-    with replacing(lake.file(table, partition)) as aside:
+    file = lake.file(table, partition)
+    with replacing(file) as aside:
         whole, count = TableHash(), 0
         whole.update(_content(table, table.arrow_schema.empty_table()))
         with pq.ParquetWriter(
@@ -59,7 +60,8 @@ def write_stream(  # noqa: PLR0913 - two name the file, the rest is what it says
                 count += arrow.num_rows
                 writer.write_table(arrow)
             footer = Footer(count, whole.hexdigest(), code_version, dict(inputs or {}))
-            writer.add_key_value_metadata({FOOTER_KEY: json.dumps(footer.to_json()).encode()})
+            writer.add_key_value_metadata({FOOTER_KEY: footer_json(footer, file).encode()})
+        seal(aside)
         _refuse_repeated_keys(lake, table, partition, aside)
     return footer
 

@@ -1,6 +1,5 @@
 """DuckDB over the lake: one view a table in schema `lake`, and the public views built on them."""
 
-import glob
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -9,13 +8,13 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from holocron_assets.lake.damage import damaged_file
 from holocron_assets.lake.durable import replacing
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.public_views import public_views
 from holocron_assets.lake.rows import rows_at_any_time, rows_of, write_columns
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.spilling import spilling_database
+from holocron_assets.lake.verifying import damaged_files
 from holocron_assets.lake.view_texts import comment_on_views
 
 __all__ = ["MEMORY", "connect", "publish", "query", "rows_of"]
@@ -24,7 +23,10 @@ MEMORY = "1GB"
 """What a connection to the lake may hold in memory; it spills the rest to the lake's disk."""
 
 _TRIES = 3
-_ERRORS_OF_FILES = (duckdb.Error, duckdb.IOException, duckdb.InvalidInputException)
+_ERRORS_OF_FILES = (duckdb.Error, duckdb.IOException, duckdb.InvalidInputException, UnicodeDecodeError)
+_NAMELESS = (duckdb.Error, UnicodeDecodeError)
+"""What Parquet's reader raises where it stumbles; errors in SQL have types of their own."""
+
 _T = TypeVar("_T")
 
 
@@ -114,7 +116,7 @@ def _patiently(connection: duckdb.DuckDBPyConnection, ask: Callable[[], _T]) -> 
     for _ in range(_TRIES - 1):
         try:
             return ask()
-        except duckdb.Error as error:
+        except (duckdb.Error, UnicodeDecodeError) as error:
             if type(error) not in _ERRORS_OF_FILES:
                 raise
     with _damaged_files_named(connection):
@@ -126,18 +128,10 @@ def _damaged_files_named(connection: duckdb.DuckDBPyConnection) -> Iterator[None
     """Look for the damaged file behind an error of DuckDB's, which names it only sometimes."""
     try:
         yield
-    except duckdb.Error as error:
+    except (duckdb.Error, UnicodeDecodeError) as error:
         root = connection.execute("select getvariable('lake_root')").fetchall()[0][0]
         every_file = Lake(Path(root)).files() if root else []
         named = [file for file in every_file if str(file) in str(error)]
-        # Parquet's reader raises a bare Error where it stumbles; errors in SQL have types of their own.
-        for file in named or (every_file if type(error) is duckdb.Error else []):
-            _refuse_damaged(connection, file)
+        for damage in damaged_files(named or (every_file if type(error) in _NAMELESS else [])):
+            raise damage from error
         raise
-
-
-def _refuse_damaged(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
-    try:
-        connection.execute("select sum(hash(row)) from read_parquet($1) as row", [glob.escape(str(file))])
-    except duckdb.Error as error:
-        raise damaged_file(file, error) from error

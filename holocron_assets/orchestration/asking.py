@@ -14,6 +14,7 @@ from holocron_assets.derive.gpu.gpu_log import seconds_of
 from holocron_assets.derive.gpu.model_run import ModelRun, Stretch
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.partition_work import PartitionWork
+from holocron_assets.lake.damage import DamagedPartitionError
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.footers import Footer
 from holocron_assets.lake.parquet import read_partition
@@ -118,6 +119,9 @@ def raise_unfinished(stretch: Stretch, *, more: Sequence[str] = ()) -> None:
     """
     if stretch.problem:
         raise stretch.problem
+    for error in stretch.problems.values():
+        if isinstance(error, DamagedPartitionError):  # it is set aside, and the rest is done without it
+            raise error
     reasons = [f"{name} of {partition}: {error}" for (name, partition), error in stretch.problems.items()]
     reasons += more
     if stretch.remaining:

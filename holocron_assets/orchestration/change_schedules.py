@@ -13,6 +13,7 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import SITES
 from holocron_assets.orchestration.jobs import ASSET_JOBS
+from holocron_assets.orchestration.mending import mended_tick
 from holocron_assets.orchestration.names import RECHECK_JOB
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.run_requests import run_requests
@@ -39,6 +40,7 @@ def _schedule(name: str, recheck: Recheck) -> dg.ScheduleDefinition:
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description=f"Compares all pages of {name} with its wiki.",
     )
+    @mended_tick
     def schedule(
         context: dg.ScheduleEvaluationContext, lake: LakeResource, sources: SourcesResource
     ) -> list[dg.RunRequest] | dg.SkipReason:

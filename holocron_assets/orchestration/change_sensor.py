@@ -13,9 +13,11 @@ from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.standing import left_alone
 from holocron_assets.crawl.tally import Tally
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.damage import DamagedPartitionError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.change_looks import changes_told, look_once
 from holocron_assets.orchestration.jobs import ASSET_JOBS
+from holocron_assets.orchestration.mending import mend, mended_tick
 from holocron_assets.orchestration.names import RECHECK_JOB
 from holocron_assets.orchestration.partitions import SOURCES
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
@@ -40,7 +42,10 @@ class _Told:
     def faults_of(self, source: Source) -> Iterator[None]:
         """Keep what fails at one source from the others."""
         try:
-            yield
+            try:
+                yield
+            except DamagedPartitionError as damage:
+                self.messages.append(f"{source.name}: {mend(damage)}")
         except Exception as fault:  # noqa: BLE001 - whatever it is, the tick ends by telling it
             self.faults.append(fault)
             self.messages.append(f"{source.name}: {fault}")
@@ -52,6 +57,7 @@ class _Told:
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Asks wikis for their recent changes, and goes on with checks of all pages.",
 )
+@mended_tick
 def changed_pages(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult:

@@ -9,9 +9,12 @@ import dagster as dg
 from holocron_assets.crawl.dump_check import check_dumps
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES, PAGE_TYPES, PAGES
+from holocron_assets.lake.verifying import damaged_files, files_of_the_hour
 from holocron_assets.lake.views import connect, query
 from holocron_assets.orchestration.failures import RETRIES
+from holocron_assets.orchestration.mending import mend_all
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 
 UNKNOWN_RATE_LIMIT = 0.25
@@ -125,7 +128,28 @@ def growth(lake: LakeResource) -> dg.AssetCheckResult:
     return _result(problems, {"types that shrank": len(shrinking)})
 
 
-QUALITY_CHECKS = [unknown_rate, source_expectations, dump_is_whole, growth]
+@dg.asset_check(
+    asset=PAGES.name,
+    description="The files of the lake whose turn it is, all of them in a week, are as they were written.",
+    retry_policy=RETRIES,
+)
+def files_are_whole(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> dg.AssetCheckResult:
+    """Verify some files by their checksums; those that are damaged are set aside, and made again."""
+    opened = lake.open()
+    files = files_of_the_hour(opened, utc_now())
+    told: list[str] = []
+    left = mend_all(list(damaged_files(files)), told.append)
+    for message in told:
+        context.log.error(message)
+    return dg.AssetCheckResult(
+        passed=not left,
+        severity=dg.AssetCheckSeverity.ERROR,
+        description="; ".join([*left, *told]) or "Nothing is amiss.",
+        metadata={"files verified": len(files), "files set aside": len(told)},
+    )
+
+
+QUALITY_CHECKS = [unknown_rate, source_expectations, dump_is_whole, growth, files_are_whole]
 
 
 def _unmet(source: Source, pages: int, types: dict[tuple[str, str], int]) -> list[str]:
@@ -144,7 +168,8 @@ def concerns(check: dg.AssetCheckEvaluation, sources: AbstractSet[str]) -> bool:
     """Whether a failed check found fault with one of some sources, or with what is no source's alone."""
     named = check.metadata.get(_FAULTY)
     faulty = set(str(named.value).split(", ")) if named else set()
-    return check.check_name == growth.check_key.name or bool(sources & faulty)
+    everybody = {growth.check_key.name, files_are_whole.check_key.name}
+    return check.check_name in everybody or bool(sources & faulty)
 
 
 def _result(problems: Mapping[str, Sequence[str]], measured: dict[str, Any]) -> dg.AssetCheckResult:

@@ -23,6 +23,7 @@ from holocron_assets.models.connection import fetch_command
 from holocron_assets.models.errors import ModelServerError
 from holocron_assets.orchestration.dispatch_runs import at_work, history, job_of, run_tags
 from holocron_assets.orchestration.gpu_job import WhatToAsk, run_config
+from holocron_assets.orchestration.mending import mended_tick
 from holocron_assets.orchestration.names import PROGRESS_TAG, WORK_TAG
 from holocron_assets.orchestration.resources import LakeResource
 from holocron_assets.orchestration.work import Work
@@ -42,6 +43,7 @@ def _dispatch_sensor(pool: str) -> dg.SensorDefinition:
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Picks the model whose waiting work has the highest priority, and asks for a run of it.",
     )
+    @mended_tick
     def dispatch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult | dg.SkipReason:
         if is_switched_off():
             return dg.SkipReason("no model is asked: HOLOCRON_LLM is off")

@@ -23,10 +23,10 @@ from holocron_assets.lake.paths import PartitionNameError
 from holocron_assets.lake.schema import SchemaError
 from holocron_assets.lake.titles import InvalidTitle
 from holocron_assets.models.errors import ModelServerError
+from holocron_assets.orchestration.mending import mend
 
 _PERMANENT = (
     ConditionError,
-    DamagedPartitionError,
     DispatchError,
     DumpError,
     InterrogationError,
@@ -52,12 +52,15 @@ DUE_AT = "due_at"
 def clear_failures() -> Iterator[None]:
     """Turn errors that the op's retries cannot mend into a Failure that names them.
 
-    What is wrong for good is not tried again. A wiki that is to be left alone longer than an op may wait, and
-    a model server that is gone, end the run too: a waiting run would hold its slot. So do models that another
-    process did not give up in time: the run has waited long enough.
+    A damaged file is set aside, and the op tries again without it. What is wrong for good is not tried again.
+    A wiki that is to be left alone longer than an op may wait, and a model server that is gone, end the run
+    too: a waiting run would hold its slot. So do models that another process did not give up in time: the run
+    has waited long enough.
     """
     try:
         yield
+    except DamagedPartitionError as error:
+        raise _mended(error) from error
     except _PERMANENT as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     except (WikiUnavailable, ModelServerUnavailable) as error:
@@ -66,9 +69,17 @@ def clear_failures() -> Iterator[None]:
         raise _failed_for_now(error, utc_now()) from error
 
 
-def _failed_for_now(error: Exception, due_at: datetime) -> dg.Failure:
+def _mended(error: DamagedPartitionError) -> dg.Failure:
+    try:
+        told = mend(error)
+    except DamagedPartitionError as unmended:
+        return dg.Failure(description=str(unmended), allow_retries=False)
+    return _failed_for_now(told, utc_now(), allow_retries=True)
+
+
+def _failed_for_now(why: object, due_at: datetime, *, allow_retries: bool = False) -> dg.Failure:
     due = {DUE_AT: dg.MetadataValue.timestamp(due_at)}
-    return dg.Failure(description=str(error), metadata=due, allow_retries=False)
+    return dg.Failure(description=str(why), metadata=due, allow_retries=allow_retries)
 
 
 class RunFailure(NamedTuple):

@@ -26,6 +26,7 @@ from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.gpu_job import WhatToAsk
 from holocron_assets.orchestration.local_models import ModelStage
 from holocron_assets.orchestration.local_progress import outcomes_told
+from holocron_assets.orchestration.mending import mending
 from holocron_assets.orchestration.names import BATCH_JOB, OUTCOME_TAG, QUALITY_JOB
 from holocron_assets.orchestration.runs import QUIET, FinishedRun, LocalRuns
 from holocron_assets.orchestration.work import (
@@ -53,6 +54,7 @@ class RunReport:
         failed_checks: quality checks that did not pass: name and why.
         no_model: why no model could be asked, if one should have been.
         seconds: time by asset.
+        started: when it began; what was set aside since is told of in the lake.
     """
 
     finished: list[FinishedRun] = field(default_factory=list)
@@ -60,6 +62,7 @@ class RunReport:
     failed_checks: list[tuple[str, str]] = field(default_factory=list)
     seconds: Counter[str] = field(default_factory=Counter)
     no_model: str | None = None
+    started: datetime = field(default_factory=utc_now)
 
     @property
     def errors(self) -> list[str]:
@@ -110,6 +113,9 @@ class LocalRun:
         A batch that failed as a whole is not tried again in this run, and the report names it; unless its
         wiki, which answered before, only wants to be left alone for a while.
         """
+        return mending(self._finish, _untold)
+
+    def _finish(self) -> RunReport:
         for source in self.sources:
             if problem := self.look(source):
                 self.report.unseen.append(f"changes of {source.name}: {problem}")
@@ -126,7 +132,7 @@ class LocalRun:
         """Work on given batches of the first source, and what follows from them. Nothing else is fetched."""
         host = self.sources[0].host
         self._run([Work(BATCH_JOB, batch, "added", host) for batch in batches])
-        return self._conclude()
+        return mending(self._conclude, _untold)
 
     def ask_sites(self) -> RunReport:
         """Ask the wikis that were never asked what they are."""
@@ -238,3 +244,7 @@ class LocalRun:
         ]
         if not result.success and all(check.passed for check in evaluations):
             self.report.failed_checks.append((QUALITY_JOB, failure_of(self.instance, result.run_id).reason))
+
+
+def _untold(_message: str) -> None:
+    """What is set aside has a note in the lake; see `quarantine.all_set_aside`."""

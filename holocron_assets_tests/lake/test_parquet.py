@@ -168,7 +168,7 @@ def test_a_damaged_file_is_named_with_what_to_do(tmp_path: Path, damage: str) ->
     write_partition(lake, SHIPS, "north", ships(200))
     file = lake.file(SHIPS, "north")
     file.write_bytes(damaged(file.read_bytes(), damage))
-    message = rf"table ships, partition 'north': {file} cannot be read .*materialize the partition again"
+    message = rf"table ships, partition 'north': {file} cannot be read .*holocron verify"
     with pytest.raises(DamagedPartitionError, match=message):
         read_partition(lake, SHIPS, "north")
     if damage != "flipped in a page":  # which lies outside of what a footer is read from

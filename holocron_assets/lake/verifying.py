@@ -1,0 +1,66 @@
+"""Whether files of the lake are as they were written: every byte against its seal, and whose file each is."""
+
+import zlib
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from holocron_assets.lake.damage import PACK_FOLDER, DamagedPartitionError, damage_named
+from holocron_assets.lake.footers import FOOTER_KEY, stored_footer, unsealed
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.sealing import is_as_sealed
+
+_HOUR = timedelta(hours=1)
+HOURS_OF_A_ROUND = 7 * 24
+"""Hours in which every file is verified once, if something asks each hour."""
+
+
+def damage_of(file: Path) -> DamagedPartitionError | None:
+    """What is wrong with a partition's file or a pack; None if it is whole. All of it is read.
+
+    Of a file that has no seal, because it is older, pages are read against their checksums.
+
+    Raises:
+        FileNotFoundError: there is no such file any more.
+    """
+    try:
+        with damage_named(file), pq.ParquetFile(file, page_checksum_verification=True) as opened:
+            if file.parent.name == PACK_FOLDER:
+                unsealed(opened.metadata.metadata[FOOTER_KEY])
+            else:
+                stored_footer(file, opened.metadata)
+            sound = is_as_sealed(file)
+            if sound is None:
+                for group in range(opened.num_row_groups):
+                    opened.read_row_group(group)
+            elif not sound:
+                return DamagedPartitionError(file, "its bytes are not those that were written")
+    except DamagedPartitionError as error:
+        return error
+    return None
+
+
+def damaged_files(files: list[Path]) -> Iterator[DamagedPartitionError]:
+    """What is wrong with each of some files that is not whole; what was removed meanwhile is left out."""
+    for file in files:
+        try:
+            error = damage_of(file)
+        except FileNotFoundError:
+            continue
+        if error:
+            yield error
+
+
+def files_of_the_hour(lake: Lake, now: datetime) -> list[Path]:
+    """The files whose turn it is to be verified: others each hour, all of them in a week.
+
+    Nothing is kept of it: what is missed while nobody asks has its turn a week later.
+    """
+    turn = int(now.timestamp() // _HOUR.total_seconds()) % HOURS_OF_A_ROUND
+    return [file for file in lake.files() if _turn_of(lake, file) == turn]
+
+
+def _turn_of(lake: Lake, file: Path) -> int:
+    return zlib.crc32(str(file.relative_to(lake.root)).encode()) % HOURS_OF_A_ROUND

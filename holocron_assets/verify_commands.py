@@ -1,0 +1,22 @@
+"""`holocron verify`: every file of the lake against its checksums, now."""
+
+import click
+
+from holocron_assets.commands import clear_errors, counted, fail, opened_lake
+from holocron_assets.lake.verifying import damaged_files
+from holocron_assets.orchestration.mending import mend_all
+
+
+@click.command()
+@clear_errors
+def verify() -> None:
+    """Read every file of the lake against its checksums, and set aside what is damaged.
+
+    What was set aside is kept in the data folder, in quarantine/, and is made again by the sensors or by
+    `holocron run`. What people decided cannot be made again: a damaged file of it stays, and is named.
+    """
+    files = opened_lake().files()
+    left = mend_all(list(damaged_files(files)), click.echo)
+    if left:
+        fail("\n".join(left))
+    click.echo(f"{counted(len(files), 'file')} verified")

@@ -1,0 +1,215 @@
+"""Damaged files of the lake: each is found, named, moved aside with a note, and never deleted."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import time
+
+import pytest
+
+from holocron_assets.lake.compaction import FEWEST, compact
+from holocron_assets.lake.damage import PACK_FOLDER, DamagedPartitionError
+from holocron_assets.lake.decisions import new_decision, record, standing
+from holocron_assets.lake.parquet import read_footer, read_partition, write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.quarantine import SetAside, all_set_aside, set_aside
+from holocron_assets.lake.schema import Row
+from holocron_assets.lake.tables import DECISIONS, PAGE_LINKS, TAGS
+from holocron_assets.lake.verifying import (
+    HOURS_OF_A_ROUND,
+    damage_of,
+    damaged_files,
+    files_of_the_hour,
+)
+from holocron_assets.lake.views import connect, query
+
+BATCH = "wiki-000001"
+
+
+def links(batch: str, count: int = 30) -> list[Row]:
+    return [
+        {
+            "source": "wiki",
+            "batch": batch,
+            "from_key": number,
+            "from_title": "Varn",
+            "kind": "link",
+            "target": f"Gort {number}",
+            "target_key": number,
+            "target_namespace": 0,
+            "position": 0,
+        }
+        for number in range(count)
+    ]
+
+
+def lake_of(folder: Path, *batches: str) -> Lake:
+    lake = Lake(folder)
+    for batch in batches or (BATCH,):
+        write_partition(lake, PAGE_LINKS, batch, links(batch))
+    return lake
+
+
+def flip(file: Path, place: int) -> None:
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1 << (place % 8)
+    file.write_bytes(content)
+
+
+def put_aside(lake: Lake, file: Path) -> SetAside:
+    error = damage_of(file)
+    assert error
+    aside = set_aside(lake, error)
+    assert aside
+    return aside
+
+
+@pytest.mark.fault(3, "a flipped bit anywhere in a Parquet file")
+def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path: Path) -> None:
+    file = lake_of(tmp_path).file(PAGE_LINKS, BATCH)
+    whole = file.read_bytes()
+    assert damage_of(file) is None
+    missed = []
+    for place in range(0, len(whole), 7):
+        flip(file, place)
+        missed += [] if damage_of(file) else [place]
+        file.write_bytes(whole)
+    assert missed == []
+
+
+@pytest.mark.fault(3, "a Parquet file cut anywhere")
+def test_a_cut_is_noticed_wherever_it_is(tmp_path: Path) -> None:
+    file = lake_of(tmp_path).file(PAGE_LINKS, BATCH)
+    whole = file.read_bytes()
+    for length in (0, 1, 4, 8, len(whole) // 2, len(whole) - 8, len(whole) - 1):
+        file.write_bytes(whole[:length])
+        assert damage_of(file), length
+
+
+def as_another_table(lake: Lake) -> None:
+    write_partition(lake, TAGS, BATCH, [])
+    shutil.copy(lake.file(TAGS, BATCH), lake.file(PAGE_LINKS, BATCH))
+
+
+def as_another_batch(lake: Lake) -> None:
+    other = "wiki-000002"
+    write_partition(lake, PAGE_LINKS, other, links(other))
+    shutil.rmtree(lake.partition_folder(PAGE_LINKS, BATCH))
+    shutil.copytree(lake.partition_folder(PAGE_LINKS, other), lake.partition_folder(PAGE_LINKS, BATCH))
+
+
+@pytest.mark.fault(3, "the file of something else in a partition's place")
+@pytest.mark.parametrize("replace", [as_another_table, as_another_batch])
+def test_a_file_of_something_else_is_noticed_before_it_is_believed(
+    tmp_path: Path, replace: Callable[[Lake], None]
+) -> None:
+    lake = lake_of(tmp_path)
+    replace(lake)
+    for read in (read_footer, read_partition):
+        with pytest.raises(DamagedPartitionError, match="it is the file of"):
+            read(lake, PAGE_LINKS, BATCH)
+    assert put_aside(lake, lake.file(PAGE_LINKS, BATCH)).partitions == [BATCH]
+
+
+@pytest.mark.fault(3, "an empty Parquet file")
+def test_what_is_set_aside_is_kept_with_a_note_and_is_missing_where_it_was(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path)
+    file = lake.file(PAGE_LINKS, BATCH)
+    file.write_bytes(b"")
+    aside = put_aside(lake, file)
+    assert not lake.has(PAGE_LINKS, BATCH)
+    assert aside.kept.read_bytes() == b""
+    note = json.loads((aside.kept.parent / "note.json").read_text())
+    assert note["file"] == f"lake/signals/page_links/{BATCH}/data.parquet"
+    assert note["why"] in str(aside)
+    assert all_set_aside(lake) == [aside]
+    shutil.rmtree(aside.kept.parent)  # as a person does who has seen it
+    assert all_set_aside(lake) == []
+
+
+def test_a_file_that_was_written_again_meanwhile_stays(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path)
+    file = lake.file(PAGE_LINKS, BATCH)
+    whole = file.read_bytes()
+    flip(file, 300)
+    error = damage_of(file)
+    assert error
+    file.write_bytes(whole)
+    assert set_aside(lake, error) is None
+    assert lake.has(PAGE_LINKS, BATCH)
+    file.unlink()
+    assert set_aside(lake, error) is None
+
+
+@pytest.mark.fault(3, "a damaged file of people's decisions")
+def test_what_people_decided_is_never_set_aside_and_never_skipped(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    row = new_decision("promote", author="Ann", reason="it is one", entity_id="e-1")
+    record(lake, [row])
+    file = lake.file(DECISIONS, row["decision_id"])
+    flip(file, 300)
+    error = damage_of(file)
+    assert error
+    with pytest.raises(DamagedPartitionError, match="restore this file from a backup"):
+        set_aside(lake, error)
+    assert file.exists()
+    with pytest.raises(DamagedPartitionError, match="what people decided"):
+        standing(lake)
+
+
+def packed_lake(folder: Path) -> tuple[Lake, Path]:
+    """A lake whose batches are in one pack only; and the pack."""
+    lake = lake_of(folder, *(f"wiki-{number:06}" for number in range(1, FEWEST + 1)))
+    age(lake.files(), days=3)
+    compact(lake, now=datetime.now(UTC))
+    age([file for file in lake.files() if file.parent.name == PACK_FOLDER], days=2)
+    compact(lake, now=datetime.now(UTC))
+    (pack,) = lake.files()
+    return lake, pack
+
+
+def age(files: list[Path], *, days: int) -> None:
+    then = time() - timedelta(days=days).total_seconds()
+    for file in files:
+        os.utime(file, (then, then))
+
+
+@pytest.mark.fault(3, "a pack whose statistics or footer are damaged")
+def test_of_a_damaged_pack_everything_that_can_be_read_is_saved(tmp_path: Path) -> None:
+    lake, pack = packed_lake(tmp_path)
+    before = {name: read_footer(lake, PAGE_LINKS, name) for name in lake.partitions(PAGE_LINKS)}
+    pack.write_bytes(pack.read_bytes().replace(b"parquet-cpp-arrow", b"parquet-cpp-ARROW"))
+    aside = put_aside(lake, pack)
+    assert aside.partitions == []
+    assert {name: read_footer(lake, PAGE_LINKS, name) for name in before} == before
+    assert read_partition(lake, PAGE_LINKS, BATCH) == links(BATCH)
+    with connect(lake, tables=[PAGE_LINKS]) as connection:
+        counted = query(connection, "select count(*) as rows from lake.page_links")
+    assert counted == [{"rows": 30 * FEWEST}]
+
+
+@pytest.mark.fault(3, "a pack with a damaged page, and one that was cut")
+@pytest.mark.parametrize("cut", [False, True], ids=["page", "cut"])
+def test_what_a_damaged_pack_held_is_missing_and_so_made_again(tmp_path: Path, cut: object) -> None:
+    lake, pack = packed_lake(tmp_path)
+    if cut:
+        pack.write_bytes(pack.read_bytes()[:-1])
+    else:
+        for place in range(0, pack.stat().st_size // 4, 20):
+            flip(pack, place)
+    put_aside(lake, pack)
+    assert lake.partitions(PAGE_LINKS) == []
+
+
+def test_every_file_has_its_turn_within_a_week_and_damage_is_found_then(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, *(f"wiki-{number:06}" for number in range(1, 9)))
+    damaged = lake.file(PAGE_LINKS, "wiki-000003")
+    flip(damaged, 300)
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    turns = [files_of_the_hour(lake, start + timedelta(hours=hour)) for hour in range(HOURS_OF_A_ROUND)]
+    assert sorted(file for files in turns for file in files) == lake.files()
+    found = [error.file for files in turns for error in damaged_files(files)]
+    assert found == [damaged]
