@@ -178,6 +178,9 @@ def test_out_of_memory_for_a_moment_costs_nothing() -> None:
         "model requires more system memory (10.9 GiB) than is available (5.4 GiB)",
         "llama runner process has terminated: error loading model: unable to allocate backend buffer",
         "CUDA error: out of memory",
+        "llama_model_load: error loading model: mmap failed: Cannot allocate memory",
+        "GGML_ASSERT(ctx->mem_buffer != NULL) failed",
+        "terminate called after throwing an instance of 'std::bad_alloc'",
     ],
 )
 def test_every_way_of_saying_that_memory_lacks_is_known(text: str) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -164,6 +165,43 @@ def test_a_file_that_is_no_model_says_so(tmp_path: Path) -> None:
     )
     with pytest.raises(RunnerError, match="could not load"):
         asyncio.run(start_runner(order))
+
+
+LOAD = """
+import asyncio, resource, sys
+from pathlib import Path
+from holocron_assets.models.runner import RunnerError, RunnerOrder, start_runner
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]) * 1024**2,) * 2)
+order = RunnerOrder(
+    path=Path(sys.argv[1]), num_ctx=8192, slots=1, threads=1, embedding=False, prompt_cache_mib=0
+)
+
+async def load():
+    try:
+        await (await start_runner(order)).stop()
+    except RunnerError as error:
+        print(error)
+
+asyncio.run(load())
+"""
+"""Loads a model in so many MiB of addresses; prints why, if that was not possible."""
+
+
+@pytest.mark.full
+@pytest.mark.fault(9, "no memory for the embedded server's model")
+def test_a_model_that_memory_lacks_for_says_so_at_whatever_moment(model_file: Path) -> None:
+    said = []
+    for mebibytes in (250, 300, 350, 400):
+        done = subprocess.run(  # noqa: S603 - the script above
+            [sys.executable, "-c", LOAD, str(model_file), str(mebibytes)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        said.append(done.stdout)
+    assert all(said[:2]), "it was loaded into less than it has"
+    assert any("llocate" in text for text in said), said
 
 
 def test_a_model_without_a_file_is_missing(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from holocron_assets.derive.engine.bounded_client import is_unreachable
 from holocron_assets.derive.engine.official_client import ollama
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.errors import PermanentError, TransientError
+from holocron_assets.lake.masking import without_secrets
 
 CallOutcome = Literal[
     "ok",
@@ -33,7 +34,7 @@ _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _UNAVAILABLE = 401, 403, 404, 
 
 _NO_MEMORY = re.compile(
     r"out of memory|requires more (system )?memory|unable to allocate|failed to allocate|cannot allocate"
-    r"|insufficient memory|allocate backend buffer",
+    r"|insufficient memory|allocate backend buffer|bad_alloc|mem_buffer != NULL",
     re.IGNORECASE,
 )
 _NO_ROOM = re.compile(
@@ -153,5 +154,5 @@ def _failure_of_response(error: ollama.ResponseError, model: str) -> Failure:
 
 
 def _line(error: object) -> str:
-    """What was said, in one line of a length that fits a row."""
-    return " ".join(str(error).split())[:500] or type(error).__name__
+    """What was said, in one line of a length that fits a row, without our key if it was repeated to us."""
+    return " ".join(without_secrets(str(error)).split())[:500] or type(error).__name__
