@@ -55,7 +55,7 @@ class Handler(BaseHTTPRequestHandler):
             wiki.most_in_flight = max(wiki.most_in_flight, wiki.in_flight)
         sleep(wiki.delay_seconds)
         try:
-            (wiki.script.popleft() if wiki.script else api(wiki.answer))(self)
+            (wiki.script.popleft() if wiki.script else wiki.behave or api(wiki.answer))(self)
         finally:
             with wiki.counting:
                 wiki.in_flight -= 1
@@ -169,7 +169,7 @@ def _drip(handler: Handler) -> None:
 
 @dataclass
 class FakeWiki:
-    """The wiki. Behaviours in `script` are used up one a request; then `answer` answers.
+    """The wiki. Behaviours in `script` are used up one a request; then `behave` does it, or `answer` answers.
 
     What is in `doors` is used up one a connection, which then ends before a request is read.
     Its robots.txt stands apart: it is no request of the API, and uses up none of the script.
@@ -179,6 +179,7 @@ class FakeWiki:
     robots_requests: int = 0
     doors: deque[Callable[[socket.socket], None]] = field(default_factory=deque)
     script: deque[Behaviour] = field(default_factory=deque)
+    behave: Behaviour | None = None
     answer: Answerer = lambda _: {"batchcomplete": True, "query": {}}
     requests: list[Request] = field(default_factory=list)
     connections: set[Any] = field(default_factory=set)

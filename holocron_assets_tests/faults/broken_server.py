@@ -8,7 +8,7 @@ from functools import cache
 from itertools import count, repeat
 from time import monotonic, sleep
 
-from fake_mediawiki import Behaviour, Handler, reset
+from fake_mediawiki import LOGIN_PAGE, Behaviour, Handler, api_error, page, reset, says
 
 LONGEST_SECONDS = 8.0
 """A client whose deadline does not end it sooner is let go after this."""
@@ -67,9 +67,9 @@ def head(*lines: str, status: str = "200 OK") -> bytes:
     return "\r\n".join([f"HTTP/1.1 {status}", "Content-Type: application/json", *lines, "", ""]).encode()
 
 
-def body(content: bytes, *lines: str, then: Ending = keep) -> Behaviour:
+def body(content: bytes, *lines: str, status: str = "200 OK") -> Behaviour:
     """An answer whose length is right, whatever is in it."""
-    return raw(head(f"Content-Length: {len(content)}", *lines), content, then=then)
+    return raw(head(f"Content-Length: {len(content)}", *lines, status=status), content, then=keep)
 
 
 def gzipped(content: bytes, *, encoding: str = "gzip") -> Behaviour:
@@ -219,3 +219,48 @@ BOMBS: Mapping[str, Callable[[], bytes]] = {
     "infinity for JSON": lambda: b'{"query": {"n": -Infinity}}',
 }
 """Bodies that come whole and are not the API's, by what is wrong with them."""
+
+
+def bomb_of(content: Callable[[], bytes]) -> Behaviour:
+    """An answer with such a body."""
+    return late(lambda: body(content()))
+
+
+REFUSALS: Mapping[str, Behaviour] = {
+    "429 without a word": page(429, ""),
+    "429 for two seconds": page(429, "slow down", Retry_After="2"),
+    "429 for a garbled time": page(429, "slow down", Retry_After="in a while"),
+    "429 for a negative time": page(429, "slow down", Retry_After="-5"),
+    "429 for no time": page(429, "slow down", Retry_After=""),
+    "503 until last year": page(503, "down", Retry_After="Sun, 21 Nov 1999 12:00:00 GMT"),
+    "503 until a date that is none": page(503, "down", Retry_After="Sun, 99 Nov 2099 99:99:99 GMT"),
+    "500": page(500, "broken"),
+    "500 that says it is JSON": body(_JSON[:-1], status="500 Internal Server Error"),
+    "502": page(502, "bad gateway"),
+    "504": page(504, "gateway timeout"),
+    "408": page(408, "too slow"),
+    "401 with a page for people": page(401, LOGIN_PAGE),
+    "403 with a page for people": page(403, "<html>Forbidden</html>"),
+    "405 with a page for people": page(405, "<html>No</html>"),
+    "a login page with status 200": page(200, LOGIN_PAGE),
+    "an error page with status 200": page(200, "<html>Sorry! This site is experiencing difficulties.</html>"),
+    "a page that says it is JSON": body(b"<html>It works!</html>"),
+    "maxlag with status 200": api_error("maxlag", Retry_After="1"),
+    "ratelimited with status 200": api_error("ratelimited"),
+    "an error of the API with status 200": api_error("internal_api_error_DBQueryError"),
+    "an error of the API that fills megabytes": says(error={"code": "x", "info": "y" * 5_000_000}),
+    "warnings and nothing else": says(warnings={"main": {"warnings": "This result was truncated."}}),
+    "a redirect to itself": page(301, "", Location="/api.php"),
+    "a redirect to another host": page(302, "", Location="http://metadata.example/api.php"),
+    "a redirect to a file": page(302, "", Location="file:///etc/passwd"),
+    "a redirect to gopher": page(302, "", Location="gopher://127.0.0.1:70/_"),
+    "a redirect to nowhere": page(302, ""),
+}
+"""Whole answers that refuse for now, or are another's, by what they are."""
+
+EVERYTHING: Mapping[str, Behaviour] = {
+    **BROKEN,
+    **{name: bomb_of(content) for name, content in BOMBS.items()},
+    **REFUSALS,
+}
+"""All of them. After each the same request may be sent again, and be answered well."""
