@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.lake.decisions import DecisionError, new_decision, record, standing
+from holocron_assets.lake.decisions import DecisionError, decided_now, new_decision, record, standing
 from holocron_assets.lake.freshness import RowsOf
 from holocron_assets.lake.listing import Listing
 from holocron_assets.lake.packs import FileMark
@@ -44,7 +44,8 @@ def decide_type(  # noqa: PLR0913 - each is a column
     types = load_taxonomy().types
     if type_name not in types:
         raise DecisionError(f"{type_name!r} is no type of page; the types are {', '.join(types)}")
-    row = new_decision("classify", author=author, reason=reason, source=source, title=title, value=type_name)
+    said = {"author": author, "reason": reason, "source": source, "title": title, "value": type_name}
+    row = new_decision("classify", **said, now=decided_now(lake))
     record(lake, [row])
     return row
 

@@ -23,6 +23,7 @@ MOST_UNFINISHED_WITHOUT_LINKS = 40
 LONGEST_GATHERING = timedelta(hours=1)
 
 _NUMBERED = re.compile(r"(?P<source>.+)-(?P<number>[0-9]+)")
+_SMALLEST_STEP = timedelta(microseconds=1)
 
 
 class NoManifestError(LookupError):
@@ -206,7 +207,9 @@ def _write_manifests(
     names = []
     for number, chunk in enumerate(chunks, start=first):
         names.append(f"{source.name}-{number:06d}")
-        _write_manifest(lake, source, names[-1], chunk, now)
+        # Also where the clock was set back since: of a page, what was fetched later is what counts.
+        after = [page.asked_at + _SMALLEST_STEP for page in chunk if page.asked_at]
+        _write_manifest(lake, source, names[-1], chunk, max([now, *after]))
     return names
 
 

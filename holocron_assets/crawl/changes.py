@@ -99,7 +99,9 @@ def next_look(lake: Lake, source: Source) -> datetime | None:
     if source.kind != "mediawiki_api" or not is_crawled:
         return None
     state = last_look(lake, source.name)
-    due_at: datetime = state["due_at"] if state else _EVER
+    if state is None or state["looked_at"] > utc_now():  # by a clock that was ahead, and was set back since
+        return _EVER
+    due_at: datetime = state["due_at"]
     return due_at
 
 

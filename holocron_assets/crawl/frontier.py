@@ -16,7 +16,8 @@ from holocron_assets.lake.views import query
 _MEMORY = "1GB"
 _PENDING = """
     with chosen as materialized (
-        select title, title_key, namespace, depth, failures, reason, ordinal, told_at, via_key, inbound
+        select title, title_key, namespace, depth, failures, reason, ordinal, told_at, via_key, inbound,
+            asked_at
         from frontier
         where status = 'pending'
         order by reason <> 'changed', told_at, ordinal nulls last, inbound desc, title
@@ -34,7 +35,7 @@ _PENDING = """
     )
     select
         chosen.title, chosen.title_key, namespace, coalesce(depth, 0) as depth, failures, reason, ordinal,
-        linking.title as discovered_from, told_at
+        linking.title as discovered_from, told_at, asked_at
     from chosen left join linking on linking.title_key = chosen.via_key
     order by reason <> 'changed', told_at, ordinal nulls last, inbound desc, chosen.title
 """
@@ -59,6 +60,7 @@ class PendingPage:
         ordinal: its place in the dump, if it is in one.
         discovered_from: the page before it on a shortest way from a seed; None for a seed.
         told_at: when we were told of its change; None unless that is the reason.
+        asked_at: when it was last asked for; None if it never was.
     """
 
     title: str
@@ -70,6 +72,7 @@ class PendingPage:
     ordinal: int | None = None
     discovered_from: str | None = None
     told_at: datetime | None = None
+    asked_at: datetime | None = None
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.decisions import new_decision, record
+from holocron_assets.lake.decisions import decided_now, new_decision, record
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.views import connect, query
@@ -35,7 +34,7 @@ def requeue(
         dead = query(
             connection, _DEAD, {"source": source, "titles": None if titles is None else list(titles)}
         )
-    now = utc_now()
+    now = decided_now(lake)
     rows = [
         # A pair of entities has no title, but two names for one.
         new_decision("requeue", author=author, reason=reason, now=now, **letter)

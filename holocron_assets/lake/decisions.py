@@ -4,7 +4,7 @@ import unicodedata
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, lru_cache
 from operator import itemgetter
 
@@ -35,6 +35,7 @@ _IN_TIME = itemgetter("decided_at", "decision_id")
 _LONGEST: Mapping[str, int] = {"author": 100, "reason": 1000}  # characters: both are shown in lists
 _NO_PART_OF_A_NAME = frozenset({"Cc", "Zl", "Zp"})  # Unicode's control characters and line breaks
 _SMALLEST_STEP = timedelta(microseconds=1)
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class DecisionError(ValueError):
@@ -139,6 +140,12 @@ def new_decision(  # noqa: PLR0913 - each is a column
     return row
 
 
+def decided_now(lake: Lake) -> datetime:
+    """The moment of a decision that is made now: after all others, also where the clock was set back."""
+    last: datetime = max((row["decided_at"] for row in all_decisions(lake)), default=_LONG_AGO)
+    return max(utc_now(), last + _SMALLEST_STEP)
+
+
 def key_of(source: str | None, title: str | None) -> int | None:
     """The title key of the page that a decision names, if it names one."""
     return None if source is None or title is None else title_key(source, title)
@@ -223,8 +230,7 @@ def undo(lake: Lake, decision_id: str, *, author: str, reason: str) -> Row:
         title=target["title"],
         entity_id=target["entity_id"],
         undoes=decision_id,
-        # After what it undoes, also where the clock was set back since: a log is read in the order of time.
-        now=max(utc_now(), target["decided_at"] + _SMALLEST_STEP),
+        now=decided_now(lake),
     )
     record(lake, [row])
     return row

@@ -70,7 +70,7 @@ def run_requests(
             continue
         if {item.key, item.partition} & busy:
             continue
-        last_run, due = _history(instance, item)
+        last_run, due = _history(instance, item, now)
         if due and due > now:
             waiting.append(f"{item} is due at {due:%H:%M:%S} UTC")
             continue
@@ -90,12 +90,17 @@ def work_tags(item: Work) -> dict[str, str]:
     return tags
 
 
-def _history(instance: dg.DagsterInstance, item: Work) -> tuple[str | None, datetime | None]:
-    """The last run that ended with the work undone, and when it may be tried again."""
+def _history(instance: dg.DagsterInstance, item: Work, now: datetime) -> tuple[str | None, datetime | None]:
+    """The last run that ended with the work undone, and when it may be tried again; at once if None.
+
+    A run that ends later than now was told of by a clock that was ahead: what it said of times is void.
+    """
     runs = RunsFilter(tags={WORK_TAG: item.key})
     last = next(iter(instance.get_run_records(runs, limit=1)), None)
     if last is None:
         return None, None
+    if last.update_timestamp > now:
+        return last.dagster_run.run_id, None
     return last.dagster_run.run_id, due_after(instance, last, instance.get_runs_count(runs))
 
 

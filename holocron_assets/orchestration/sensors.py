@@ -170,7 +170,7 @@ def promotion(
     now = utc_now()
     goes_on = _crawl_goes_on(context.instance, opened, sources.enabled())
     waiting_since = datetime.fromisoformat(memory.get("waiting_since") or now.isoformat())
-    if goes_on and now - waiting_since < _LONGEST_WAIT:
+    if goes_on and timedelta(0) <= now - waiting_since < _LONGEST_WAIT:  # the clock may be set back
         context.update_cursor(json.dumps({"waiting_since": waiting_since.isoformat()}))
         return dg.SkipReason("batches are in flight; entities are resolved after them, or in 10 minutes")
     work = _stale_entities(context.instance, opened, mark)
@@ -228,7 +228,7 @@ def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Sour
     looked_at = datetime.fromisoformat(
         memory.get("looked_at") or datetime.min.replace(tzinfo=UTC).isoformat()
     )
-    if memory.get("nothing_pending") == mark and now - looked_at < _LOOK_AGAIN:
+    if memory.get("nothing_pending") == mark and timedelta(0) <= now - looked_at < _LOOK_AGAIN:
         return None
     batches = [batch for source in sources for batch in cut_batches(lake, source, now=now)]
     remembered = {} if batches else {"nothing_pending": mark, "looked_at": now.isoformat()}

@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from holocron_assets.lake.decisions import DecisionError, Standing, new_decision, record, standing
+from holocron_assets.lake.decisions import (
+    DecisionError,
+    Standing,
+    decided_now,
+    new_decision,
+    record,
+    standing,
+)
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.resolve.named import described, named_entity, named_statement, survivor
@@ -106,7 +113,7 @@ def decide_merge(lake: Lake, *, gone: str, into: str, author: str, reason: str) 
     _refuse_repeated(lake, "merge", leaving, target)
     # A person's last word on the very pair that they name counts; on another pair it has to be undone first.
     _refuse_kept_apart(lake, leaving, target, but=frozenset((leaving["entity_id"], named["entity_id"])))
-    return _recorded(lake, _of_two("merge", leaving, target, author=author, reason=reason))
+    return _recorded(lake, _of_two(lake, "merge", leaving, target, author=author, reason=reason))
 
 
 def decide_split(lake: Lake, *, one: str, other: str, author: str, reason: str) -> Row:
@@ -135,7 +142,7 @@ def decide_split(lake: Lake, *, one: str, other: str, author: str, reason: str) 
             f"people merged {described(first)} and {described(second)} with others that they also merged: "
             f"undo one of the decisions {made} first"
         )
-    return _recorded(lake, _of_two("split", first, second, author=author, reason=reason))
+    return _recorded(lake, _of_two(lake, "split", first, second, author=author, reason=reason))
 
 
 def decide_state(lake: Lake, kind: StateKind, *, entity_id: str, author: str, reason: str) -> Row:
@@ -171,6 +178,7 @@ def decide_state(lake: Lake, kind: StateKind, *, entity_id: str, author: str, re
             source=entity["source"],
             title=entity["title"],
             entity_id=entity["entity_id"],
+            now=decided_now(lake),
         ),
     )
 
@@ -204,11 +212,12 @@ def decide_statement(lake: Lake, kind: StatementKind, *, statement_id: str, auth
             entity_id=statement["entity_id"],
             statement_id=statement["statement_id"],
             value=statement["said"],
+            now=decided_now(lake),
         ),
     )
 
 
-def _of_two(kind: str, one: Row, other: Row, *, author: str, reason: str) -> Row:
+def _of_two(lake: Lake, kind: str, one: Row, other: Row, *, author: str, reason: str) -> Row:  # noqa: PLR0913 - a row's columns
     return new_decision(
         kind,
         author=author,
@@ -218,6 +227,7 @@ def _of_two(kind: str, one: Row, other: Row, *, author: str, reason: str) -> Row
         entity_id=one["entity_id"],
         other_id=other["entity_id"],
         other_title=other["title"],
+        now=decided_now(lake),
     )
 
 

@@ -13,7 +13,8 @@ create or replace macro is_settled(
 ) as
 case
     when kind in ('edit', 'new') and told_revision is not null
-        then asked_at >= surely_at
+        -- A clock that was ahead when it was asked tells nothing; the revision does.
+        then (asked_at >= surely_at and asked_at <= coalesce(getvariable('now')::timestamptz, now()))
             or coalesce(answered_status = 'ok' and answered_revision >= told_revision, false)
     else asked_at >= least(seen_at, surely_at)
 end;

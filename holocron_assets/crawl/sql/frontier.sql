@@ -59,7 +59,9 @@ judged as (
             when is_answered and (not has_changed or unwanted_because is not null) then 'done'
             when is_dead then 'dead'
             when unwanted_because is not null then 'skipped'
-            when last_status = 'failed' and due_at > present then 'waiting'
+            -- What is due later than the longest delay was said by a clock that was ahead.
+            when last_status = 'failed' and due_at > present and due_at <= present + interval 10 minute
+                then 'waiting'
             when is_behind and surely_at > present then 'waiting'
             else 'pending'
         end as status
@@ -89,6 +91,7 @@ select
     end as reason,
     case when reason = 'changed' then told_at end as told_at,
     via_key,
+    asked_at,
     answered_status as answer
 from judged;
 

@@ -26,6 +26,8 @@ from holocron_assets.derive.results.result_journals import (
     exchanges_path,
     journal_path,
 )
+from holocron_assets.lake.attempts import is_waiting
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.footers import Footer
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.parquet import write_partition
@@ -200,13 +202,13 @@ class PartitionWork:
         # A journal may be lost; what it came to is in the lake.
         rows = reversed(own_rows(self._lake, self.scope))
         published = {row["result_key"]: state_of(row, costs=True) for row in rows}
-        requeues = requeue_times(self._lake)
+        requeues, now = requeue_times(self._lake), utc_now()
         found: dict[str, ItemState] = {}
         for item in reversed(self.items):  # of those that ask the same, the first counts
             key = self._keys[item.item_id]
             state = states.get(key) or published.get(key) or ItemState(item.item_id)
             decided_at = requeues.get(letter_key(item.item_id, item.source, item.subject))
-            found[key] = state.settled().requeued(decided_at)
+            found[key] = _on_this_clock(state.settled().requeued(decided_at), now)
         unanswered = {key for key, state in found.items() if state.status != "ok"}
         kept = kept_answers(self._lake, self.interrogation, unanswered)
         kept |= journaled_answers(self._lake, self.interrogation, unanswered - kept.keys())
@@ -242,6 +244,12 @@ class PartitionWork:
                 row = run_row(item, state, self.scope, result_key=key)
                 rows.append({**row, "model": self._model, "model_digest": self._digest})
         return rows
+
+
+def _on_this_clock(state: ItemState, now: datetime) -> ItemState:
+    """The state, due now if a clock that was ahead said when."""
+    is_ahead = state.due_at is not None and state.due_at > now and not is_waiting(state.due_at, now)
+    return replace(state, due_at=now) if is_ahead else state
 
 
 def _is_hopeless(item: Item) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from holocron_assets.lake.decisions import new_decision, record
+from holocron_assets.lake.decisions import decided_now, new_decision, record
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.resolve.deciding import decide_merge, decide_split, decide_state, decide_statement
@@ -55,7 +55,7 @@ def decide(lake: Lake, choice: Choice, *, author: str, reason: str) -> Row:
         case "accept" | "reject":
             return decide_statement(lake, choice.kind, **said)
         case _:
-            row = new_decision("classify", **said)
+            row = new_decision("classify", **said, now=decided_now(lake))
             record(lake, [row])
             return row
 
