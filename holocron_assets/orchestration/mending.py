@@ -5,7 +5,7 @@ Nothing has to be started for it. Sensors, ops and `holocron run` each meet dama
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from holocron_assets.crawl.revision_check import start_pass
 from holocron_assets.derive.opening import open_lake
@@ -17,7 +17,6 @@ from holocron_assets.lake.tables import PAGE_CHANGES, REVISION_CHECKS
 MOST_AT_ONCE = 20
 """Damaged files that one look sets aside before it gives up until the next."""
 
-_Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 
 
@@ -30,7 +29,7 @@ class _Context(Protocol):
     def log(self) -> _Log: ...
 
 
-_Ticking = TypeVar("_Ticking", bound=_Context)
+_Tick = TypeVar("_Tick", bound=Callable[..., Any])
 
 
 def mend(error: DamagedPartitionError) -> str:
@@ -75,16 +74,14 @@ def mending(look: Callable[[], _Found], tell: Callable[[str], object]) -> _Found
     return look()
 
 
-def mended_tick(
-    tick: Callable[Concatenate[_Ticking, _Given], _Found],
-) -> Callable[Concatenate[_Ticking, _Given], _Found]:
+def mended_tick(tick: _Tick) -> _Tick:
     """Let a sensor's or schedule's tick set aside what it finds damaged, name it in its log, and go on."""
 
     @wraps(tick)
-    def mended(context: _Ticking, /, *arguments: _Given.args, **resources: _Given.kwargs) -> _Found:
-        return mending(lambda: tick(context, *arguments, **resources), context.log.error)
+    def mended(context: _Context, **resources: Any) -> Any:  # the daemon gives all of it by name
+        return mending(lambda: tick(context, **resources), context.log.error)
 
-    return mended
+    return cast("_Tick", mended)
 
 
 def mend_all(errors: Sequence[DamagedPartitionError], tell: Callable[[str], object]) -> list[str]:
