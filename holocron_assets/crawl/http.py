@@ -100,7 +100,7 @@ class HttpClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the connections and stop."""
-        asyncio.run_coroutine_threadsafe(self._pool.aclose(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -139,6 +139,12 @@ class HttpClient:
         self._is_given_up = True
         for answer in list(self._under_way):
             answer.cancel()
+
+    async def _close(self) -> None:
+        await self._pool.aclose()
+        # Bodies that were left in the middle end in tasks of their own.
+        endings = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.gather(*endings, return_exceptions=True)
 
     async def _answer(self, request: httpx.Request) -> HttpAnswer:
         started = time.monotonic()

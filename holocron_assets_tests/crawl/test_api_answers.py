@@ -56,6 +56,24 @@ def test_a_character_beyond_the_basic_plane_may_be_escaped() -> None:
     assert read_answer(answer('{"query": {"name": "\\ud83d\\ude80"}}')).query == {"name": "\N{ROCKET}"}
 
 
+@pytest.mark.fault(4, "JSON that says a key twice")
+def test_of_a_key_that_is_said_twice_the_last_counts() -> None:
+    assert read_answer(answer('{"query": {"a": 1}, "query": {"b": 2}}')).query == {"b": 2}
+
+
+def test_commas_within_texts_are_no_values() -> None:
+    text = ',[{\\"' * 1_000_000
+    assert read_answer(answer(f'{{"query": {{"text": "{text}"}}}}')).problem is None
+
+
+@pytest.mark.fault(4, "an error of the API, or an address, that fills megabytes")
+def test_what_a_peer_says_is_told_no_longer_than_an_error_should_be() -> None:
+    long = "y" * 100_000
+    said = json.dumps({"error": {"code": long, "info": long}})
+    for told in (read_answer(answer(said)), read_answer(answer("", 301, location=f"http://{long}/"))):
+        assert len(str(told.problem)) < 1000
+
+
 def test_bytes_that_are_not_utf8_give_no_content() -> None:
     assert read_answer(HttpAnswer(200, {}, b'{"query": "\xff"}')).content is None
 

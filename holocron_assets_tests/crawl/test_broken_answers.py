@@ -115,6 +115,7 @@ def test_a_bomb_takes_no_more_memory_than_the_limit_allows(
         timeout=120,
         check=True,
     )
+    assert done.stderr == ""
     told = json.loads(done.stdout)
     assert problem in told["problem"]
     assert told["grew_mb"] < most_mb
