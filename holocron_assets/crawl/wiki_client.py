@@ -1,5 +1,6 @@
 """A polite client of one MediaWiki API. Every request that it sends leaves a row of table `http_attempts`."""
 
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.schema import Row
 
 MOST_TITLES = 50
+# 50,000 links of one page come in a hundred answers.
+_MOST_ANSWERS_A_TITLE = 200
+_LONGEST_CONTINUE = 10_000
 
 _PAGE_PROPERTIES = {
     "rvprop": "ids|timestamp|sha1|size|content|contentmodel",
@@ -274,18 +278,23 @@ class WikiClient:
             yield titles, answer.next_continue
 
     def _follow(self, parameters: Mapping[str, str]) -> Iterator[tuple[ApiAnswer, int | None]]:
-        """Ask, and follow every `continue` to its end."""
+        """Ask, and follow every `continue` to its end; of titles, as long as that may take."""
         seen: set[str] = set()
         following: Continuation = {}
-        while True:
+        titles = parameters.get("titles")
+        for number in itertools.count(1):
             answer, status = self._requests.ask({**self._common, **parameters, **following})
             yield answer, status
             if answer.next_continue is None:
                 return
             following = answer.next_continue
             place = json.dumps(following, sort_keys=True)
+            if len(place) > _LONGEST_CONTINUE:
+                raise self._unavailable(f"its continue has {len(place)} characters")
             if place in seen:
                 raise self._unavailable(f"it repeats the same continue for ever: {place}")
+            if titles and number >= _MOST_ANSWERS_A_TITLE * (titles.count("|") + 1):
+                raise self._unavailable(f"it has told no end of these pages after {number} answers")
             seen.add(place)
 
     def _misunderstood(self, error: Exception) -> WikiUnavailable:

@@ -1,5 +1,6 @@
 """The API client against a wiki that misbehaves on command."""
 
+import itertools
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -146,3 +147,20 @@ def test_a_refusal_is_permanent_and_asked_once(
         crawl.fetch("A")
     assert isinstance(caught.value, PermanentError)
     assert crawl.outcomes() == [outcome] == [caught.value.outcome]
+
+
+@pytest.mark.fault(4, "an answer that goes on for ever")
+@pytest.mark.parametrize(
+    ("length", "said"),
+    [(1, "it has told no end of these pages after 200 answers"), (20_000, "its continue has")],
+)
+def test_an_answer_that_goes_on_for_ever_is_given_up(length: int, said: str, crawl: Crawl) -> None:
+    numbers = itertools.count()
+    crawl.wiki.answer = lambda _: {
+        "query": {"pages": [page_object("A")]},
+        "continue": {"rvcontinue": f"{next(numbers):0{length}}", "continue": "||"},
+    }
+    with pytest.raises(WikiUnavailable, match=said) as caught:
+        crawl.fetch("A")
+    assert caught.value.outcome == "not_api"
+    assert len(crawl.wiki.requests) <= 200
