@@ -13,6 +13,7 @@ MIB = 2**20
 _SECONDS_IN_MONTH = 30 * 86_400
 _WARM_AFTER_SECONDS = 180
 _LEAST_POINTS = 4
+_LEAST_TICKS = 60  # of fewer, one that found much to do is the average
 
 Points = Sequence[tuple[float, float]]
 
@@ -22,7 +23,7 @@ class Growth:
     """How a measure grew.
 
     Attributes:
-        first: its average in the first quarter of the time that it was looked at.
+        first: its average in the first quarter of the looks at it.
         last: its average in the last quarter.
         a_month: what a straight line through all of it would add in thirty days.
         uncertainty: twice the standard error of that.
@@ -84,13 +85,13 @@ def growth_of(points: Points) -> Growth | None:
 
 
 def measures_of(life: Life, found: Sequence[Tick]) -> list[Measure]:
-    """All measures of a soak."""
-    samples = life.samples
+    """All measures of a soak, until all came to rest."""
+    samples = [one for one in life.samples if one.at <= life.seconds]
     processes = [
-        Measure(f"{what} of {role}, {unit}", last_life(samples, role, amount), most, slack)
-        for what, unit, amount, most, slack in (
-            ("memory", "MiB", _memory, 1.1, 16),
-            ("open files", "", _open_files, 1.1, 8),
+        Measure(f"{what} of {role}", last_life(samples, role, amount), most, slack)
+        for what, amount, most, slack in (
+            ("MiB of memory", _memory, 1.1, 16),
+            ("open files", _open_files, 1.1, 8),
         )
         for role in LONG_LIVED
     ]
@@ -101,6 +102,7 @@ def measures_of(life: Life, found: Sequence[Tick]) -> list[Measure]:
         *(
             Measure(f"tick of {sensor}, ms", points, 2, 500)
             for sensor, points in sorted(tick_points(found).items())
+            if len(points) >= _LEAST_TICKS
         ),
     ]
 
@@ -127,6 +129,12 @@ def bytes_a_run(samples: Sequence[Sample]) -> float:
         return 0.0
     (first_runs, first_bytes), (last_runs, last_bytes) = told[0], told[-1]
     return (last_bytes - first_bytes) / max(1, last_runs - first_runs)
+
+
+def runs_a_day(samples: Sequence[Sample]) -> float:
+    """How many runs a day would have, at this rate."""
+    told = [(one.at, sum(one.runs.values())) for one in samples if one.runs]
+    return told[-1][1] / told[-1][0] * 86_400 if told and told[-1][0] else 0.0
 
 
 def _storage(samples: Sequence[Sample]) -> list[Measure]:

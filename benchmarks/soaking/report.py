@@ -6,15 +6,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from holocron_assets.settings import run_retention
 from soaking.life import Life
-from soaking.measures import Measure, bytes_a_run, measures_of, tick_points
+from soaking.measures import Measure, bytes_a_run, measures_of, runs_a_day, tick_points
 from soaking.plot import plot
 from soaking.samples import Tick, runs_by_status, ticks
-from soaking.settling import Settled, settle
+from soaking.settling import Settled, answered_twice, settle
 from soaking.world import world
 
 _BATCH_SIZE = 10
 _SECONDS_BETWEEN_CHANGES = 6.0
+_DAYS_KEPT = run_retention().succeeded.days
 
 
 def report(folder: Path, *, seed: int, seconds: float, pages: int) -> int:
@@ -39,8 +41,7 @@ def report(folder: Path, *, seed: int, seconds: float, pages: int) -> int:
         life = Life(it, seed, seconds, folder, _SECONDS_BETWEEN_CHANGES)
         try:
             life.live(tell)
-            settled = settle(it, folder, tell)
-            life.take_sample()
+            settled = settle(it, folder, tell, life.take_sample)
         except KeyboardInterrupt:
             tell("interrupted: what follows is of a part")
         found = ticks(it, life.began_at)
@@ -99,11 +100,13 @@ def _facts(life: Life, settled: Settled | None, found: Sequence[Tick]) -> Iterat
     for sensor, points in tick_points(found).items():
         failed = sum(tick.status == "FAILURE" for tick in found if tick.sensor == sensor)
         yield f"ticks of {sensor}: {len(points)}, failed {failed}"
-    kept = bytes_a_run(samples)
-    yield f"Dagster keeps {kept / 1024:,.0f} KiB a run; see docs/operation.md for how long"
-    again = world.answered.total() - len(world.answered)
-    yield f"calls of the model: {len(world.ollama.chats)}, answered {world.answered.total()}, twice {again}"
+    kept, a_day = bytes_a_run(samples), runs_a_day(samples)
+    gibibytes = kept * a_day * _DAYS_KEPT / 2**30
+    yield f"Dagster keeps {kept / 1024:,.0f} KiB a run; {a_day:,.0f} runs a day, as here, and kept for"
+    yield f"{_DAYS_KEPT} days, as is configured, come to {gibibytes:,.1f} GiB, and stay there"
+    yield f"calls of the model: {len(world.ollama.chats)}; questions: {len(world.answered)}"
     if settled:
+        yield f"answered twice: {settled.twice}; in flight at faults: {_in_flight(life)}"
         yield f"all was quiet after {settled.seconds:.0f} s; as in a Holocron that starts from nothing:"
         yield f"  {', '.join(settled.same)}"
 
@@ -112,10 +115,9 @@ def _problems(life: Life, settled: Settled | None, measures: Sequence[Measure]) 
     """What did not hold, in lines."""
     yield from (f"grows: {measure.name}" for measure in measures if not measure.is_bounded)
     yield from life.troubles
-    world = life.world
-    again, allowed = world.answered.total() - len(world.answered), sum(one.in_flight for one in life.faults)
-    if again > allowed:
-        yield f"{again} questions were answered again; {allowed} calls were in flight at faults"
+    twice = settled.twice if settled else answered_twice(life.world)
+    if twice > _in_flight(life):
+        yield f"{twice} answers were given twice; {_in_flight(life)} calls were in flight at faults"
     if settled is None:
         yield "it was interrupted: nothing was compared"
         return
@@ -123,6 +125,11 @@ def _problems(life: Life, settled: Settled | None, measures: Sequence[Measure]) 
         yield "it did not come to rest"
     if settled.behind:
         yield f"{settled.behind} pages are not as they are in the wiki"
-    if settled.again:
-        yield f"{settled.again} calls of the model were left to do when all was quiet"
+    if settled.left:
+        yield f"{settled.left} calls of the model were left to do when all was quiet"
     yield from (f"not as in a Holocron that starts from nothing: {table}" for table in settled.differing)
+
+
+def _in_flight(life: Life) -> int:
+    """Calls of the model that faults may have lost."""
+    return sum(fault.in_flight for fault in life.faults)

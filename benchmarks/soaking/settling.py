@@ -11,7 +11,7 @@ from whole_holocron import WholeHolocron
 from soaking.samples import behind
 from soaking.world import World, fresh_twin
 
-_POLL_SECONDS = 5
+_POLL_SECONDS = 10
 _IDLE_SECONDS = 60
 _MOST_SECONDS = 1800
 
@@ -24,8 +24,8 @@ class Settled:
         seconds: until there was nothing to do any more.
         is_idle: whether that came to be.
         behind: pages that are still not as they are in the wiki.
-        calls: of the model until then.
-        again: calls of the model that a `holocron run` made then, which should find nothing to do.
+        left: calls of the model that a `holocron run` made then, which should find nothing to do.
+        twice: answers of the model to questions that it had answered before.
         differing: tables whose hash is not that of a Holocron that read the same wiki from nothing.
         same: tables whose hash is.
     """
@@ -33,48 +33,63 @@ class Settled:
     seconds: float
     is_idle: bool
     behind: int
-    calls: int
-    again: int
+    left: int
+    twice: int
     differing: list[str]
     same: list[str]
 
 
-def settle(world: World, folder: Path, tell: Callable[[str], None]) -> Settled:
-    """Let the daemon finish, and compare with the wiki and with a Holocron that starts from nothing."""
+def settle(world: World, folder: Path, tell: Callable[[str], None], look: Callable[[], object]) -> Settled:
+    """Let the daemon finish, and compare with the wiki and with a Holocron that starts from nothing.
+
+    Args:
+        world: in which nothing changes and nothing is broken any more.
+        folder: for the Holocron that starts from nothing.
+        tell: told how it goes.
+        look: called now and then until all is quiet.
+    """
     began = monotonic()
-    # Changes wait for each other for up to an hour; this is how a person who does not want to wait says so.
-    is_idle = _is_idle(world, tell)
+    is_idle = _is_idle(world, tell, look)
     seconds = monotonic() - began
     world.wants_ui = False
     world.end_ui()
     late, calls = behind(world), len(world.ollama.chats)
-    tell(f"settled after {seconds:.0f} s, {late} pages behind; `holocron run` should find nothing to do")
+    tell(f"quiet after {seconds:.0f} s, {late} pages behind; `holocron run` should find nothing to do")
     world.whole.finish()
-    again = len(world.ollama.chats) - calls
+    left, twice = len(world.ollama.chats) - calls, answered_twice(world)
     twin = fresh_twin(world, folder / "fresh")
     _bring_decisions(world.whole, twin, folder / "decisions.jsonl")
     tell("a Holocron from nothing reads the same wiki")
     twin.finish()
     same, differing = _compared(world.whole.hashes(), twin.hashes())
-    return Settled(seconds, is_idle, late, calls, again, differing, same)
+    return Settled(seconds, is_idle, late, left, twice, differing, same)
 
 
-def _is_idle(world: World, tell: Callable[[str], None]) -> bool:
+def answered_twice(world: World) -> int:
+    """Answers to questions that had been answered before."""
+    return world.answered.total() - len(world.answered)
+
+
+def _is_idle(world: World, tell: Callable[[str], None], look: Callable[[], object]) -> bool:
     """Wait until the daemon has nothing to do any more; say whether that came to be."""
-    deadline, idle_since = monotonic() + _MOST_SECONDS, monotonic()
-    asked = False
+    deadline = monotonic() + _MOST_SECONDS
     while monotonic() < deadline:
         world.keep_ui_up()
-        if world.whole.is_busy() or not asked:
-            idle_since = monotonic()
-        if not asked:
-            done = world.whole.command("launch", "refresh")
-            asked = not done.returncode
-            if not asked:
-                tell(f"refresh could not be launched yet: {done.stderr.strip().splitlines()[-1:]}")
-        if monotonic() - idle_since > _IDLE_SECONDS:
-            return True
+        # Changes wait for each other for up to an hour; this is how a person says not to wait.
+        done = world.whole.command("launch", "refresh")
+        if not done.returncode:
+            break
+        tell(f"refresh could not be launched yet: {done.stderr.strip().splitlines()[-1:]}")
         sleep(_POLL_SECONDS)
+    idle_since = monotonic()
+    while monotonic() < deadline:
+        world.keep_ui_up()
+        look()
+        sleep(_POLL_SECONDS)
+        if world.whole.is_busy():
+            idle_since = monotonic()
+        elif monotonic() - idle_since > _IDLE_SECONDS:
+            return True
     return False
 
 
