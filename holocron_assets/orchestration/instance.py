@@ -9,9 +9,11 @@ import dagster as dg
 from filelock import FileLock
 
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.mounts import refuse_unmounted, remember_mount
 from holocron_assets.lake.parquet import replacing
 from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.clock_set_back import bring_ticks_back
 from holocron_assets.orchestration.crawl_assets import CRAWL_POOL
 from holocron_assets.orchestration.known_lake import expect_lake
 from holocron_assets.orchestration.reaper import reap_dead_runs
@@ -78,7 +80,7 @@ def open_instance() -> dg.DagsterInstance:
         for pool, limit in pool_limits().items():
             instance.event_log_storage.set_concurrency_slots(pool, limit)
         instance.get_runs_count()
-        instance.all_instigator_state()
+        bring_ticks_back(instance, now=utc_now())
         expect_lake(instance, lake)
     reap_dead_runs(instance, lake)
     return instance

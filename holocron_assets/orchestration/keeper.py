@@ -5,15 +5,22 @@ Run as `python -m holocron_assets.orchestration.keeper`. Its input stays open fo
 
 import argparse
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
 from pathlib import Path
 from time import monotonic
 
+from holocron_assets.lake.clock import WallClock
 from holocron_assets.orchestration.family import Family, FamilyError
 
 _LOOKS_SECONDS = 0.5
+_BRING_TICKS_BACK = [
+    sys.executable,  # in a process of its own: this one stays small
+    "-c",
+    "from holocron_assets.orchestration.instance import open_instance; open_instance().dispose()",
+]
 _SECONDS_BETWEEN_QUESTIONS = 10
 _MOST_SILENCES = 3
 _LONG_LIFE_SECONDS = 120
@@ -73,10 +80,13 @@ class Keeper:
 
     def _live(self) -> None:
         self._family.start(self._pause)
-        silences, asked_at = 0, monotonic()
+        silences, asked_at, clock = 0, monotonic(), WallClock()
         while True:
             self._pause()
             self._family.check()
+            if clock.was_set_back():
+                _say("The clock was set back: sensors go on by it.")
+                subprocess.run(_BRING_TICKS_BACK, check=False)  # noqa: S603 - our own command
             if monotonic() - asked_at > _SECONDS_BETWEEN_QUESTIONS:
                 silences = 0 if self._family.answers() else silences + 1
                 asked_at = monotonic()

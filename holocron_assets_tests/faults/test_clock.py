@@ -11,21 +11,31 @@ import pytest
 import time_machine
 from crawl_rows import outcome, put_changes, put_outcomes, put_seeds, wiki_source
 from dagster import DagsterRunStatus
+from dagster._core.definitions.run_request import InstigatorType
+from dagster._core.remote_origin import (
+    InProcessCodeLocationOrigin,
+    RemoteInstigatorOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, SensorInstigatorData
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 from dagster._utils.schedules import cron_string_iterator
 
 from holocron_assets.crawl.batches import cut_batches, manifest
 from holocron_assets.crawl.fetch import Group, fetch_batch
 from holocron_assets.crawl.frontier import pending_pages
 from holocron_assets.lake.attempts import is_waiting
-from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.clock import WallClock, utc_now
 from holocron_assets.lake.decisions import all_decisions, decided_now, new_decision, record, standing
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import connect, query
+from holocron_assets.orchestration.clock_set_back import bring_ticks_back
 from holocron_assets.orchestration.run_requests import run_requests
 from holocron_assets.orchestration.work import Work
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
+LOADABLE = LoadableTargetOrigin(python_file="here.py")
 
 
 @pytest.mark.fault(8, "clock set back a day between two decisions")
@@ -75,6 +85,43 @@ def test_work_whose_run_failed_on_a_clock_that_was_ahead_is_due_at_once(
     requested = run_requests(instance, [work], now=ended_at - DAY)
     assert [request.partition_key for request in requested.requests] == ["tiny-000001"]
     assert run_requests(instance, [work], now=ended_at + DAY).requests
+
+
+@pytest.mark.fault(8, "clock set back a day below the daemon's sensors")
+def test_sensors_that_ticked_on_a_clock_that_was_ahead_tick_again(instance: dg.DagsterInstance) -> None:
+    origin = RemoteInstigatorOrigin(
+        RemoteRepositoryOrigin(InProcessCodeLocationOrigin(LOADABLE, location_name="here"), "holocron"),
+        "new_pages",
+    )
+    state = InstigatorState(
+        origin,
+        InstigatorType.SENSOR,
+        InstigatorStatus.RUNNING,
+        SensorInstigatorData(
+            last_tick_timestamp=(NOW + DAY).timestamp(),
+            last_tick_start_timestamp=NOW.timestamp(),
+            cursor="kept",
+        ),
+    )
+    instance.add_instigator_state(state)
+    assert bring_ticks_back(instance, now=NOW + 2 * DAY) == []
+    assert bring_ticks_back(instance, now=NOW) == ["new_pages"]
+    (mended,) = instance.all_instigator_state()
+    data = mended.instigator_data
+    assert isinstance(data, SensorInstigatorData)
+    assert (data.last_tick_timestamp, data.cursor) == (NOW.timestamp(), "kept")
+    assert bring_ticks_back(instance, now=NOW) == []
+
+
+def test_a_clock_that_is_set_back_is_noticed_once() -> None:
+    with time_machine.travel(NOW, tick=False):
+        clock = WallClock()
+        assert not clock.was_set_back()
+    with time_machine.travel(NOW - DAY, tick=False):
+        assert clock.was_set_back()
+        assert not clock.was_set_back()
+    with time_machine.travel(NOW, tick=False):
+        assert not clock.was_set_back()
 
 
 @pytest.mark.fault(8, "daylight saving in the zone of a recheck's schedule")

@@ -1,0 +1,37 @@
+"""The machine's clock was set back: Dagster's sensors would wait until it is again as late as it was."""
+
+from datetime import datetime
+
+import dagster as dg
+from dagster._core.scheduler.instigation import SensorInstigatorData
+
+_TIMES = (
+    "last_tick_timestamp",
+    "last_tick_start_timestamp",
+    "last_tick_success_timestamp",
+    "last_sensor_start_timestamp",
+)
+
+
+def bring_ticks_back(instance: dg.DagsterInstance, *, now: datetime) -> list[str]:
+    """Let sensors whose last tick is later than now tick again in their interval.
+
+    Schedules are left alone: theirs come at fixed hours, and none comes twice by the same clock.
+
+    Args:
+        instance: knows the sensors.
+        now: the moment.
+
+    Returns:
+        Names of the sensors.
+    """
+    mended = []
+    for state in instance.all_instigator_state():
+        data = state.instigator_data
+        if not isinstance(data, SensorInstigatorData):
+            continue
+        late = {name: now.timestamp() for name in _TIMES if (getattr(data, name) or 0) > now.timestamp()}
+        if late:
+            instance.update_instigator_state(state.with_data(data._replace(**late)))
+            mended.append(state.name)
+    return mended
