@@ -1,0 +1,55 @@
+"""Troubles of Dagster's own database, told in a line that names it and says what to do."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from holocron_assets.lake.errors import PermanentError
+from holocron_assets.settings import dagster_home
+
+_ADVICE = {
+    "locked": "another program holds it: end that, or wait for it",
+    "disk is full": "free some space on its disk",
+    "readonly": "let this user write there",
+    "unable to open": "see that its folder is there, and that this user may write there",
+}
+
+
+@contextmanager
+def database_troubles_named() -> Iterator[None]:
+    """Raise PermanentError for what Dagster's database raises, be it SQLite or PostgreSQL.
+
+    What was read and made is in the lake; the same command goes on from there.
+    """
+    try:
+        yield
+    except Exception as error:
+        trouble = _trouble_behind(error)
+        if trouble is None:
+            raise
+        what = str(getattr(trouble, "orig", None) or trouble).strip().partition("\n")[0]
+        advice = next((said for sign, said in _ADVICE.items() if sign in what), "see that it can be used")
+        raise PermanentError(
+            f"Dagster's database {_place()} failed: {what}; {advice}, then give the same command again"
+        ) from error
+
+
+def _trouble_behind(error: BaseException | None) -> SQLAlchemyError | None:
+    """The database's error that an error is, or came of."""
+    while error is not None:
+        if isinstance(error, SQLAlchemyError):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _place() -> str:
+    """Where the database is; no name or password."""
+    if url := os.environ.get("HOLOCRON_POSTGRES_URL"):
+        parts = urlsplit(url)
+        return f"at {parts.hostname}:{parts.port or 5432}"
+    home = dagster_home()
+    return f"in {home}" if home.is_dir() else f"in {home}, which is gone,"
