@@ -1,6 +1,7 @@
 """The machine's clock was set back: Dagster's sensors would wait until it is again as late as it was."""
 
 from datetime import datetime
+from typing import Any
 
 import dagster as dg
 from dagster._core.scheduler.instigation import SensorInstigatorData
@@ -30,7 +31,9 @@ def bring_ticks_back(instance: dg.DagsterInstance, *, now: datetime) -> list[str
         data = state.instigator_data
         if not isinstance(data, SensorInstigatorData):
             continue
-        late = {name: now.timestamp() for name in _TIMES if (getattr(data, name) or 0) > now.timestamp()}
+        late: dict[str, Any] = {
+            name: now.timestamp() for name in _TIMES if (getattr(data, name) or 0) > now.timestamp()
+        }
         if late:
             instance.update_instigator_state(state.with_data(data._replace(**late)))
             mended.append(state.name)

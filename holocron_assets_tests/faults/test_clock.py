@@ -1,6 +1,6 @@
 """The machine's clock is moved by a day, back or forward: what was written before still comes out right."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -180,7 +180,7 @@ def test_what_was_read_later_counts_though_its_clock_was_behind(lake: Lake) -> N
 class AnyReader:
     """Reads every page, as of the machine's clock."""
 
-    group_sizes = (50,)
+    group_sizes: Sequence[int] = (50,)
     groups_at_once = 1
 
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
