@@ -7,12 +7,12 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import psycopg2
 import pytest
+import sqlalchemy as sql
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,10 @@ class PostgresServer:
 
     def begin_anew(self) -> None:
         """Empty the database: each test has a Dagster of its own."""
-        with closing(psycopg2.connect(self.url)) as connection, connection, connection.cursor() as cursor:
-            cursor.execute("drop schema public cascade; create schema public")
+        engine = sql.create_engine(self.url.replace("postgresql:", "postgresql+psycopg2:"))
+        with engine.begin() as connection:
+            connection.execute(sql.text("drop schema public cascade; create schema public"))
+        engine.dispose()
 
     def _control(self, *arguments: str) -> None:
         place = ["-D", str(self.folder / "data"), "-l", str(self.folder / "log"), "-w", "-t", "120"]
