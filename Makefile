@@ -33,8 +33,8 @@ fuzz: $(FUZZER) ## Make up inputs for the parsers, guided by the code that they 
 soak: $(READY) ## An hour of the whole with a wiki that changes and faults at random; SOAK="--minutes N --seed N"
 	$(BIN)/python benchmarks/soak.py $(SOAK)
 
-test-all: $(READY) ## Every test, the slow and large ones too
-	$(BIN)/pytest
+test-all: $(READY) ## Every test, the slow and large ones too, and ten times as many examples of each property
+	$(BIN)/pytest --hypothesis-profile=thorough
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from examples import load_profiles
 from fault_table import faults_of, note_faults, table
 from real_mediawiki import SHARED, RealWiki, running_wiki
 
 if TYPE_CHECKING:
     from sample_holocron import Holocron
+
+load_profiles()
 
 # No test asks a model unless it says so: a run about something else would fetch one, and ask for minutes.
 os.environ["HOLOCRON_LLM"] = "off"

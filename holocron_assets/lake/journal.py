@@ -60,6 +60,8 @@ class Journal:
         with self._appending, trouble_named(self.path):
             file = self._open()
             try:
+                if _ends_torn(self.path):  # by who died since this one opened it, perhaps
+                    file.write(b"\n")
                 while line:
                     line = line[file.write(line) :]
                 os.fsync(file.fileno())
@@ -91,8 +93,6 @@ class Journal:
             self._file = open(open_in_folder(self.path, _APPENDING), "ab", buffering=0)  # noqa: PTH123, SIM115 - a descriptor
             if is_new:
                 sync_folder(self.path.parent)
-            elif _ends_torn(self.path):
-                self._file.write(b"\n")
         return self._file
 
 
@@ -118,7 +118,7 @@ def _ends_torn(path: Path) -> bool:
 
 def _parse(line: bytes) -> dict[str, Any] | None:
     checksum, body = line[:_CHECKSUM_LENGTH], line[_CHECKSUM_LENGTH + 1 :].rstrip(b"\n")
-    if checksum != b"%08x" % zlib.crc32(body):
+    if not body or checksum != b"%08x" % zlib.crc32(body):  # that of nothing is eight zeros
         return None
     record: dict[str, Any] = json.loads(body.decode("utf-8", "surrogatepass"))
     return record

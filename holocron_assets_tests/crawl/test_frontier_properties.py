@@ -22,6 +22,7 @@ from crawl_rows import (
     statuses,
     wiki_source,
 )
+from examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -193,7 +194,7 @@ class Model:
         return title in self.depth and in_namespace and included and not excluded
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40))
 @given(states)
 def test_the_frontier_says_of_every_state_what_a_model_says(state: State) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -210,7 +211,7 @@ def test_the_frontier_says_of_every_state_what_a_model_says(state: State) -> Non
         assert (row["reason"] is None) == (row["status"] in {"done", "in flight"})
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=examples(12))
 @given(states, st.integers(0, 4))
 def test_known_links_of_everything_change_nothing(state: State, earlier: int) -> None:
     compacted = replace(state, compacted_before=frozenset({earlier, len(state.batches)}))
@@ -221,7 +222,7 @@ def test_known_links_of_everything_change_nothing(state: State, earlier: int) ->
     assert without_ways(found) == without_ways(wanted)
 
 
-@settings(max_examples=24, deadline=None, derandomize=True)
+@settings(max_examples=examples(24))
 @given(states, st.integers(0, 4))
 @example(
     State(
@@ -296,7 +297,7 @@ class RandomWiki:
 wikis = st.dictionaries(titles, st.lists(titles, max_size=3, unique=True), max_size=len(TITLES))
 
 
-@settings(max_examples=16, deadline=None, derandomize=True)
+@settings(max_examples=examples(16))
 @given(
     wikis,
     st.dictionaries(titles, st.integers(1, 6), max_size=3),

@@ -1,3 +1,4 @@
+import json
 import os
 import subprocess
 import sys
@@ -6,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given
+from examples import examples
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from holocron_assets.lake.journal import Journal
@@ -172,3 +174,49 @@ def test_what_was_appended_is_read_and_a_cut_anywhere_loses_the_last_only(
         assert read(path) == kept
         written(path, second)
         assert read(path) == kept + second
+
+
+class Appends(NamedTuple):
+    """A process appends a record; it may have had the file open for long."""
+
+    process: int
+
+
+class Dies(NamedTuple):
+    """A process dies while it appends: of its line, so much was written."""
+
+    process: int
+    share: float
+
+
+lives = st.lists(
+    st.builds(Appends, st.integers(0, 2)) | st.builds(Dies, st.integers(0, 2), st.floats(0, 0.99)),
+    max_size=12,
+)
+
+
+@settings(max_examples=examples(60))
+@given(lives)
+@example([Appends(0), Dies(1, 0.5), Appends(0)])
+def test_whoever_dies_in_the_middle_of_a_line_every_record_that_was_acknowledged_is_read_once(
+    steps: list[Appends | Dies],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        processes = {number: Journal(path) for number in range(3)}
+        acknowledged = []
+        for number, step in enumerate(steps):
+            record = {"number": number, "text": "Gört \u2028"}
+            if isinstance(step, Appends):
+                processes[step.process].append(record)
+                acknowledged.append(record)
+                continue
+            processes[step.process].close()
+            processes[step.process] = Journal(path)  # who follows opens it anew
+            torn = b"00000000 " + json.dumps(record).encode()
+            if path.exists():
+                with path.open("ab") as file:
+                    file.write(torn[: int(len(torn) * step.share)])
+        assert read(path) == acknowledged
+        for journal in processes.values():
+            journal.close()

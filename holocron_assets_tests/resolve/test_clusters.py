@@ -155,6 +155,17 @@ def test_what_is_followed_stands_and_what_is_not_says_why(
             assert row["refused"] is None
 
 
+@given(machine_pairs, decisions_made, members_of_all, states, st.sampled_from(["page", "mention"]))
+def test_a_record_that_is_like_no_other_changes_nothing(
+    pairs: list[Row], decisions: list[Row], members: dict[str, Member], held: Held, origin: str
+) -> None:
+    before = judge(pairs, decisions, members, held)
+    for name in ("A", "z"):  # before all others in order, and after them
+        more = {**members, name: member(name, source="one", origin=origin)}
+        assert judge(pairs, decisions, more, held) == before
+        assert clusters(before, more, held) == {**clusters(before, members, held), name: name}
+
+
 @given(machine_pairs, decisions_made, members_of_all, states)
 def test_who_is_merged_leads_to_a_survivor_that_is_not_merged(
     pairs: list[Row], decisions: list[Row], members: dict[str, Member], held: Held

@@ -62,7 +62,7 @@ def write_artifacts(lake: Lake, name: str, subject: str, folder: Path) -> list[P
         for (one, item_id), attempts in sorted(found.items())
         # Pages of two sources may have one title.
         for path in _write(
-            _files(attempts), folder / _folder(f"{one} {item_id}" if repeated[one] > 1 else one)
+            _files(attempts), folder / folder_name(f"{one} {item_id}" if repeated[one] > 1 else one)
         )
     ]
 
@@ -137,7 +137,7 @@ def _write(files: Mapping[str, str], folder: Path) -> Iterator[Path]:
         yield path
 
 
-def _folder(subject: str) -> str:
+def folder_name(subject: str) -> str:
     """A folder's name for any title: none leads elsewhere, and none is too long for a file system."""
     name = quote(subject, safe=" #,()'").replace(".", "%2E")
     return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}-{content_hash(subject)[:16]}"
