@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.masking import without_secrets
 
 KeyPath = tuple[str | int, ...]
 
@@ -38,7 +39,7 @@ def explain(details: ErrorDetails, keys: KeyPath) -> str:
         details: one of pydantic's errors.
         keys: the path of the key that it is about.
     """
-    shown = reprlib.repr(details["input"])
+    shown = without_secrets(reprlib.repr(details["input"]))
     match details["type"]:
         case "extra_forbidden":
             allowed = list(_model_at(keys[:-1]).model_fields)

@@ -254,7 +254,10 @@ class Engine:
         except Exception as error:
             failure = failure_of_call(error, model=model or "the model server", timeout_seconds=seconds)
             problem = problem_of(failure, model, self._fetch_command, utc_now(), is_servers=True)
-            raise problem or error from error
+            if problem is None:
+                raise
+            # All that was said is in the reason; the cause may repeat our key, and would be written down.
+            raise problem from None
 
 
 def _follow_up(trying: Try, good: Exchange) -> Try | Failure | None:
