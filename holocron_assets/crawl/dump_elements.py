@@ -13,6 +13,9 @@ from holocron_assets.lake.titles import InterwikiTitle, InvalidTitle, Site
 Elements = Mapping[str, Any]
 Status = Literal["ok", "invalid", "dead"]
 
+OVERLONG = "@overlong"
+"""Name of the value of a page's elements that says why they were left out."""
+
 _LARGEST_NUMBER = 2**63 - 1
 
 
@@ -85,9 +88,12 @@ def time_of(elements: Elements, name: str) -> datetime | None:
     """The moment in a child element, in UTC; None if there is none."""
     try:
         moment = datetime.fromisoformat(text_of(elements, name) or "")
-    except ValueError:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (
+        ValueError,
+        OverflowError,
+    ):  # in UTC, the first hours of the year 1 are before all that can be said
         return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def parse_page(ordinal: int, elements: Elements, text: str | None, site: Site) -> DumpPage:
@@ -154,6 +160,8 @@ def title_of(ordinal: int, elements: Elements, site: Site) -> tuple[str, int, st
 
 
 def _text_error(elements: Elements, text_element: Elements, text: str | None) -> str | None:
+    if OVERLONG in elements:
+        return str(elements[OVERLONG])
     if "revision" not in elements:
         return "it has no <revision>"
     if "@deleted" in text_element:

@@ -11,16 +11,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from xml.parsers import expat
 
-from holocron_assets.crawl.dump_elements import Elements, number, number_of, text_of, time_of
+from holocron_assets.crawl.dump_elements import OVERLONG, Elements, number, number_of, text_of, time_of
 from holocron_assets.crawl.dump_stream import DumpError
 
 ALL_PAGES = range(2**62)
 NO_PAGES = range(0)
 
+LONGEST_PAGE_BYTES = 1 << 25
+"""Of a page's newest revision, or of what else it holds: 16 times what MediaWiki lets people save."""
+
+_LONGEST_TAG_BYTES = 1 << 22  # expat reads it anew with each piece, and keeps it all
 _DEEPEST = 16
 _TAIL_BYTES = 100
 _TEXT_BUFFER_BYTES = 1 << 16
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
+
+
+class OverlongTagError(ValueError):
+    """A tag, a comment or what an export says of its wiki is longer than any page."""
 
 
 class RawPage(NamedTuple):
@@ -67,11 +75,13 @@ _TEXT = _Kind(has_text=True)
 _REVISION = _Kind({"text": _TEXT}, _VALUE)
 _LISTED_REVISION = _Kind({"id": _VALUE, "timestamp": _VALUE})
 _PAGE = _Kind({"revision": _REVISION}, _VALUE)
+_OVERLONG_PAGE = _Kind()
 _LISTED_PAGE = _Kind({"title": _VALUE, "ns": _VALUE, "id": _VALUE, "revision": _LISTED_REVISION})
 _SITE = _Kind(others=_VALUE)
 _ROOT_AFTER_SITE = _Kind({"page": _PAGE})
 _ROOT = _Kind({"siteinfo": _SITE, "page": _PAGE})
 _DOCUMENT = _Kind(others=_ROOT)
+_PAGES = (_PAGE, _LISTED_PAGE, _OVERLONG_PAGE)
 
 
 class _Element:
@@ -98,10 +108,12 @@ class _Element:
 
     def add(self, name: str, value: Any) -> None:
         """Take in a child. What repeats becomes a list."""
-        if name in self.values:
-            earlier = self.values[name] if isinstance(self.values[name], list) else [self.values[name]]
-            value = [*earlier, value]
-        self.values[name] = value
+        if name not in self.values:
+            self.values[name] = value
+        elif isinstance(earlier := self.values[name], list):
+            earlier.append(value)  # in place: a page may have as many as its file is long
+        else:
+            self.values[name] = [earlier, value]
 
     def as_value(self) -> Any:
         """The whole element as a JSON value."""
@@ -126,7 +138,8 @@ class PageParser:
     """Takes an export's bytes bit by bit, and gives the pages that end in them.
 
     Elements are known by their local name, and pages are children of the root, as in MediaWiki's export
-    schemas 0.3 to 0.11. Memory is bounded by one revision of a page, and what else the page holds.
+    schemas 0.3 to 0.11. Memory is bounded by `LONGEST_PAGE_BYTES`: a page that holds more in one revision, or
+    beside its revisions, is given without what it holds, and says so.
 
     Attributes:
         ordinal: of the page that is being read, or comes next.
@@ -156,6 +169,8 @@ class PageParser:
         self._unread = 0  # how deep within an element that is not read
         self._text: _Element | None = None
         self._newest: _Revision | None = None
+        self._fed = 0
+        self._kept_since = 0  # the byte at which the page, or its revision, started
         # utf-8, as every export is: another encoding could hide a DOCTYPE from the check
         self._expat = expat.ParserCreate("utf-8", "}")
         self._expat.buffer_text = True
@@ -168,8 +183,14 @@ class PageParser:
 
         Raises:
             expat.ExpatError: it is not valid XML. The pages before that are there.
+            OverlongTagError: something outside of pages, or a tag of one, never ends.
         """
         self._expat.Parse(data, not data)
+        self._fed += len(data)
+        if self._fed - self._expat.CurrentByteIndex > _LONGEST_TAG_BYTES:
+            raise OverlongTagError
+        if self._expat.CurrentByteIndex - self._kept_since > LONGEST_PAGE_BYTES:
+            self._let_go()
 
     @property
     def error_offset(self) -> int:
@@ -194,7 +215,24 @@ class PageParser:
         self._open.append(element)
         self._expat.CharacterDataHandler = element.parts.append if kind.has_text else None
 
+    def _let_go(self) -> None:
+        """Keep nothing more of a page that holds too much: neither an export nor a memory is that large."""
+        self._kept_since = self._expat.CurrentByteIndex
+        page = next((element for element in self._open if element.kind in _PAGES), None)
+        if page is None:
+            if any(element.kind is _SITE for element in self._open):
+                raise OverlongTagError
+            return
+        self._unread += len(self._open) - self._open.index(page) - 1
+        del self._open[self._open.index(page) + 1 :]
+        kept = {name: page.values[name] for name in ("title", "ns", "id") if name in page.values}
+        problem = f"it holds more than {LONGEST_PAGE_BYTES:,} bytes: no page is so long"
+        page.values = {**kept, OVERLONG: problem}
+        page.kind, self._newest, self._text = _OVERLONG_PAGE, None, None
+        self._expat.CharacterDataHandler = None
+
     def _start_page(self) -> _Kind:
+        self._kept_since = self._expat.CurrentByteIndex
         self.starts.append(PageStart(self.ordinal, self._expat.CurrentByteIndex + self._left_out))
         self._newest = None
         if self.site is None:
@@ -213,7 +251,7 @@ class PageParser:
             self._text = self._text or element
         elif kind is _REVISION or kind is _LISTED_REVISION:
             self._end_revision(element)
-        elif kind is _PAGE or kind is _LISTED_PAGE:
+        elif kind in _PAGES:
             self._end_page(element)
         elif kind is _SITE:
             self._end_site(element.values)
@@ -225,6 +263,7 @@ class PageParser:
 
     def _end_revision(self, element: _Element) -> None:
         body, self._text = self._text, None
+        self._kept_since = self._expat.CurrentByteIndex
         revision = _Revision(element.values, None)
         if body is not None:
             revision = _Revision({**element.values, "text": {**body.values, "#text": None}}, _held_text(body))
@@ -269,6 +308,8 @@ def parse_pages(path: Path, chunks: Iterable[bytes], parser: PageParser) -> Gene
             problem = None
             try:
                 parser.feed(chunk)
+            except OverlongTagError:
+                problem = DumpError(path, "has a tag or comment without an end: refused")
             except expat.ExpatError as error:
                 is_cut = not chunk and not tail.rstrip().endswith(b"mediawiki>")
                 problem = _problem(path, error, parser, is_cut=is_cut)

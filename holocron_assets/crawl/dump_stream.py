@@ -5,6 +5,7 @@ An export is a stranger's file: it may declare no entities and fetch nothing, an
 
 import bz2
 import gzip
+import math
 import re
 import sys
 import zlib
@@ -21,6 +22,10 @@ else:
 _Stream = BufferedReader | gzip.GzipFile | bz2.BZ2File | zstd.ZstdFile
 
 _CHUNK_BYTES = 1 << 16
+_ANY_RATIO_BYTES = 1 << 30
+_LARGEST_RATIO = 250
+"""Of an export's length to that of its packed file; full histories, packed best, come to 100."""
+
 _LONGEST_PROLOG_BYTES = 1 << 20
 _PROLOG = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*", re.DOTALL)
 _ROOT = re.compile(rb"<(?:[\w.-]+:)?mediawiki[\s/>]")
@@ -66,9 +71,16 @@ def read_chunks(path: Path, start: int = 0) -> Generator[bytes]:
     with _troubles_named(path), _open(path) as stream:
         _check_head(path, stream)
         stream.seek(start)
+        most = max(_ANY_RATIO_BYTES, path.stat().st_size * _LARGEST_RATIO) if is_packed(path) else math.inf
         # read1, because read would drop what it has when a packed file breaks in its middle
         while chunk := stream.read1(_CHUNK_BYTES):
             yield chunk
+            if stream.tell() > most:
+                raise DumpError(
+                    path,
+                    f"unpacks to more than {_LARGEST_RATIO} times its size, as if made to fill the disk. If "
+                    "you know what it is, unpack it and read that",
+                )
 
 
 def read_head(chunks: Generator[bytes], length: int) -> bytes:

@@ -33,6 +33,7 @@ def rows_of(folder: Path) -> dict[str, Row]:
     return {row["requested_title"]: row for row in read_partition(Lake(folder), PAGES, BATCH)}
 
 
+@pytest.mark.fault(10, "a page ends the process that fetches it, each time")
 @pytest.mark.parametrize("groups_at_once", [1, 4])
 def test_a_page_that_kills_the_process_is_dead_after_four_and_takes_no_other_with_it(
     tmp_path: Path, groups_at_once: int
@@ -54,6 +55,7 @@ def test_a_page_that_kills_the_process_is_dead_after_four_and_takes_no_other_wit
     assert max(row["attempts"] for title, row in rows.items() if title != "Poison") <= 4
 
 
+@pytest.mark.fault(10, "two pages end the process that fetches them")
 def test_two_such_pages_die_and_the_rest_is_read(tmp_path: Path) -> None:
     innocent = [f"Page {number}" for number in range(60)]
     put_manifest(Lake(tmp_path), BATCH, "Poison 1", *innocent, "Poison 2")

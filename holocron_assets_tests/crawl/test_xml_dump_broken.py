@@ -115,6 +115,7 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
     assert "wiki.xml" in str(error)
 
 
+@pytest.mark.fault(6, "an export with an entity bomb")
 def test_an_entity_bomb_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
     bomb = '<!ENTITY a "aaaaaaaaaa">' + "".join(
         f'<!ENTITY {name} "{f"&{previous};" * 10}">'
@@ -127,6 +128,7 @@ def test_an_entity_bomb_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
                 read()
 
 
+@pytest.mark.fault(6, "an export with an external entity")
 def test_no_file_is_read_for_an_entity(tmp_path: Path) -> None:
     secret = saved(tmp_path, "secret", "secret.txt")
     text = f'<!DOCTYPE mediawiki [<!ENTITY x SYSTEM "file://{secret}">]>{START}{page_xml(0)}{END}'
@@ -134,6 +136,7 @@ def test_no_file_is_read_for_an_entity(tmp_path: Path) -> None:
         list(read_pages(saved(tmp_path, text.replace("text of", "&x;"))))
 
 
+@pytest.mark.fault(6, "a DOCTYPE hidden behind another encoding")
 def test_a_doctype_cannot_hide_behind_another_encoding(tmp_path: Path) -> None:
     text = '<?xml version="1.0" encoding="utf-16"?><!DOCTYPE mediawiki [<!ENTITY x "y">]><mediawiki/>'
     with pytest.raises(DumpError, match="is no MediaWiki XML export"):
@@ -178,6 +181,7 @@ def test_a_file_that_is_not_packed_as_it_is_called_is_named(
         list(read_pages(saved(tmp_path, content, name)))
 
 
+@pytest.mark.fault(6, "a packed export with damaged bytes")
 def test_a_packed_file_with_damaged_bytes_is_named(tmp_path: Path) -> None:
     packed = bytearray(gzip.compress((START + "".join(map(page_xml, range(3_000))) + END).encode()))
     packed[len(packed) // 2] ^= 0xFF
@@ -240,6 +244,7 @@ def test_comments_and_stray_elements_inside_a_text_lose_no_text(tmp_path: Path) 
     assert page.text == "one two <three> four"
 
 
+@pytest.mark.fault(6, "an export of thousands of nested elements")
 def test_thousands_of_nested_elements_end_no_run(tmp_path: Path) -> None:
     nested = "<x>" * 200 + "deep" + "</x>" * 200
     page = only_page(tmp_path, f"<page><title>A</title>{nested}<revision><text>t</text></revision></page>")
