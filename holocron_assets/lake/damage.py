@@ -40,6 +40,11 @@ class DamagedPartitionError(RuntimeError):
         )
         self.file, self.why = file, why
 
+    @property
+    def is_for_good(self) -> bool:
+        """Whether nothing can make again what the file holds."""
+        return self.file.parts[-3] in OUTLOOK
+
 
 def damaged_file(file: Path, error: Exception) -> DamagedPartitionError:
     """The error to raise for a file that cannot be read."""

@@ -28,7 +28,6 @@ from holocron_assets.lake.parquet import write_file
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import (
-    DECISIONS,
     ENTITIES,
     GPU_RUNS,
     HTTP_ATTEMPTS,
@@ -95,7 +94,7 @@ def set_aside(lake: Lake, error: DamagedPartitionError) -> SetAside | None:
     """
     file = error.file
     table = next((table for table in lake.tables if lake.folder(table).resolve() == _folder(file)), None)
-    if table is None or table == DECISIONS:
+    if table is None or error.is_for_good:
         raise error
     with suppress(FileNotFoundError):
         if file.parent.name != PACK_FOLDER:

@@ -10,10 +10,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.settings import dagster_home
 
+_ONLY_HISTORY = "it is damaged, and holds only the history of runs: move its folder away to begin another"
 _ADVICE = {
     "locked": "another program holds it: end that, or wait for it",
     "disk is full": "free some space on its disk",
     "readonly": "let this user write there",
+    "malformed": _ONLY_HISTORY,
+    "not a database": _ONLY_HISTORY,
     "unable to open": "see that its folder is there, and that this user may write there",
 }
 

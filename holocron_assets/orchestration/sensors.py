@@ -13,6 +13,7 @@ from holocron_assets.crawl.seeds import seeds_are_usable
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.standing import left_alone
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.damage import DamagedPartitionError
 from holocron_assets.lake.decisions import decisions_mark, standing_mark
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
@@ -112,7 +113,14 @@ def new_pages(
     listed = [source for source in enabled if seeds_are_usable(opened, source)]
     slow = [source for source in listed if looks_are_slow(opened, source)]
     compactions = links_to_compact(opened, slow, at_end=False)
-    batches = _cut(context, opened, [source for source in listed if source not in slow])
+    try:
+        batches = _cut(context, opened, [source for source in listed if source not in slow])
+    except DamagedPartitionError as error:
+        if not error.is_for_good:
+            raise
+        # What was cut before is fetched all the same.
+        context.log.error(str(error))  # noqa: TRY400 - the message says it all
+        batches = None
     if batches is not None and not batches:
         compactions += links_to_compact(opened, listed)
     for batch in batches or ():
