@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -11,6 +12,7 @@ from served_ui import LIMIT_A_POOL, dagster_ui, is_limited, post
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
+from whole_holocron import until, whole_holocron
 
 GRAPHQL_WS = Subprotocol("graphql-ws")
 
@@ -128,3 +130,23 @@ def test_a_request_says_once_and_plainly_whom_it_asks(address: str, head: str, s
         connection.sendall(f"{head}\r\nConnection: close\r\n\r\n".encode())
         with connection.makefile("rb") as answer:
             assert int(answer.readline().split()[1]) == status
+
+
+@pytest.mark.full
+def test_holocron_ui_serves_it_so(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+
+    def answers() -> bool:
+        with suppress(httpx.TransportError):
+            return post(url, "{ version }").status_code == 200
+        return False
+
+    with whole_holocron(tmp_path, pages=0) as whole:
+        started = whole.start("ui", "--port", str(port))
+        until(answers, "the web UI answers", seconds=300, every=1)
+        assert post(url, "{ version }", host="rebound.example").status_code == 421
+        assert post(url, "{ version }", origin="http://elsewhere.example").status_code == 403
+        started.terminate()
+        assert started.wait(timeout=120) == 0
