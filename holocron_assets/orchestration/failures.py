@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 import dagster as dg
+from dagster._core.errors import DagsterExecutionInterruptedError
 
 from holocron_assets.crawl.batches import NoManifestError
 from holocron_assets.crawl.errors import WikiUnavailable
@@ -67,6 +68,9 @@ def clear_failures() -> Iterator[None]:
         raise _failed_for_now(error, error.due_at) from error
     except SlotTakenError as error:
         raise _failed_for_now(error, utc_now()) from error
+    except (KeyboardInterrupt, DagsterExecutionInterruptedError) as interrupt:
+        # Dagster tries an op again that is told to end: it would have to be told three times.
+        raise _failed_for_now("it was told to end", utc_now()) from interrupt
 
 
 def _mended(error: DamagedPartitionError) -> dg.Failure:
