@@ -1,0 +1,121 @@
+"""What works unattended is killed: `holocron ui`, one process of its family, or all of them at once."""
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dagster import DagsterRunStatus
+from held import hold_pages, process_with, processes_of
+from small_and_open import expect_nothing_lost_or_doubled, small_and_open
+from whole_holocron import UNFINISHED, WholeHolocron, until
+
+from holocron_assets.lake.tables import ENTITIES
+
+pytestmark = pytest.mark.full
+
+CODE, KEEPER, DAEMON = ("api grpc",), ("orchestration.keeper",), ("dagster._daemon",)
+RUN = ("spawn_main",)
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """The hashes of a Holocron that nothing happened to."""
+    with small_and_open(tmp_path_factory.mktemp("clean")) as whole:
+        whole.finish()
+        yield whole.hashes()
+
+
+@pytest.mark.fault(1, "SIGKILL of `holocron ui`, then of all it started again, in the middle of a request")
+def test_a_killed_ui_takes_all_along_and_the_next_goes_on_from_there(
+    tmp_path: Path, clean: dict[str, Any]
+) -> None:
+    with small_and_open(tmp_path) as whole:
+        gate = hold_pages(whole.wiki)
+        ui = start_ui(whole)
+        gate.somebody_waits()
+        until(lambda: whole.runs(DagsterRunStatus.STARTED), "the run is known to work")
+        ui.kill()
+        ui.wait()
+        until(lambda: not processes_of(tmp_path), "all that it started is gone", seconds=60)
+        assert whole.runs(DagsterRunStatus.STARTED), "nobody is left to say that it died"
+
+        gate.arrived.clear()
+        start_ui(whole)
+        gate.somebody_waits()
+        for process in processes_of(tmp_path):
+            os.kill(process, signal.SIGKILL)
+        until(lambda: not processes_of(tmp_path), "all is gone", seconds=60)
+
+        gate.opened.set()
+        start_ui(whole)
+        until_done(whole)
+        expect_order(whole, clean, kills=2)
+
+
+@pytest.mark.fault(
+    1, "SIGKILL of a run worker, of the process that holds the code, of the daemon, of the keeper"
+)
+def test_whatever_process_is_killed_the_family_comes_back_and_finishes(
+    tmp_path: Path, clean: dict[str, Any]
+) -> None:
+    with small_and_open(tmp_path) as whole:
+        gate = hold_pages(whole.wiki)
+        ui = start_ui(whole)
+        for victim in (RUN, CODE, DAEMON):
+            gate.somebody_waits()
+            gate.arrived.clear()
+            until(lambda: whole.runs(DagsterRunStatus.STARTED), "the run is known to work")
+            os.kill(process_with(tmp_path, *victim), signal.SIGKILL)
+        gate.somebody_waits()
+        gate.opened.set()
+        until_done(whole)
+        assert ui.poll() is None, "no hand was needed"
+
+        os.kill(process_with(tmp_path, *KEEPER), signal.SIGKILL)
+        assert ui.wait(60) == 1
+        until(lambda: not processes_of(tmp_path), "who has no keeper is ended", seconds=60)
+        expect_order(whole, clean, kills=4)
+
+
+@pytest.mark.fault(1, "SIGTERM of `holocron ui` in the middle of a request that hangs")
+def test_a_ui_that_is_told_to_end_ends_its_runs_in_order(tmp_path: Path, clean: dict[str, Any]) -> None:
+    with small_and_open(tmp_path) as whole:
+        gate = hold_pages(whole.wiki)
+        ui = start_ui(whole)
+        gate.somebody_waits()
+        until(lambda: whole.runs(DagsterRunStatus.STARTED), "the run is known to work")
+        ui.terminate()
+        assert ui.wait(120) == 0
+        assert "What was done is kept" in whole.log.read_text()
+        assert not processes_of(tmp_path)
+        assert not whole.runs(DagsterRunStatus.STARTED), "its run said itself that it ended"
+        gate.opened.set()
+        expect_order(whole, clean, kills=1)
+
+
+def start_ui(whole: WholeHolocron) -> Any:
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        return whole.start("ui", "--port", str(free.getsockname()[1]))
+
+
+def until_done(whole: WholeHolocron) -> None:
+    """Wait until what the sensors see is done, without a hand."""
+    until(
+        lambda: whole.lake.partitions(ENTITIES) and not whole.runs(*UNFINISHED),
+        "all is done",
+        seconds=400,
+        every=1,
+    )
+
+
+def expect_order(whole: WholeHolocron, clean: dict[str, Any], *, kills: int) -> None:
+    whole.end()
+    until(lambda: not processes_of(whole.holocron.folder), "all is gone", seconds=60)
+    whole.finish()
+    expect_nothing_lost_or_doubled(whole, clean, kills=kills + 1)
