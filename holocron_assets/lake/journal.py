@@ -5,10 +5,12 @@ that was appended is there after a crash. A line that a crash tore has a wrong c
 written: the work that it stood for is done again.
 """
 
+import fcntl
 import json
 import os
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from io import FileIO
 from pathlib import Path
@@ -60,10 +62,11 @@ class Journal:
         with self._appending, trouble_named(self.path):
             file = self._open()
             try:
-                if _ends_torn(self.path):  # by who died since this one opened it, perhaps
-                    file.write(b"\n")
-                while line:
-                    line = line[file.write(line) :]
+                with _alone(file):
+                    if _ends_torn(self.path):  # by who died since this one opened it, perhaps
+                        file.write(b"\n")
+                    while line:
+                        line = line[file.write(line) :]
                 os.fsync(file.fileno())
                 _refuse_removed(file, self.path)
             except BaseException:
@@ -99,6 +102,16 @@ class Journal:
 def _refuse_removed(file: FileIO, path: Path) -> None:
     if not os.fstat(file.fileno()).st_nlink:
         raise FolderGoneError(f"{path} was removed while it was written to: what was in it is lost")
+
+
+@contextmanager
+def _alone(file: FileIO) -> Iterator[None]:
+    """Keep other processes from writing meanwhile: who dies in a line does so before we look, or after."""
+    fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _as_json(value: object) -> str:
