@@ -3,7 +3,7 @@
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from os import kill
@@ -81,7 +81,8 @@ def _signals(role: str, number: Signals, now: Moment) -> str | None:
 def _kills_everything(now: Moment) -> str | None:
     found = [process for process in processes_of(now.world.data) if process.role != "command"]
     for process in found:
-        kill(process.pid, SIGKILL)
+        with suppress(ProcessLookupError):  # it died with another
+            kill(process.pid, SIGKILL)
     return f"{len(found)} processes"
 
 

@@ -1,11 +1,13 @@
 """An hour or more in which people work on the wiki, somebody decides now and then, and things go wrong."""
 
 import json
+import sqlite3
 import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
+from subprocess import SubprocessError
 from time import monotonic, time
 
 import httpx
@@ -19,7 +21,7 @@ _MOST_SECONDS_BETWEEN_FAULTS = 120
 _FAULTS_AT_LEAST = 8
 _SHARE_WITH_RESTARTS = 0.6  # afterwards processes live on, so that one sees whether they grow
 _SECONDS_BETWEEN_DECISIONS = 90
-_TROUBLES = (httpx.HTTPError, OSError, KeyError, TypeError, ValueError)
+_TROUBLES = (httpx.HTTPError, OSError, KeyError, TypeError, ValueError, sqlite3.Error, SubprocessError)
 """What looks and faults meet where something is broken."""
 
 _TYPES = ("PersonCharacter", "Droid", "Species", "LocationPlace", "VehicleCraft", "Organization", "Concept")
@@ -137,7 +139,11 @@ class Life:
         while not self._over.wait(min(_SECONDS_BETWEEN_DECISIONS, self.seconds / 4)):
             title = chance.choice(sorted(self.world.texts()))
             words = ("decide", "classify", title, "--type", chance.choice(_TYPES))
-            done = self.world.whole.command(*words, "--author", "Soak", "--reason", "a look at the page")
+            try:
+                done = self.world.whole.command(*words, "--author", "Soak", "--reason", "a look at the page")
+            except SubprocessError as error:
+                self.troubles.append(f"decide at {self.now():.0f} s: {error}")
+                continue
             self.decided += done.returncode == 0
             if "Traceback" in done.stderr:
                 self.troubles.append(f"decide at {self.now():.0f} s: {done.stderr.strip().splitlines()[-1]}")

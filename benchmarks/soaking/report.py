@@ -11,7 +11,7 @@ from soaking.life import Life
 from soaking.measures import Measure, bytes_a_run, measures_of, runs_a_day, tick_points
 from soaking.plot import plot
 from soaking.samples import Tick, runs_by_status, ticks
-from soaking.settling import Settled, answered_twice, settle
+from soaking.settling import Settled, UnsettledError, answered_twice, settle
 from soaking.world import world
 
 _BATCH_SIZE = 10
@@ -44,6 +44,8 @@ def report(folder: Path, *, seed: int, seconds: float, pages: int) -> int:
             settled = settle(it, folder, tell, life.take_sample)
         except KeyboardInterrupt:
             tell("interrupted: what follows is of a part")
+        except UnsettledError as error:
+            life.troubles.append(str(error))
         found = ticks(it, life.began_at)
         measures = measures_of(life, found)
         console.print(_faults_table(life), _growth_table(measures))
@@ -119,7 +121,7 @@ def _problems(life: Life, settled: Settled | None, measures: Sequence[Measure]) 
     if twice > _in_flight(life):
         yield f"{twice} answers were given twice; {_in_flight(life)} calls were in flight at faults"
     if settled is None:
-        yield "it was interrupted: nothing was compared"
+        yield "nothing was compared"
         return
     if not settled.is_idle:
         yield "it did not come to rest"

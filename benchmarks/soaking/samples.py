@@ -1,7 +1,9 @@
 """What is measured of a Holocron every few seconds, from outside."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,15 +123,13 @@ def _unless_broken(look: Callable[[], Any]) -> Any:
         return None
 
 
-def _files(folder: Path) -> Mapping[Path, int]:
-    """Sizes of all files."""
+def _files(top: Path) -> Mapping[Path, int]:
+    """Sizes of all files; what goes away meanwhile is left out."""
     sizes = {}
-    for path in folder.rglob("*"):
-        try:
-            if path.is_file():
-                sizes[path] = path.stat().st_size
-        except FileNotFoundError:  # it was there a moment ago
-            continue
+    for folder, _, names in os.walk(top):
+        for name in names:
+            with suppress(FileNotFoundError):
+                sizes[Path(folder, name)] = Path(folder, name).stat().st_size
     return sizes
 
 

@@ -16,6 +16,10 @@ _IDLE_SECONDS = 60
 _MOST_SECONDS = 1800
 
 
+class UnsettledError(Exception):
+    """It could not be compared; the message says why."""
+
+
 @dataclass(frozen=True)
 class Settled:
     """What was found once all was quiet.
@@ -47,6 +51,9 @@ def settle(world: World, folder: Path, tell: Callable[[str], None], look: Callab
         folder: for the Holocron that starts from nothing.
         tell: told how it goes.
         look: called now and then until all is quiet.
+
+    Raises:
+        UnsettledError: a command failed.
     """
     began = monotonic()
     is_idle = _is_idle(world, tell, look)
@@ -55,12 +62,12 @@ def settle(world: World, folder: Path, tell: Callable[[str], None], look: Callab
     world.end_ui()
     late, calls = behind(world), len(world.ollama.chats)
     tell(f"quiet after {seconds:.0f} s, {late} pages behind; `holocron run` should find nothing to do")
-    world.whole.finish()
+    _finish(world.whole)
     left, twice = len(world.ollama.chats) - calls, answered_twice(world)
     twin = fresh_twin(world, folder / "fresh")
     _bring_decisions(world.whole, twin, folder / "decisions.jsonl")
     tell("a Holocron from nothing reads the same wiki")
-    twin.finish()
+    _finish(twin)
     same, differing = _compared(world.whole.hashes(), twin.hashes())
     return Settled(seconds, is_idle, late, left, twice, differing, same)
 
@@ -93,11 +100,19 @@ def _is_idle(world: World, tell: Callable[[str], None], look: Callable[[], objec
     return False
 
 
+def _finish(whole: WholeHolocron) -> None:
+    done = whole.command("run", seconds=_MOST_SECONDS)
+    if done.returncode:
+        raise UnsettledError(
+            f"`holocron run` ended with {done.returncode}: {(done.stdout + done.stderr)[-2000:]}"
+        )
+
+
 def _bring_decisions(of: WholeHolocron, to: WholeHolocron, file: Path) -> None:
     for whole, command in ((of, "export"), (to, "import")):
         done = whole.command("decisions", command, str(file))
         if done.returncode:
-            raise RuntimeError(f"decisions {command}: {done.stderr}")
+            raise UnsettledError(f"decisions {command}: {done.stderr}")
 
 
 def _compared(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[list[str], list[str]]:
