@@ -97,7 +97,7 @@ def lived(politeness: Politeness, history: list[tuple[Answer, float, float]]) ->
     return life, decisions
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(40))
 @given(politenesses, steps)
 def test_in_no_window_of_true_time_leave_more_than_rate_and_bursts_allow(
     politeness: Politeness, history: list[tuple[Answer, float, float]]
@@ -111,7 +111,7 @@ def test_in_no_window_of_true_time_leave_more_than_rate_and_bursts_allow(
         assert last - first + 1 <= allowed + 1e-3
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(40))
 @given(politenesses, steps)
 def test_a_host_that_recovers_is_asked_again_within_a_day_whatever_it_did_and_the_clock_does(
     politeness: Politeness, history: list[tuple[Answer, float, float]]
@@ -127,7 +127,7 @@ def test_a_host_that_recovers_is_asked_again_within_a_day_whatever_it_did_and_th
     assert life.state.consecutive_failures == 0
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(40))
 @given(politenesses, steps, st.sampled_from([-DAY, -60.0, 60.0, DAY, 400 * DAY, -400 * DAY]))
 def test_a_clock_that_is_set_while_a_host_is_left_alone_leaves_it_alone_no_longer_than_a_day(
     politeness: Politeness, history: list[tuple[Answer, float, float]], jump: float
@@ -141,7 +141,7 @@ def test_a_clock_that_is_set_while_a_host_is_left_alone_leaves_it_alone_no_longe
         assert waited >= before - 1e-3
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(40))
 @given(politenesses, steps)
 def test_what_a_host_asks_for_is_obeyed_up_to_a_quarter_of_an_hour_and_we_wait_no_longer_by_ourselves(
     politeness: Politeness, history: list[tuple[Answer, float, float]]
@@ -160,7 +160,7 @@ def test_what_a_host_asks_for_is_obeyed_up_to_a_quarter_of_an_hour_and_we_wait_n
         before = decision.state
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(40))
 @given(politenesses, quiet_clock)
 def test_five_failures_in_a_row_or_a_captcha_open_the_breaker_and_one_good_answer_closes_it(
     politeness: Politeness, history: list[tuple[Answer, float, float]]

@@ -195,7 +195,7 @@ lives = st.lists(
 )
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(40))
 @given(lives)
 @example([Appends(0), Dies(1, 0.5), Appends(0)])
 def test_whoever_dies_in_the_middle_of_a_line_every_record_that_was_acknowledged_is_read_once(

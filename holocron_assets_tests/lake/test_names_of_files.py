@@ -26,7 +26,7 @@ def is_one_name(folder: Path, path: Path) -> bool:
     return path.parent == folder and name not in {"", ".", ".."} and len(name.encode()) <= MOST_BYTES
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 @given(titles, titles)
 @example("..", ".")
 @example("a/b", "a\\b")
@@ -41,7 +41,7 @@ def test_artifacts_of_any_two_titles_have_a_folder_each_inside_the_folder_asked_
     assert (paths[0] == paths[1]) == (one == other)
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 @given(titles.filter(lambda text: len(text) < 60), titles.filter(lambda text: len(text) < 60))
 def test_what_is_known_of_any_two_hosts_lies_in_a_folder_each(one: str, other: str) -> None:
     folder = Path("/somewhere")
