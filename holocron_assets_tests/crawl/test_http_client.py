@@ -1,6 +1,7 @@
 """The HTTP client against a server that misbehaves on command."""
 
 import gzip
+import socket
 import threading
 from collections.abc import Iterator
 from time import monotonic
@@ -118,6 +119,20 @@ def test_the_deadline_covers_the_whole_request(
     started = monotonic()
     answer = ask(client, wiki)
     assert monotonic() - started < 3  # each of them goes on for 5 s
+    assert answer.error == "no whole answer within 0.5 s"
+
+
+@pytest.mark.fault(4, "a name server that hangs")
+def test_the_deadline_covers_the_look_up_of_the_name(
+    client: HttpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: woken.wait(10) and [])
+    started = monotonic()
+    answer = client.send("GET", "http://wiki.example/api.php", {})
+    took = monotonic() - started
+    woken.set()
+    assert took < 5
     assert answer.error == "no whole answer within 0.5 s"
 
 
