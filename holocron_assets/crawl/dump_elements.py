@@ -89,10 +89,7 @@ def time_of(elements: Elements, name: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text_of(elements, name) or "")
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (
-        ValueError,
-        OverflowError,
-    ):  # in UTC, the first hours of the year 1 are before all that can be said
+    except (ValueError, OverflowError):  # in UTC, the year 1 of the east begins before all that can be said
         return None
 
 
