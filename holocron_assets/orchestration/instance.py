@@ -7,9 +7,12 @@ from pathlib import Path
 
 import dagster as dg
 from filelock import FileLock
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.mounts import refuse_unmounted, remember_mount
 from holocron_assets.lake.parquet import replacing
 from holocron_assets.lake.paths import Lake
@@ -43,6 +46,9 @@ def prepare_home() -> Path:
 
     Returns:
         The home, which is now also this process's DAGSTER_HOME.
+
+    Raises:
+        PermanentError: HOLOCRON_POSTGRES_URL is no address.
     """
     home = dagster_home()
     home.mkdir(parents=True, exist_ok=True)
@@ -58,9 +64,27 @@ def prepare_home() -> Path:
                 aside.write_bytes(wanted)
     os.environ["DAGSTER_HOME"] = str(home)
     if url := os.environ.get("HOLOCRON_POSTGRES_URL"):
-        # SQLAlchemy would take a driver that dagster-postgres does not bring.
-        os.environ["HOLOCRON_POSTGRES_URL"] = re.sub(r"^postgres(ql)?://", "postgresql+psycopg2://", url)
+        os.environ["HOLOCRON_POSTGRES_URL"] = _database_address(url)
     return home
+
+
+def _database_address(url: str) -> str:
+    """The address of Dagster's database, with the driver that dagster-postgres brings.
+
+    Raises:
+        PermanentError: it is none. What it says is not repeated: it may be a password.
+    """
+    address = re.sub(r"^postgres(ql)?://", "postgresql+psycopg2://", url)
+    try:
+        usable = make_url(address).host is not None
+    except (ValueError, ArgumentError):
+        usable = False
+    if not usable:
+        raise PermanentError(
+            "HOLOCRON_POSTGRES_URL is no address of a database; it must be one like "
+            "postgresql://user:password@localhost:5432/holocron"
+        )
+    return address
 
 
 def open_instance() -> dg.DagsterInstance:

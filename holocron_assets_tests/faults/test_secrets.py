@@ -11,9 +11,11 @@ from secret_search import found_in
 from whole_holocron import WholeHolocron, whole_holocron
 
 from holocron_assets.crawl.source_files import SourceError, load_source
+from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.tables import LLM_ATTEMPTS, PAGES
 from holocron_assets.models.connection import running_server
 from holocron_assets.models.errors import ModelServerError
+from holocron_assets.orchestration.instance import prepare_home
 
 CANARY = "canary-of-"
 SECRET = f"{CANARY}someone"
@@ -65,11 +67,23 @@ def refuse_and_repeat(handler: ModelHandler, _chat: Chat) -> None:
     handler.send(401, {"error": f"invalid key: {dict(handler.headers.items())}"})
 
 
+@pytest.mark.parametrize("rest", ["@127.0.0.1:port/holocron", "", "@"])
+def test_what_is_no_address_of_a_database_is_refused_without_repeating_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: str
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
+    monkeypatch.setenv("HOLOCRON_POSTGRES_URL", f"postgresql://someone:{SECRET}{rest}")
+    with pytest.raises(PermanentError, match="HOLOCRON_POSTGRES_URL is no address") as refused:
+        prepare_home()
+    assert CANARY not in str(refused.value)
+    assert refused.value.__context__ is None
+    assert found_in(tmp_path, [CANARY]) == {}
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("rest", ["@127.0.0.1:9/holocron", "@127.0.0.1:port/holocron", ""])
-def test_a_database_that_cannot_be_reached_gets_no_password_told(tmp_path: Path, rest: str) -> None:
+def test_a_database_that_cannot_be_reached_gets_no_password_told(tmp_path: Path) -> None:
     with whole_holocron(tmp_path, pages=0) as whole:
-        whole.environment["HOLOCRON_POSTGRES_URL"] = f"postgresql://someone:{SECRET}{rest}"
+        whole.environment["HOLOCRON_POSTGRES_URL"] = f"postgresql://someone:{SECRET}@127.0.0.1:9/holocron"
         done = whole.command("run")
         assert done.returncode != 0
         assert CANARY not in done.stdout + done.stderr
