@@ -16,6 +16,7 @@ from wiki_lake import write_wiki
 from holocron_assets.derive.gpu.slots import NotedLock
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import LLM_RUNS
 from holocron_assets.settings import PROJECT_FOLDER
 
@@ -91,7 +92,7 @@ class Asking:
             assert monotonic() < deadline, self.rows()
             sleep(1)
 
-    def rows(self) -> list[dict[str, object]]:
+    def rows(self) -> list[Row]:
         names = self.lake.partitions(LLM_RUNS)
         return [row for name in names for row in read_partition(self.lake, LLM_RUNS, name)]
 
