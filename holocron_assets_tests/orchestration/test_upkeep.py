@@ -11,13 +11,14 @@ import dagster as dg
 import pytest
 from dagster import DagsterRunStatus
 from filelock import FileLock
-from sample_dagster import failure_message, lake_resource, run_job, sources_resource
+from sample_dagster import lake_resource, run_job, sources_resource
 from sample_holocron import SAMPLE_BATCH, Holocron
 from watched import Watched
 
 from holocron_assets.lake import compaction
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.quarantine import all_set_aside
 from holocron_assets.lake.tables import ALL_TABLES, ENTITIES, PAGE_LINKS, PAGES
 from holocron_assets.lake.views import connect, query
 from holocron_assets.orchestration import run_requests
@@ -118,7 +119,7 @@ def test_old_batches_are_packed_and_their_files_removed_without_a_trace_for_read
     assert asked(watched) == "everything is as it should be"
 
 
-def test_a_damaged_batch_fails_the_run_by_name_and_stays_where_it_is(
+def test_a_damaged_batch_is_set_aside_and_named_and_the_others_are_packed(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compaction, "FEWEST", 1)
@@ -126,10 +127,9 @@ def test_a_damaged_batch_fails_the_run_by_name_and_stays_where_it_is(
     file = lake.file(PAGE_LINKS, SAMPLE_BATCH)
     file.write_bytes(file.read_bytes()[:-1])
     age(lake.files(), days=3)
-    result = done(watched)
-    assert not result.success
-    assert f"table page_links, partition '{SAMPLE_BATCH}'" in failure_message(result)
-    assert file.exists()
+    assert done(watched).success
+    assert [aside.partitions for aside in all_set_aside(lake)] == [[SAMPLE_BATCH]]
+    assert not file.exists()
     assert PAGES.name in {table.name for table in BATCH_TABLES if lake.listing(table).packed}
     assert PAGE_LINKS.name not in {table.name for table in BATCH_TABLES if lake.listing(table).packed}
 
