@@ -92,8 +92,8 @@ def test_a_killed_runs_lock_tells_that_it_is_dead_at_once(
 def test_a_run_that_ends_well_leaves_no_lock_behind(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     with held_by_run(lake, "some-run"):
-        assert [path.name for path in lake.locks.iterdir()] == ["run-some-run.lock"]
-    assert list(lake.locks.iterdir()) == []
+        assert [path.name for path in lake.locks.glob("run-*")] == ["run-some-run.lock"]
+    assert list(lake.locks.glob("run-*")) == []
 
 
 def test_opening_the_instance_writes_the_configuration_and_the_pool_limits(
