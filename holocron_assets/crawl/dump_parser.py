@@ -225,7 +225,9 @@ class PageParser:
             return
         self._unread += len(self._open) - self._open.index(page) - 1
         del self._open[self._open.index(page) + 1 :]
-        kept = {name: page.values[name] for name in ("title", "ns", "id") if name in page.values}
+        kept: dict[str, Any] = {
+            name: page.values[name] for name in ("title", "ns", "id") if name in page.values
+        }
         problem = f"it holds more than {LONGEST_PAGE_BYTES:,} bytes: no page is so long"
         page.values = {**kept, OVERLONG: problem}
         page.kind, self._newest, self._text = _OVERLONG_PAGE, None, None

@@ -5,6 +5,7 @@ import gzip
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -19,12 +20,18 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+PACKINGS: Mapping[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".zst": zstd.compress,
+}
 MIB = 1 << 20
 BOMB_BYTES = 40 * MIB
 MOST_MEMORY_KB = 160_000
 
 READ_IT = """
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from holocron_assets.crawl.xml_dump import DumpError, list_pages, read_pages
 path = Path(sys.argv[1])
@@ -118,7 +125,7 @@ def test_an_export_that_would_fill_the_disk_is_refused_and_says_how_to_read_it_a
     monkeypatch.setattr(dump_stream, "_ANY_RATIO_BYTES", MIB)
     content = f"{START}{page_xml('Again') * 60_000}{END}".encode()
     path = tmp_path / f"wiki.xml{suffix}"
-    path.write_bytes({".gz": gzip.compress, ".bz2": bz2.compress, ".zst": zstd.compress}[suffix](content))
+    path.write_bytes(PACKINGS[suffix](content))
     ratio = len(content) / path.stat().st_size
     monkeypatch.setattr(dump_stream, "_LARGEST_RATIO", ratio / 2)
     with pytest.raises(DumpError, match="unpack it and read that"):
@@ -133,7 +140,7 @@ def test_an_export_that_would_fill_the_disk_is_refused_and_says_how_to_read_it_a
 @pytest.mark.fault(6, "a packed export in two streams, one after the other")
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".zst"])
 def test_streams_one_after_the_other_are_one_export(tmp_path: Path, suffix: str) -> None:
-    pack = {".gz": gzip.compress, ".bz2": bz2.compress, ".zst": zstd.compress}[suffix]
+    pack = PACKINGS[suffix]
     path = tmp_path / f"wiki.xml{suffix}"
     path.write_bytes(pack(f"{START}{page_xml('One')}".encode()) + pack(f"{page_xml('Two')}{END}".encode()))
     assert [page.title for page in read_pages(path)] == ["One", "Two"]
