@@ -33,7 +33,8 @@ def trouble_named(path: Path) -> Iterator[None]:
         if advice is None or advice in str(error):
             raise
         what = f"{os.strerror(error.errno or 0)}; {advice}, then start again what failed"
-        raise type(error)(error.errno, what, str(error.filename or path)) from error
+        # Without its cause: of a run that failed, the first cause is told, and that names no file.
+        raise type(error)(error.errno, what, str(error.filename or path)) from None
 
 
 def make_folder(folder: Path) -> None:
