@@ -1,4 +1,4 @@
-"""How many examples a property test tries: few and always the same in the quick tier, many in the full one."""
+"""How many examples a property test tries: few, always the same, in the quick tier; many in the full one."""
 
 from hypothesis import settings
 

@@ -32,7 +32,8 @@ OLD_JINJA = {"name": "jinja2", "version": "2.11.2", "vulns": [HOLE]}
 
 def test_a_lock_is_read_with_its_hashes_and_markers() -> None:
     one, other = read_lock(LOCK)
-    assert (one.name, one.version, one.hashes) == ("aiohttp", "3.14.5", {"sha256:aa", "sha256:bb"})
+    assert (one.name, one.version) == ("aiohttp", "3.14.5")
+    assert one.hashes == {"sha256:aa", "sha256:bb"}
     assert one.is_for_this
     assert (other.name, other.is_for_this) == ("typing-extensions", False)
 

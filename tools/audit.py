@@ -65,7 +65,7 @@ def main() -> int:
     needed, also = (_read(PROJECT / name) for name in LOCKS)
     locked = [*needed, *also]
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
-    installed = {canonicalize_name(found.name): found.version for found in distributions()}
+    installed = {str(canonicalize_name(found.name)): found.version for found in distributions()}
     problems = [*unlocked(locked), *unsatisfied(project, locked), *not_as_locked(installed, needed, also)]
     unknown = None
     try:

@@ -80,9 +80,8 @@ class WikiReader:
             WikiRefused: it refuses that as well, so the request is wrong and no page is at fault.
         """
         suspects = {page["title"] for page in group}
-        parameters = {"list": "random", "rnnamespace": self._namespaces, "rnlimit": str(_DRAWN)}
         try:
-            drawn = [page["title"] for page in next(self._client.query(parameters)).get("random", [])]
+            drawn = self._client.draw_titles(self._namespaces, _DRAWN)
             others = [title for title in drawn if title not in suspects]
             self._client.fetch_pages(others[:1], with_links=self._with_links)
         except WikiUnavailable:

@@ -130,6 +130,21 @@ class WikiClient:
         except ValueError as error:
             raise self._misunderstood(error) from error
 
+    def draw_titles(self, namespaces: str, count: int) -> list[str]:
+        """Titles of pages that the wiki takes at random.
+
+        Args:
+            namespaces: numbers of those that they may be in, as the API takes them.
+            count: of titles, at most.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the wiki will not answer this.
+        """
+        parameters = {"list": "random", "rnnamespace": namespaces, "rnlimit": str(count)}
+        titles, _ = next(self._list("random", parameters, None))
+        return titles
+
     def list_all_pages(
         self, namespace: int, continue_from: Continuation | None = None
     ) -> Iterator[tuple[list[str], Continuation | None]]:

@@ -67,7 +67,8 @@ def mark(folder: Path) -> None:
     if folder in _KNOWN:
         return
     make_folder(folder)
-    with trouble_named(folder / MARKER), holding(folder):  # of several processes at once, one gives it its name
+    # Of several processes at once, one gives it its name.
+    with trouble_named(folder / MARKER), holding(folder):
         if not (folder / MARKER).exists():
             aside = folder / f"{MARKER}.tmp"
             aside.write_text(uuid.uuid4().hex, encoding="utf-8")

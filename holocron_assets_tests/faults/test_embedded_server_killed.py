@@ -28,7 +28,7 @@ MODEL = "smollm2:135m"
 BATCH = "wiki-000001"
 PAGES = 10
 # Choices, and no prose: the last bits of a model's figures depend on which beginnings of prompts are in its
-# cache, and one that was killed has none. That tips a word in sixty, but no choice between these.
+# cache, and one that was killed has none. That tips a word now and then, but no choice between these.
 SCHEMA = {
     "type": "object",
     "required": ["kind", "craft"],

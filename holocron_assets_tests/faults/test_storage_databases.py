@@ -43,7 +43,7 @@ def whole(tmp_path: Path) -> Iterator[WholeHolocron]:
         yield made
 
 
-def at_the_first_page(whole: WholeHolocron, fault: Callable[[], None]) -> threading.Event:
+def at_the_first_page(whole: WholeHolocron, fault: Callable[[], object]) -> threading.Event:
     """Inject a fault while the wiki is asked for its first page; the answer waits for it."""
     answer, injected = whole.wiki.answer, threading.Event()
 
@@ -119,7 +119,7 @@ def test_a_run_below_which_sqlite_is_locked_is_taken_up_by_the_next(
 def test_a_daemon_below_which_sqlite_is_locked_goes_on_by_itself(
     whole: WholeHolocron, undisturbed: dict[str, Any]
 ) -> None:
-    injected = at_the_first_page(whole, lambda: None if lock_for_a_minute(whole) else None)
+    injected = at_the_first_page(whole, lambda: lock_for_a_minute(whole))
     whole.start_daemon()
     goes_on_unattended(whole, injected)
     whole.finish()

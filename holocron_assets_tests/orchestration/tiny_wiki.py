@@ -49,7 +49,8 @@ def add_tiny_source(holocron: Holocron, wiki: FakeWiki, *, enabled: bool = False
     holocron.sources_folder.mkdir(parents=True, exist_ok=True)
     (holocron.sources_folder / "tiny.yaml").write_text(
         f"name: tiny\nenabled: {str(enabled).lower()}\nkind: mediawiki_api\naddress: {wiki.api_url}\n"
-        "private_hosts: [127.0.0.1]\nseeds: {titles: [Lamp]}\npoliteness: {contact: test@example.org, requests_per_second: 100.0}\n",
+        "private_hosts: [127.0.0.1]\nseeds: {titles: [Lamp]}\n"
+        "politeness: {contact: test@example.org, requests_per_second: 100.0}\n",
         encoding="utf-8",
     )
 
