@@ -12,11 +12,13 @@ from holocron_assets.orchestration.mending import mend_all
 def verify() -> None:
     """Read every file of the lake against its checksums, and set aside what is damaged.
 
-    What was set aside is kept in the data folder, in quarantine/, and is made again by the sensors or by
-    `holocron run`. What people decided cannot be made again: a damaged file of it stays, and is named.
+    Exits with 1 if any is. What was set aside is kept in the data folder, in quarantine/, and is made
+    again by the sensors or by `holocron run`. What people decided cannot be made again: a damaged file of
+    it stays, and is named.
     """
     files = opened_lake().files()
-    left = mend_all(list(damaged_files(files)), click.echo)
-    if left:
-        fail("\n".join(left))
+    damaged = list(damaged_files(files))
+    left = mend_all(damaged, click.echo)
     click.echo(f"{counted(len(files), 'file')} verified")
+    if damaged:
+        fail("\n".join([*left, f"{counted(len(damaged), 'file')} found damaged"]))

@@ -9,7 +9,9 @@ from pathlib import Path
 from time import time
 
 import pytest
+from click.testing import CliRunner, Result
 
+from holocron_assets.cli import main
 from holocron_assets.lake.compaction import FEWEST, compact
 from holocron_assets.lake.damage import PACK_FOLDER, DamagedPartitionError
 from holocron_assets.lake.decisions import new_decision, record, standing
@@ -213,3 +215,31 @@ def test_every_file_has_its_turn_within_a_week_and_damage_is_found_then(tmp_path
     assert sorted(file for files in turns for file in files) == lake.files()
     found = [error.file for files in turns for error in damaged_files(files)]
     assert found == [damaged]
+
+
+def verify(lake: Lake) -> Result:
+    return CliRunner().invoke(main, ["verify"], env={"HOLOCRON_DATA": str(lake.root), "COLUMNS": "200"})
+
+
+@pytest.mark.fault(3, "a flipped bit, looked for by a script")
+def test_a_script_learns_by_the_exit_code_whether_anything_was_damaged(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, BATCH, "wiki-000002")
+    assert verify(lake).exit_code == 0
+    flip(lake.file(PAGE_LINKS, BATCH), 300)
+    found = verify(lake)
+    assert found.exit_code == 1
+    assert f"{lake.file(PAGE_LINKS, BATCH).relative_to(tmp_path)} is damaged" in found.stdout
+    assert "1 file found damaged" in found.stderr
+    assert verify(lake).exit_code == 0, "what was set aside is no damage any more"
+
+
+@pytest.mark.fault(3, "a damaged file of people's decisions, looked for by a script")
+def test_a_damaged_decision_is_told_of_until_it_is_restored(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path)
+    row = new_decision("promote", author="Ann", reason="it is one", entity_id="e-1")
+    record(lake, [row])
+    flip(lake.file(DECISIONS, row["decision_id"]), 300)
+    for _ in range(2):
+        found = verify(lake)
+        assert found.exit_code == 1
+        assert "restore this file from a backup" in found.stderr

@@ -53,7 +53,8 @@ def test_damage_in_every_table_is_named_and_made_good_without_a_hand(whole: Whol
     for number, file in enumerate(files):
         file.write_bytes(spoiled(file.read_bytes(), number))
     verified = whole.command("verify")
-    assert verified.returncode == 0, verified.stderr
+    assert verified.returncode == 1, "a script must learn of it"
+    assert f"{len(files)} files found damaged" in verified.stderr
     assert {aside.file for aside in all_set_aside(lake)} == {
         str(file.relative_to(lake.root)) for file in files
     }
@@ -119,8 +120,9 @@ def test_answers_come_back_from_their_journal_without_a_call(whole: WholeHolocro
     for table in lake.derived_tables:
         for file in (lake.file(table, name) for name in lake.partitions(table)):
             file.write_bytes(b"")
-    whole.command("verify")
+    assert whole.command("verify").returncode == 1
     whole.finish()
+    assert whole.command("verify").returncode == 0
     assert len(whole.ollama.chats) == asked
     assert whole.hashes() == clean
     assert all(lake.has(PAGES, name) for name in lake.partitions(PAGES))
