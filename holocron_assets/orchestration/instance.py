@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 
 import dagster as dg
@@ -85,6 +86,12 @@ def _database_address(url: str) -> str:
             "postgresql://user:password@localhost:5432/holocron"
         )
     return address
+
+
+def reap_without_daemon() -> None:
+    """Report as failed what runs there are that a daemon was starting: none lives that could start them."""
+    with open_instance() as instance:
+        reap_dead_runs(instance, Lake(data_folder()), time_to_start=timedelta(0))
 
 
 def open_instance() -> dg.DagsterInstance:

@@ -16,11 +16,10 @@ from holocron_assets.lake.clock import WallClock
 from holocron_assets.orchestration.family import Family, FamilyError
 
 _LOOKS_SECONDS = 0.5
-_BRING_TICKS_BACK = [
-    sys.executable,  # in a process of its own: this one stays small
-    "-c",
-    "from holocron_assets.orchestration.instance import open_instance; open_instance().dispose()",
-]
+_INSTANCE = "from holocron_assets.orchestration.instance import"
+# In processes of their own: this one stays small.
+_BRING_TICKS_BACK = [sys.executable, "-c", f"{_INSTANCE} open_instance; open_instance().dispose()"]
+_REAP = [sys.executable, "-c", f"{_INSTANCE} reap_without_daemon; reap_without_daemon()"]
 _SECONDS_BETWEEN_QUESTIONS = 10
 _MOST_SILENCES = 3
 _LONG_LIFE_SECONDS = 120
@@ -77,6 +76,7 @@ class Keeper:
                     _say(f"{error}, again and again. All of it is ended.")
                     return 1
                 _say(f"{error}. All of it is started again; runs that died with it are made good.")
+                subprocess.run(_REAP, check=False)  # noqa: S603 - our own command
 
     def _live(self) -> None:
         self._family.start(self._pause)

@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from time import sleep, time
 from typing import Any
@@ -24,9 +23,8 @@ from holocron_assets.models.connection import model_server
 from holocron_assets.models.errors import ModelServerError
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.family import end_leftovers
-from holocron_assets.orchestration.instance import open_instance
+from holocron_assets.orchestration.instance import open_instance, reap_without_daemon
 from holocron_assets.orchestration.names import ADD_PAGES_JOB, GPU_JOB, PARTITION_TAG, REFRESH_JOB
-from holocron_assets.orchestration.reaper import reap_dead_runs
 from holocron_assets.settings import PROJECT_FOLDER
 
 _POLL_SECONDS = 0.5
@@ -131,9 +129,7 @@ def serve(lake: Lake, port: int) -> int:
         with FileLock(lake.locks / "daemon.lock", blocking=False):
             if end_leftovers(family):
                 _tell("Ended what a `holocron ui` that was killed had left.")
-            with open_instance() as instance:
-                # No daemon is alive, so a run that was starting has nothing left to start it.
-                reap_dead_runs(instance, lake, time_to_start=timedelta(0))
+            reap_without_daemon()
             with _models_shared():
                 return _keep(family, port)
     except Timeout as error:

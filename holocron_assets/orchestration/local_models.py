@@ -7,13 +7,14 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import count
 
 from rich.console import Console
 
 from holocron_assets.crawl.batches import source_of
 from holocron_assets.crawl.sources import Source
-from holocron_assets.derive.dispatch.backlog import model_to_ask, stale_partitions, waiting_of
+from holocron_assets.derive.dispatch.backlog import StalePartition, model_to_ask, stale_partitions, waiting_of
 from holocron_assets.derive.dispatch.served import served_models
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
@@ -21,6 +22,7 @@ from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.wanted import wanted_rows
 from holocron_assets.derive.results.partition_work import PartitionWork
+from holocron_assets.lake.attempts import DELAYS
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
@@ -95,15 +97,28 @@ class ModelStage:
         Raises:
             ModelServerUnavailable: the server does not answer.
         """
-        asked = [one for one in _over_pages() if _is_about_rules(one)]
         now = utc_now()
-        partitions = {
-            part.partition
-            for part in stale_partitions(self.lake, asked, digests=served_models(asked).digests)
-            if self._is_own(part.partition) and any(one.is_due for one in waiting_of([part], now))
-        }
-        names = [one.name for one in asked]
+        stale = self._stale_unsure()
+        partitions = {part.partition for part in stale if any(one.is_due for one in waiting_of([part], now))}
+        names = [one.name for one in _about_rules()]
         return [WhatToAsk(interrogations=names, partitions=sorted(partitions))] if partitions else []
+
+    def unsure_due(self) -> datetime | None:
+        """When the first of these is due that failed once, or that a process died with.
+
+        None if there is none. What failed more often is left pending.
+
+        Raises:
+            ModelServerUnavailable: the server does not answer.
+        """
+        now = utc_now()
+        dues = [part.counts.next_due(now) for part in self._stale_unsure() if part.counts]
+        return min((due for due in dues if due and due <= now + DELAYS[0]), default=None)
+
+    def _stale_unsure(self) -> list[StalePartition]:
+        asked = _about_rules()
+        stale = stale_partitions(self.lake, asked, digests=served_models(asked).digests)
+        return [part for part in stale if self._is_own(part.partition)]
 
     def most_linked(self) -> list[WhatToAsk]:
         """The other interrogations, the most important first, each about the pages that most link to.
@@ -177,6 +192,10 @@ class ModelStage:
 
 def _over_pages() -> list[Interrogation]:
     return [one for one in load_interrogations() if one.over == "pages"]
+
+
+def _about_rules() -> list[Interrogation]:
+    return [one for one in _over_pages() if _is_about_rules(one)]
 
 
 def _is_about_rules(interrogation: Interrogation) -> bool:

@@ -28,7 +28,7 @@ from holocron_assets.orchestration.local_models import ModelStage
 from holocron_assets.orchestration.local_progress import outcomes_told
 from holocron_assets.orchestration.mending import mending
 from holocron_assets.orchestration.names import BATCH_JOB, OUTCOME_TAG, QUALITY_JOB
-from holocron_assets.orchestration.runs import QUIET, FinishedRun, LocalRuns
+from holocron_assets.orchestration.runs import QUIET, FinishedRun, LocalRuns, run_of_ours
 from holocron_assets.orchestration.work import (
     Work,
     batches_to_fetch,
@@ -157,6 +157,9 @@ class LocalRun:
         with models.server():
             self.report.no_model = models.lacking()
             self._ask(models, models.unsure())
+            while due := models.unsure_due():
+                self._rest(due)
+                self._ask(models, models.unsure())
             while self._work_on():  # page types say what the model said
                 pass
             self._ask(models, models.most_linked())
@@ -193,10 +196,12 @@ class LocalRun:
         runs = [due[item.key] for item in undone if item.key in due and not self._given_up(item)]
         if not pages and not runs:
             return False
-        moment = min([*pages, *runs])
-        self.resting(moment)
-        sleep(max((moment - utc_now()).total_seconds(), 0))
+        self._rest(min([*pages, *runs]))
         return True
+
+    def _rest(self, until: datetime) -> None:
+        self.resting(until)
+        sleep(max((until - utc_now()).total_seconds(), 0))
 
     def _conclude(self) -> RunReport:
         """Resolve entities, check the quality and publish the views."""
@@ -232,9 +237,10 @@ class LocalRun:
         return failures[-1].due_at is None or not answered or len(failures) >= MAX_ATTEMPTS
 
     def _check(self) -> None:
-        result = self.job(QUALITY_JOB).execute_in_process(
-            instance=self.instance, run_config=QUIET, raise_on_error=False
-        )
+        with run_of_ours(self.instance, self.lake) as run_id:
+            result = self.job(QUALITY_JOB).execute_in_process(
+                instance=self.instance, run_id=run_id, run_config=QUIET, raise_on_error=False
+            )
         names = {source.name for source in self.sources}
         evaluations = result.get_asset_check_evaluations()
         self.report.failed_checks = [

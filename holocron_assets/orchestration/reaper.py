@@ -1,7 +1,8 @@
 """Runs whose process died with everything around it: Dagster would hold their places for hours."""
 
+import atexit
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from filelock import FileLock, Timeout
 
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.orphans import end_with_code_server
+from holocron_assets.orchestration.orphans import end_with_code_server, has_code_server
 
 _UNFINISHED = (
     DagsterRunStatus.NOT_STARTED,
@@ -19,27 +20,38 @@ _UNFINISHED = (
     DagsterRunStatus.STARTED,
     DagsterRunStatus.CANCELING,
 )
-_TIME_TO_START = timedelta(minutes=1)
 
 
 @contextmanager
 def held_by_run(lake: Lake, run_id: str) -> Iterator[None]:
     """Hold the run's lock, as a sign of life: the operating system takes it from a dead process.
 
-    The file is removed before the lock is given back, so that a file without a holder is a dead run's. The
-    process ends with the code server that started it: an orphan would go on, and nobody could stop it.
+    A process that a code server started for the run holds it until it ends, and ends with the code server: an
+    orphan would go on, and nobody could stop it. Others hold it for as long as they work on the run; who
+    holds it already may hold it again.
     """
-    path = _lock_path(lake, run_id)
-    with FileLock(path):
-        end_with_code_server()
+    end_with_code_server()
+    with ExitStack() as stack:
+        stack.enter_context(_held(_lock_path(lake, run_id)))
+        if has_code_server():
+            # Dagster takes the resources from a run before it reports the run's end.
+            atexit.register(stack.pop_all().close)
+        yield
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """Hold a lock; its file is removed first, so that a file without a holder is a dead run's."""
+    with FileLock(path, is_singleton=True) as lock:
         try:
             yield
         finally:
-            path.unlink(missing_ok=True)
+            if lock.lock_counter == 1:
+                path.unlink(missing_ok=True)
 
 
 def reap_dead_runs(
-    instance: dg.DagsterInstance, lake: Lake, *, time_to_start: timedelta = _TIME_TO_START
+    instance: dg.DagsterInstance, lake: Lake, *, time_to_start: timedelta | None = None
 ) -> list[str]:
     """Report runs as failed whose process is gone, or never came.
 
@@ -49,11 +61,15 @@ def reap_dead_runs(
     Args:
         instance: knows the runs.
         lake: holds their locks.
-        time_to_start: a run whose state changed so short a time ago may not have its lock yet, or no more.
+        time_to_start: a run whose state changed so short a time ago may not have its lock yet: its process
+            loads the code. By default as long as Dagster itself gives a run to start. Who knows that there
+            is no daemon that starts any gives none.
 
     Returns:
         Ids of the runs reaped.
     """
+    if time_to_start is None:
+        time_to_start = timedelta(seconds=instance.run_monitoring_start_timeout_seconds)
     reaped = []
     for record in instance.get_run_records(RunsFilter(statuses=list(_UNFINISHED))):
         run, path = record.dagster_run, _lock_path(lake, record.dagster_run.run_id)

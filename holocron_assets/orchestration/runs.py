@@ -1,7 +1,8 @@
 """Starting the runs of some work and waiting for them: through Dagster's run queue, or in this process."""
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from time import sleep
@@ -25,6 +26,7 @@ from holocron_assets.orchestration.names import (
     SITES_JOB,
 )
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
+from holocron_assets.orchestration.reaper import held_by_run
 from holocron_assets.orchestration.run_requests import work_tags
 from holocron_assets.orchestration.work import Work
 
@@ -92,8 +94,7 @@ class LocalRuns:
     def _run(self, item: Work) -> FinishedRun:
         self._starting(item)
         make_partition(self._instance, self._lake, item)
-        run_id = str(uuid.uuid4())
-        try:
+        with run_of_ours(self._instance, self._lake) as run_id:
             result = self._job(item.job).execute_in_process(
                 instance=self._instance,
                 run_id=run_id,
@@ -102,21 +103,29 @@ class LocalRuns:
                 run_config={**QUIET, **item.config},
                 raise_on_error=False,
             )
-        except BaseException:
-            self._close(run_id)
-            raise
         finished = _finished(self._instance, item, run_id, succeeded=result.success)
         self._ended(finished)
         # Dagster ends the run, or forgets a signal that came between two steps, and goes on.
         end_if_asked()
         return finished
 
-    def _close(self, run_id: str) -> None:
-        """End a run that was interrupted outside of its steps: Dagster would take it for one that goes on."""
-        run = self._instance.get_run_by_id(run_id)
-        if run and not run.is_finished:
-            self._instance.event_log_storage.free_concurrency_slots_for_run(run_id)
-            self._instance.report_run_failed(run, "It was interrupted.")
+
+@contextmanager
+def run_of_ours(instance: dg.DagsterInstance, lake: Lake) -> Iterator[str]:
+    """Give a run of this process its id. From before its start to after its end it is seen to live.
+
+    A run that is interrupted outside of its steps is ended: Dagster would take it for one that goes on.
+    """
+    run_id = str(uuid.uuid4())
+    with held_by_run(lake, run_id):
+        try:
+            yield run_id
+        except BaseException:
+            run = instance.get_run_by_id(run_id)
+            if run and not run.is_finished:
+                instance.event_log_storage.free_concurrency_slots_for_run(run_id)
+                instance.report_run_failed(run, "It was interrupted.")
+            raise
 
 
 class QueuedRuns:

@@ -11,9 +11,15 @@ import dagster as dg
 import pytest
 from dagster import DagsterRunStatus
 
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration import reaper
 from holocron_assets.orchestration.instance import open_instance, prepare_home
 from holocron_assets.orchestration.reaper import held_by_run, reap_dead_runs
+from holocron_assets.orchestration.runs import run_of_ours
+
+START_SECONDS = 180
+"""That Dagster gives a run to start, unless it is configured otherwise."""
 
 HOLDER = """
 import sys, time
@@ -22,6 +28,27 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.reaper import held_by_run
 with held_by_run(Lake(Path(sys.argv[1])), sys.argv[2]):
     print("held", flush=True)
+    time.sleep(60)
+"""
+CODE_SERVER = """
+import multiprocessing, sys
+sys.path.insert(0, sys.argv[1])
+import run_worker
+if __name__ == "__main__":
+    run = multiprocessing.get_context("spawn").Process(target=run_worker.work, args=sys.argv[1:])
+    run.start()
+    run.join()
+    sys.exit(run.exitcode)
+"""
+RUN_WORKER = """
+import time
+from pathlib import Path
+from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.reaper import held_by_run
+def work(folder, run_id):
+    with held_by_run(Lake(Path(folder)), run_id):
+        pass
+    print("its resources are given up", flush=True)
     time.sleep(60)
 """
 
@@ -70,6 +97,45 @@ def test_a_run_is_left_alone_while_its_process_lives_and_reaped_once_it_is_kille
         holder.send_signal(signal.SIGKILL)
         holder.wait()
     assert reap_dead_runs(instance, Lake(tmp_path)) == [run_id]
+
+
+def test_a_slow_start_is_not_taken_for_a_death_as_long_as_dagster_waits_for_it(
+    instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = run_of(instance, DagsterRunStatus.STARTING)
+    monkeypatch.setattr(reaper, "utc_now", lambda: utc_now() + timedelta(seconds=START_SECONDS - 20))
+    assert reap_dead_runs(instance, Lake(tmp_path)) == []
+    monkeypatch.setattr(reaper, "utc_now", lambda: utc_now() + timedelta(seconds=START_SECONDS + 1))
+    assert reap_dead_runs(instance, Lake(tmp_path)) == [run_id]
+
+
+def test_a_run_that_ended_its_work_is_not_dead_before_its_end_is_told(
+    instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    """Between the two, Dagster writes: that may take its time."""
+    run_id = run_of(instance, DagsterRunStatus.STARTED)
+    (tmp_path / "run_worker.py").write_text(RUN_WORKER)
+    command = [sys.executable, "-c", CODE_SERVER, str(tmp_path), run_id]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:  # noqa: S603 - our own program
+        assert server.stdout is not None
+        assert server.stdout.readline() == "its resources are given up\n"
+        assert reap_dead_runs(instance, Lake(tmp_path), time_to_start=timedelta(0)) == []
+        server.kill()
+        assert server.stdout.read() == "", "the run ends with its code server"
+    assert reap_dead_runs(instance, Lake(tmp_path), time_to_start=timedelta(0)) == [run_id]
+
+
+def test_a_run_of_this_process_is_seen_to_live_from_before_its_start_to_after_its_end(
+    instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    lake = Lake(tmp_path)
+    with run_of_ours(instance, lake) as run_id:
+        lock = lake.locks / f"run-{run_id}.lock"
+        assert lock.exists()
+        with held_by_run(lake, run_id):  # as a resource of the run does
+            pass
+        assert lock.exists()
+    assert not lock.exists()
 
 
 @pytest.mark.parametrize("status", [DagsterRunStatus.NOT_STARTED, DagsterRunStatus.STARTING])
