@@ -13,7 +13,7 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES, PAGE_TYPES, PAGES
 from holocron_assets.lake.verifying import damaged_files, files_of_the_hour
 from holocron_assets.lake.views import connect, query
-from holocron_assets.orchestration.failures import RETRIES
+from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.mending import mend_all
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 
@@ -58,6 +58,7 @@ _SHRINKING = """
     description="Few enough pages are of type Unknown, by source.",
     retry_policy=RETRIES,
 )
+@clear_failures()
 def unknown_rate(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckResult:
     """Compare each source's share of Unknown pages with its limit."""
     with connect(lake.open()) as connection:
@@ -81,6 +82,7 @@ def unknown_rate(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckR
     description="Each source yielded what its file expects.",
     retry_policy=RETRIES,
 )
+@clear_failures()
 def source_expectations(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckResult:
     """Compare the pages and types of each source that was crawled to its end with its `expected` counts."""
     opened = lake.open()
@@ -103,6 +105,7 @@ def source_expectations(lake: LakeResource, sources: SourcesResource) -> dg.Asse
     description="Every listed page of each dump has an outcome, or is still to be read; no dump is cut off.",
     retry_policy=RETRIES,
 )
+@clear_failures()
 def dump_is_whole(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckResult:
     """Compare each dump's file with its list, and its list with the outcomes in the lake."""
     checked = check_dumps(lake.open(), sources.all())
@@ -117,6 +120,7 @@ def dump_is_whole(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheck
     description="No type lost many of its promoted entities in a day.",
     retry_policy=RETRIES,
 )
+@clear_failures()
 def growth(lake: LakeResource) -> dg.AssetCheckResult:
     """Compare each type's promoted entities with those of a day ago."""
     with connect(lake.open()) as connection:
@@ -133,6 +137,7 @@ def growth(lake: LakeResource) -> dg.AssetCheckResult:
     description="The files of the lake whose turn it is, all of them in a week, are as they were written.",
     retry_policy=RETRIES,
 )
+@clear_failures()
 def files_are_whole(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> dg.AssetCheckResult:
     """Verify some files by their checksums; those that are damaged are set aside, and made again."""
     opened = lake.open()

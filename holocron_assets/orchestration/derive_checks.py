@@ -6,7 +6,7 @@ import dagster as dg
 
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.lake.views import connect, query
-from holocron_assets.orchestration.failures import RETRIES
+from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.resources import LakeResource
 
 UNANSWERED_LIMIT = 0.05
@@ -34,6 +34,7 @@ def _few_are_given_up(interrogation: Interrogation) -> dg.AssetChecksDefinition:
         description=f"The model answered about all but {UNANSWERED_LIMIT:.0%} of what it was asked.",
         retry_policy=RETRIES,
     )
+    @clear_failures()
     def check(lake: LakeResource) -> dg.AssetCheckResult:
         with connect(lake.open()) as connection:
             (found,) = query(connection, _GIVEN_UP, {"name": interrogation.name})
@@ -51,6 +52,7 @@ def _quotes_are_found(interrogation: Interrogation) -> dg.AssetChecksDefinition:
         description=f"Of {1 - UNSUPPORTED_LIMIT:.0%} of the rows, what they quote is in the page's text.",
         retry_policy=RETRIES,
     )
+    @clear_failures()
     def check(lake: LakeResource) -> dg.AssetCheckResult:
         sql = (
             f"select count(*) as rows, count(*) filter (where not supported) as unsupported from lake.{table}"  # noqa: S608 - a declared name
