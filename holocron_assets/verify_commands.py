@@ -3,7 +3,7 @@
 import click
 
 from holocron_assets.commands import clear_errors, counted, fail, opened_lake
-from holocron_assets.lake.verifying import damaged_files
+from holocron_assets.lake.verifying import damaged_files, files_to_verify
 from holocron_assets.orchestration.mending import mend_all
 
 
@@ -16,7 +16,7 @@ def verify() -> None:
     again by the sensors or by `holocron run`. What people decided cannot be made again: a damaged file of
     it stays, and is named.
     """
-    files = opened_lake().files()
+    files = files_to_verify(opened_lake())
     damaged = list(damaged_files(files))
     left = mend_all(damaged, click.echo)
     click.echo(f"{counted(len(files), 'file')} verified")

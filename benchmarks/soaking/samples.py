@@ -141,7 +141,7 @@ def _bytes(sizes: Mapping[Path, int], kind: Callable[[Path], str]) -> Mapping[st
 
 
 def _kind(path: Path) -> str:
-    if path.name == JOURNAL_FILE:
+    if path.name.startswith(JOURNAL_FILE):
         return "journals"
     if path.parts[0] == "locks":
         return "locks"

@@ -2,23 +2,27 @@
 
 A line is a CRC-32 in hexadecimal, a space and a JSON object. Each append is flushed and synced, so a record
 that was appended is there after a crash. A line that a crash tore has a wrong checksum and counts as never
-written: the work that it stood for is done again.
+written: the work that it stood for is done again. Lines that are old may be in a packed part of the journal,
+which whoever reads or appends need not know (`journal_packing.py`).
 """
 
 import fcntl
 import json
 import os
+import uuid
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from io import FileIO
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from holocron_assets.lake.durable import open_in_folder, sync_folder, trouble_named
+from holocron_assets.lake.packed_journals import packed_lines, packed_part, taken_last
+from holocron_assets.lake.packs import FileMark
 from holocron_assets.lake.presence import FolderGoneError
 
 _CHECKSUM_LENGTH = 8
@@ -58,36 +62,84 @@ class Journal:
         """
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=_as_json)
         body = text.encode("utf-8", "surrogatepass")
-        line = memoryview(b"%08x " % zlib.crc32(body) + body + b"\n")
+        line = b"%08x " % zlib.crc32(body) + body + b"\n"
         with self._appending, trouble_named(self.path):
-            file = self._open()
             try:
-                with _alone(file):
-                    if _ends_torn(self.path):  # by who died since this one opened it, perhaps
-                        file.write(b"\n")
-                    while line:
-                        line = line[file.write(line) :]
-                os.fsync(file.fileno())
-                _refuse_removed(file, self.path)
+                with self._held() as file:
+                    _refuse_removed(file, self.path)
+                    left = memoryview(self._before(file) + line)
+                    while left:
+                        left = left[file.write(left) :]
+                    _refuse_removed(file, self.path)
+                os.fsync(file.fileno())  # whoever packs the file from here on syncs the line himself
             except BaseException:
                 self.close()  # the next append opens it again, and so starts on a fresh line
                 raise
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Every whole record, in order; lines that a crash or a disk damaged are left out."""
-        if not self.path.exists():
-            return
-        with self.path.open("rb") as file:
-            for line in file:
-                record = _parse(line)
-                if record is not None:
-                    yield record
+        """Every whole record, in order; lines that a crash or a disk damaged are left out.
+
+        Raises:
+            DamagedPartitionError: the packed part cannot be read. Some records may have been given by then.
+        """
+        for line in self.lines():
+            record = _parse(line)
+            if record is not None:
+                yield record
+
+    def lines(self) -> Iterator[bytes]:
+        """Every line as it is stored, whole or not: for who looks for little in many records.
+
+        Raises:
+            DamagedPartitionError: the packed part cannot be read. Some lines may have been given by then.
+        """
+        with ExitStack() as opened:
+            # First, so that what is packed meanwhile is found in the packed part, and known to be in both.
+            own = None
+            with suppress(FileNotFoundError):
+                own = opened.enter_context(self.path.open("rb"))
+            taken, packed = opened.enter_context(packed_lines(self.path))
+            yield from packed
+            if own:
+                taken.skip_in(own)
+                yield from own
+
+    def marks(self) -> list[FileMark]:
+        """The marks of the files that hold its records; others as soon as one was appended or packed."""
+        found = []
+        for path in (self.path, packed_part(self.path)):
+            with suppress(FileNotFoundError):
+                found.append(FileMark.of(path.stat()))
+        return found
 
     def close(self) -> None:
         """Close the file if it is open."""
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    @contextmanager
+    def _held(self) -> Iterator[FileIO]:
+        """The file, with other processes kept away: who dies in a line did before we look, or will after."""
+        while True:
+            file = self._open()
+            with alone(file):
+                if not self._was_packed(file):
+                    yield file
+                    return
+            self.close()  # what comes now begins another
+
+    def _before(self, file: FileIO) -> bytes:
+        """What goes before the next line."""
+        if not os.fstat(file.fileno()).st_size and packed_part(self.path).exists():
+            # So that no file begins like one that was packed, of which the same records may be told.
+            return b"begun %s\n" % uuid.uuid4().hex.encode()
+        return b"\n" if _ends_torn(self.path) else b""  # by who died since this one opened it, perhaps
+
+    def _was_packed(self, file: FileIO) -> bool:
+        """Whether the file was removed since it was opened because its lines are in the packed part."""
+        status = os.fstat(file.fileno())
+        return not status.st_nlink and taken_last(self.path).length == status.st_size
 
     def _open(self) -> FileIO:
         if self._file is None:
@@ -105,8 +157,8 @@ def _refuse_removed(file: FileIO, path: Path) -> None:
 
 
 @contextmanager
-def _alone(file: FileIO) -> Iterator[None]:
-    """Keep other processes from writing meanwhile: who dies in a line does so before we look, or after."""
+def alone(file: IO[bytes]) -> Iterator[None]:
+    """Keep others from appending to a journal's file, or packing it, meanwhile."""
     fcntl.flock(file, fcntl.LOCK_EX)
     try:
         yield

@@ -8,6 +8,7 @@ from pathlib import Path
 from holocron_assets.lake.damage import PACK_FOLDER
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.listing import DATA_FILE, JOURNAL_FILE, Listing, list_partitions
+from holocron_assets.lake.packed_journals import ENDING
 from holocron_assets.lake.packs import packs_of
 from holocron_assets.lake.presence import mark, refuse_another
 from holocron_assets.lake.schema import Table
@@ -93,6 +94,15 @@ class Lake:
     def journal(self, table: Table, partition: str) -> Path:
         """The journal that one partition is built from."""
         return self.partition_folder(table, partition) / JOURNAL_FILE
+
+    def journals(self, table: Table) -> list[Path]:
+        """The journals of a table's partitions, sorted; also those of which all is in their packed part."""
+        every_part = self.folder(table).glob(f"*/{JOURNAL_FILE}*")
+        return sorted({part.with_name(JOURNAL_FILE) for part in every_part})
+
+    def packed_journals(self) -> list[Path]:
+        """The packed parts of all journals, sorted."""
+        return sorted(self.layers.glob(f"*/*/*/{JOURNAL_FILE}{ENDING}"))
 
     def dump_copy(self, table: Table, partition: str) -> Path:
         """The copy of a packed dump that can be read from its middle, beside what says where."""

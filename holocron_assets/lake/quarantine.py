@@ -23,6 +23,7 @@ from holocron_assets.lake.damage import PACK_FOLDER, DamagedPartitionError
 from holocron_assets.lake.durable import holding, make_folder, replacing, sync_folder
 from holocron_assets.lake.footers import FOOTER_KEY, footer_json
 from holocron_assets.lake.keys import table_hash
+from holocron_assets.lake.packed_journals import ENDING
 from holocron_assets.lake.packs import Packed, packs_of, read_packed
 from holocron_assets.lake.parquet import write_file
 from holocron_assets.lake.paths import Lake
@@ -49,6 +50,10 @@ _BECOMES: Mapping[str, str] = {
     REPEAT_ANSWERS.name: "a trial that `holocron repeat` can make again",
 }
 _MADE_AGAIN = "made again from what it follows from"
+_JOURNAL_BECOMES = (
+    "answers that `llm_runs` tells of still serve, others are asked for again; prompts and replies are in "
+    "this file only"
+)
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,8 @@ class SetAside:
 
     def __str__(self) -> str:
         """What happened, and what becomes of it, for people."""
-        becomes = _BECOMES.get(self.table, _MADE_AGAIN)
+        is_journal = self.file.endswith(ENDING)
+        becomes = _JOURNAL_BECOMES if is_journal else _BECOMES.get(self.table, _MADE_AGAIN)
         return f"{self.file} is damaged ({self.why}) and was set aside as {self.kept}: {becomes}"
 
 

@@ -1,4 +1,7 @@
-"""Whether files of the lake are as they were written: every byte against its seal, and whose file each is."""
+"""Whether files of the lake are as they were written: every byte against its seal, and whose file each is.
+
+Of journals, only the packed parts are looked at: lines in a journal's own file have checksums of their own.
+"""
 
 import zlib
 from collections.abc import Iterator
@@ -9,6 +12,7 @@ import pyarrow.parquet as pq
 
 from holocron_assets.lake.damage import PACK_FOLDER, DamagedPartitionError, damage_named
 from holocron_assets.lake.footers import FOOTER_KEY, stored_footer, unsealed
+from holocron_assets.lake.packed_journals import ENDING, read_through
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.sealing import is_as_sealed
 
@@ -18,7 +22,9 @@ HOURS_OF_A_ROUND = 7 * 24
 
 
 def damage_of(file: Path) -> DamagedPartitionError | None:
-    """What is wrong with a partition's file or a pack; None if it is whole. All of it is read.
+    """What is wrong with a partition's file, a pack or a packed journal; None if it is whole.
+
+    All of it is read.
 
     Of a file that has no seal, because it is older, pages are read against their checksums.
 
@@ -26,6 +32,9 @@ def damage_of(file: Path) -> DamagedPartitionError | None:
         FileNotFoundError: there is no such file any more.
     """
     try:
+        if file.suffix == ENDING:
+            read_through(file)
+            return None
         with damage_named(file), pq.ParquetFile(file, page_checksum_verification=True) as opened:
             if file.parent.name == PACK_FOLDER:
                 unsealed(opened.metadata.metadata[FOOTER_KEY])
@@ -53,13 +62,18 @@ def damaged_files(files: list[Path]) -> Iterator[DamagedPartitionError]:
             yield error
 
 
+def files_to_verify(lake: Lake) -> list[Path]:
+    """Every file that says itself whether it is whole."""
+    return [*lake.files(), *lake.packed_journals()]
+
+
 def files_of_the_hour(lake: Lake, now: datetime) -> list[Path]:
     """The files whose turn it is to be verified: others each hour, all of them in a week.
 
     Nothing is kept of it: what is missed while nobody asks has its turn a week later.
     """
     turn = int(now.timestamp() // _HOUR.total_seconds()) % HOURS_OF_A_ROUND
-    return [file for file in lake.files() if _turn_of(lake, file) == turn]
+    return [file for file in files_to_verify(lake) if _turn_of(lake, file) == turn]
 
 
 def _turn_of(lake: Lake, file: Path) -> int:

@@ -21,6 +21,7 @@ from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.interrupts import ending_by_signal
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.errors import PermanentError
+from holocron_assets.lake.journal_packing import journals_are_due, pack_journals
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.quarantine import all_set_aside
 from holocron_assets.orchestration.change_looks import look_to_the_end
@@ -28,6 +29,7 @@ from holocron_assets.orchestration.database_troubles import database_troubles_na
 from holocron_assets.orchestration.instance import open_instance
 from holocron_assets.orchestration.local_models import ModelStage
 from holocron_assets.orchestration.local_run import LocalRun, RunReport
+from holocron_assets.orchestration.mending import mending
 from holocron_assets.orchestration.retention import forget_old_runs, old_runs_are_due
 from holocron_assets.orchestration.runs import FinishedRun
 from holocron_assets.orchestration.work import Work
@@ -125,7 +127,7 @@ def _run(
                 progress.console.print(f"[red]failed[/red] {run.work}: {escape(run.error)}")
 
         def resting(due: datetime) -> None:
-            progress.update(task, description=f"waiting for pages due {due:%H:%M:%S} UTC")
+            progress.update(task, description=f"waiting for what is due {due:%H:%M:%S} UTC")
 
         def answered(work: Work, items: int) -> None:
             progress.update(task, description=f"{work}: {items} answered")
@@ -153,6 +155,8 @@ def _run(
         # For who never starts the daemon, whose schedule does it else.
         if old_runs_are_due(instance, kept := run_retention(), now=utc_now()):
             forget_old_runs(instance, kept, now=utc_now())
+        if journals_are_due(lake, now=utc_now()):
+            mending(lambda: pack_journals(lake, now=utc_now()), lambda _: None)  # told at the end
         progress.update(task, description="done")
     return report
 

@@ -7,6 +7,8 @@ from threading import Event, Thread
 
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.results.result_journals import StateJournal, journal_path
+from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.packs import FileMark
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.gpu_job import WhatToAsk
 
@@ -50,12 +52,12 @@ class _Outcomes:
 
     def __init__(self, journals: Sequence[Path]) -> None:
         self._journals = journals
-        self._known: dict[Path, tuple[int, int]] = {}
+        self._known: dict[Path, tuple[list[FileMark], int]] = {}
 
     def number(self) -> int:
         for path in self._journals:
-            size = path.stat().st_size if path.exists() else 0
-            if self._known.get(path, (0, 0))[0] != size:
+            marks = Journal(path).marks()
+            if self._known.get(path, ([], 0))[0] != marks:
                 states = StateJournal(path).states().values()
-                self._known[path] = (size, sum(state.status in ("ok", "dead") for state in states))
+                self._known[path] = (marks, sum(state.status in ("ok", "dead") for state in states))
         return sum(number for _, number in self._known.values())

@@ -9,6 +9,7 @@ from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.compaction import CompactionUnderWayError, compact
 from holocron_assets.lake.damage import DamagedPartitionError
+from holocron_assets.lake.journal_packing import journals_are_due, pack_journals
 from holocron_assets.lake.publishing import views_are_stale
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.link_assets import compacted, known_links
@@ -70,6 +71,18 @@ def compact_lake(context: dg.OpExecutionContext, lake: LakeResource) -> None:
 
 
 @dg.op(
+    description="Pack journals that nothing was appended to for a day. They lose nothing.",
+    out=dg.Out(dg.Nothing),
+    retry_policy=RETRIES,
+)
+def pack_old_journals(context: dg.OpExecutionContext, lake: LakeResource) -> None:
+    """Pack what models were asked and answered long ago; one that cannot be read is set aside."""
+    with clear_failures():
+        done = pack_journals(lake.open(), now=utc_now())
+    context.add_output_metadata({"journals_packed": done.journals, "bytes_freed": done.bytes_freed})
+
+
+@dg.op(
     description="Publish the views, if they are not those that the lake and sources give now.",
     out=dg.Out(dg.Nothing),
     retry_policy=RETRIES,
@@ -90,20 +103,22 @@ def publish_stale_views(context: dg.OpExecutionContext, lake: LakeResource, sour
 )
 def forget_runs(context: dg.OpExecutionContext) -> None:
     """Forget old runs; HOLOCRON_RUN_DAYS and HOLOCRON_FAILED_RUN_DAYS say how old."""
-    done = forget_old_runs(context.instance, run_retention(), now=utc_now())
+    with clear_failures():
+        done = forget_old_runs(context.instance, run_retention(), now=utc_now())
     context.add_output_metadata({"runs_forgotten": done.runs, "events_forgotten": done.events})
 
 
 @dg.job(
     name=UPKEEP_JOB,
-    description="Compact what is known of links and the lake's files, publish views, and forget old runs: "
-    "what is due.",
+    description="Compact what is known of links, the lake's files and old journals, publish views, and "
+    "forget old runs: what is due.",
     executor_def=dg.in_process_executor,
 )
 def upkeep_job() -> None:
     """See the ops. None waits for another; what one makes due for another is done the next time."""
     compact_known_links()
     compact_lake()
+    pack_old_journals()
     publish_stale_views()
     forget_runs()
 
@@ -113,8 +128,8 @@ def upkeep_job() -> None:
     job=upkeep_job,
     cron_schedule="*/5 * * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Compacts what is known of links and the lake's files, publishes the views, and forgets old "
-    "runs, when due.",
+    description="Compacts what is known of links, the lake's files and old journals, publishes the views, "
+    "and forgets old runs, when due.",
 )
 @mended_tick
 def upkeep(
@@ -123,10 +138,12 @@ def upkeep(
     """Ask for a run that does what is due."""
     if _is_under_way(context.instance, UPKEEP_JOB):
         return dg.SkipReason("upkeep is under way")
-    now, more = utc_now(), []
+    now, opened, more = utc_now(), lake.open(), []
     if old_runs_are_due(context.instance, run_retention(), now=now):
         more.append(f"runs of before {now:%Y-%m-%d}")
-    work = upkeep_to_do(lake.open(), sources.all(), now=now, more=more)
+    if journals_are_due(opened, now=now):
+        more.append(f"journals of before {now:%Y-%m-%d}")
+    work = upkeep_to_do(opened, sources.all(), now=now, more=more)
     requested = run_requests(context.instance, work)
     if not requested.requests:
         return dg.SkipReason("; ".join(requested.waiting) or "everything is as it should be")

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,11 @@ from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.artifacts import NoArtifactsError, write_artifacts
 from holocron_assets.derive.results.partition_work import PartitionWork
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.journal_packing import pack_journals
+from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import LLM_ATTEMPTS
 
 KINDS = interrogation(rows={})
 TEXTS = {"Ash": "An '''ash''' is a tree.", "Sub/Page: ..": "A '''subpage''' is a page."}
@@ -89,6 +93,18 @@ def test_what_was_killed_before_it_was_published_is_found_in_the_journal(tmp_pat
     lake = a_wiki(tmp_path, TEXTS)
     work(lake)
     assert "Ash/output.json" in written(lake, "Ash", tmp_path / "out")
+
+
+def test_what_was_asked_long_ago_is_found_in_a_packed_journal(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, {**TEXTS, **{f"Elm {number}": "It is a tree." for number in range(20)}})
+    work(lake)
+    before = {name: path.read_text() for name, path in written(lake, "Ash", tmp_path / "out").items()}
+    pack_journals(lake, now=utc_now() + timedelta(days=3))
+    assert not any(path.exists() for path in lake.journals(LLM_ATTEMPTS))
+    after = {name: path.read_text() for name, path in written(lake, "Ash", tmp_path / "again").items()}
+    assert after == before
+    work(lake).publish("run-2")
+    assert read_partition(lake, LLM_ATTEMPTS, f"kinds-{BATCH}")
 
 
 def test_an_answer_that_serves_another_batch_is_found_where_it_was_asked(tmp_path: Path) -> None:

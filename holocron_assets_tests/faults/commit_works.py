@@ -22,11 +22,13 @@ from holocron_assets.crawl.batches import batches_of, cut_batches, unfinished_ba
 from holocron_assets.crawl.fetch import Group, fetch_batch
 from holocron_assets.crawl.seeds import seeds_are_stale, store_seeds, store_site
 from holocron_assets.derive.engine.calls import Outcome
-from holocron_assets.derive.results.partition_work import PartitionWork
+from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
 from holocron_assets.exports.content_hash import hash_lake
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.compaction import FEWEST, compact
 from holocron_assets.lake.decisions import all_decisions, new_decision, record
+from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.journal_packing import pack_journals
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SITES
@@ -166,10 +168,36 @@ def _trees(folder: Path) -> None:
     a_wiki(folder, {name: f"{name} is a tree." for name in ("Ash", "Elm", "Oak")})
 
 
+def _two_parts(folder: Path) -> None:
+    """Journals of which some is packed and some is not."""
+    trees = {f"Tree {number}": f"Tree {number} is a tree." for number in range(30)}
+    lake, then = a_wiki(folder, trees), time() - timedelta(days=3).total_seconds()
+    for count in (15, 15):
+        work = PartitionWork(lake, KINDS, BATCH, model=SMALL, digest=DIGEST)
+        for item in work.ready(datetime.now(UTC))[:count]:
+            work.start(item)
+            work.record(item, Outcome("ok", GOOD))
+        work.publish("run")  # closes them
+        if work.answered == count:
+            pack_journals(lake, now=datetime.now(UTC) + timedelta(days=3))
+    os.utime(journal_path(lake, KINDS, BATCH), (then, then))
+
+
+def _pack_journals(folder: Path) -> None:
+    pack_journals(Lake(folder), now=datetime.now(UTC))
+
+
+def _packed_journals(folder: Path) -> str:
+    path = journal_path(Lake(folder), KINDS, BATCH)
+    assert not path.exists(), "it was left unpacked"
+    return json.dumps(list(Journal(path).records()))
+
+
 WORKS = {
     "fetch a batch": Work(_batch, _fetch, _fetched),
     "ask a model": Work(_trees, _answer, _answered),
     "decide": Work(lambda _: None, _decide, _decided),
     "compact": Work(_many_batches, _compact, _compacted),
+    "pack journals": Work(_two_parts, _pack_journals, _packed_journals),
     "make knowledge": Work(_small_wiki, _make_knowledge, _known),
 }

@@ -38,7 +38,12 @@ def killed_everywhere(
 @pytest.mark.fault(3, "a crash before and after every commit point")
 @pytest.mark.parametrize(
     ("work", "fewest"),
-    [("fetch a batch", 10), pytest.param("ask a model", 10, marks=pytest.mark.full), ("decide", 9)],
+    [
+        ("fetch a batch", 10),
+        ("pack journals", 5),
+        pytest.param("ask a model", 10, marks=pytest.mark.full),
+        ("decide", 9),
+    ],
 )
 def test_a_death_at_any_commit_point_changes_nothing_after_a_restart(
     tmp_path: Path, work: str, fewest: int

@@ -1,11 +1,14 @@
 """The count that a person sees while a model is asked."""
 
+from datetime import timedelta
 from pathlib import Path
 from queue import Queue
 
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.results.result_journals import journal_path
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.journal_packing import pack_journals
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.gpu_job import WhatToAsk
 from holocron_assets.orchestration.local_progress import outcomes_told
@@ -41,7 +44,9 @@ def test_items_that_get_an_outcome_are_counted_from_the_start_of_the_run(tmp_pat
     lake = Lake(tmp_path)
     (one,) = [found for found in load_interrogations() if found.name == "page_classification"]
     journal = journal_path(lake, one, BATCH)
-    ended(journal, "before", "ok")
+    for number in range(20):
+        ended(journal, f"before {number}", "ok")
+    assert pack_journals(lake, now=utc_now() + timedelta(days=3)).journals == 1
     told: Queue[int] = Queue()
     what = WhatToAsk(interrogations=[one.name], partitions=[BATCH])
     with outcomes_told(lake, what, told.put, every=0.01):

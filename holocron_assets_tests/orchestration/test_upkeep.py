@@ -17,9 +17,11 @@ from watched import Watched
 
 from holocron_assets.lake import compaction
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.packed_journals import packed_part
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.quarantine import all_set_aside
-from holocron_assets.lake.tables import ALL_TABLES, ENTITIES, PAGE_LINKS, PAGES
+from holocron_assets.lake.tables import ALL_TABLES, ENTITIES, LLM_ATTEMPTS, PAGE_LINKS, PAGES
 from holocron_assets.lake.views import connect, query
 from holocron_assets.orchestration import run_requests
 from holocron_assets.orchestration.names import UPKEEP_JOB
@@ -117,6 +119,25 @@ def test_old_batches_are_packed_and_their_files_removed_without_a_trace_for_read
     assert (batches_to_settle(lake, sources), entities_to_resolve(lake)) == ([], [])
     assert done(watched).success
     assert asked(watched) == "everything is as it should be"
+
+
+def test_old_journals_are_packed_and_one_that_is_damaged_is_set_aside_and_named(watched: Watched) -> None:
+    lake = watched.holocron.lake
+    assert done(watched).success
+    journals = [Journal(lake.journal(LLM_ATTEMPTS, f"kinds-sample-{number:06}")) for number in (1, 2)]
+    for _ in range(2):
+        for journal in journals:
+            journal.append({"said": "What is this? " * 400})
+            journal.close()
+        age([journal.path for journal in journals], days=3)
+        if (packed := packed_part(journals[0].path)).exists():
+            packed.write_bytes(packed.read_bytes()[:-1])
+        assert isinstance(asked(watched), list)
+        assert done(watched).success
+        assert asked(watched) == "everything is as it should be"
+    assert [aside.kept.name for aside in all_set_aside(lake)] == [packed.name]
+    assert [len(list(journal.records())) for journal in journals] == [1, 2]
+    assert not any(journal.path.exists() for journal in journals)
 
 
 def test_a_damaged_batch_is_set_aside_and_named_and_the_others_are_packed(

@@ -18,6 +18,7 @@ from holocron_assets.derive.interrogations.recipe import ANY_MODEL, NOT_THERE, R
 from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
 from holocron_assets.derive.results.requeued import requeued_partitions, requeues_mark
 from holocron_assets.derive.results.superseded import superseded_pages
+from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.packs import FileMark
 from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
@@ -258,10 +259,8 @@ def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | Non
 
 
 def _journal_mark(lake: Lake, part: StalePartition) -> FileMark | None:
-    try:
-        return FileMark.of(journal_path(lake, part.interrogation, part.partition).stat())
-    except FileNotFoundError:
-        return None
+    marks = Journal(journal_path(lake, part.interrogation, part.partition)).marks()
+    return max(marks, default=None)
 
 
 def count(lake: Lake, part: StalePartition) -> Counts | None:

@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from holocron_assets.derive.results.result_journals import ExchangeJournal, exchanges_path
 from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.listing import JOURNAL_FILE
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
 from holocron_assets.lake.views import connect
@@ -89,8 +88,8 @@ def _published_scopes(lake: Lake, name: str, subject: str) -> dict[str, list[str
 
 def _journaled_scopes(lake: Lake, name: str) -> dict[str, list[str]]:
     """Every scope of an interrogation, for an item whose run was killed before it wrote to the lake."""
-    paths = sorted(lake.folder(LLM_ATTEMPTS).glob(f"{name}-*/{JOURNAL_FILE}"))
-    return {path.parent.name: [] for path in paths}
+    scopes = (path.parent.name for path in lake.journals(LLM_ATTEMPTS))
+    return {scope: [] for scope in scopes if scope.startswith(f"{name}-")}
 
 
 def _records(lake: Lake, scope: str) -> Iterator[tuple[Record, Record]]:

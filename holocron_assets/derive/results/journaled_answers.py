@@ -12,7 +12,7 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.item_states import ItemState
 from holocron_assets.derive.results.kept_answers import answered_scopes, is_of
 from holocron_assets.derive.results.result_journals import StateJournal
-from holocron_assets.lake.listing import JOURNAL_FILE
+from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.packs import FileMark
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
@@ -20,7 +20,7 @@ from holocron_assets.lake.tables import LLM_RUNS
 _ANSWERED = re.compile(rb'"key":"([0-9a-f]+)","counts":true,"status":"ok"')
 """Within an answer's texts, quotation marks are escaped, so that none can look like this."""
 
-_KEYS: dict[Path, tuple[tuple[FileMark, frozenset[str]], frozenset[str]]] = {}
+_KEYS: dict[Path, tuple[tuple[list[FileMark], frozenset[str]], frozenset[str]]] = {}
 """Keys of answers that a journal holds and `llm_runs` does not, in the state in which both were read."""
 
 
@@ -41,7 +41,7 @@ def journaled_answers(
     if not keys:
         return found
     published = answered_scopes(lake, interrogation)
-    for path in lake.folder(LLM_RUNS).glob(f"*/{JOURNAL_FILE}"):
+    for path in lake.journals(LLM_RUNS):
         scope = path.parent.name
         if is_of(scope, interrogation):
             beyond = _keys_beyond(path, published.get(scope, frozenset()))
@@ -53,7 +53,7 @@ def journaled_answers(
 
 def _keys_beyond(path: Path, published: frozenset[str]) -> frozenset[str]:
     """Keys of answers that a journal holds and its scope's table does not."""
-    state = FileMark.of(path.stat()), published
+    state = Journal(path).marks(), published
     known = _KEYS.get(path)
     if known is None or known[0] != state:
         known = _KEYS[path] = (state, _keys_of_answers(path) - published)
@@ -62,6 +62,5 @@ def _keys_beyond(path: Path, published: frozenset[str]) -> frozenset[str]:
 
 def _keys_of_answers(path: Path) -> frozenset[str]:
     # Not read as JSON: journals are most of what is on the disk, and nearly all of them hold nothing more.
-    with path.open("rb") as file:
-        found = (_ANSWERED.search(line) for line in file)
-        return frozenset(match[1].decode() for match in found if match)
+    found = (_ANSWERED.search(line) for line in Journal(path).lines())
+    return frozenset(match[1].decode() for match in found if match)
