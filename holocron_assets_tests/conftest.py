@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from examples import load_profiles
@@ -48,6 +48,16 @@ def fetched_sample(tmp_path_factory: pytest.TempPathFactory) -> "Holocron":
     holocron = sample.sample_holocron(tmp_path_factory.mktemp("fetched"))
     sample.fetch(holocron, sample.list_seeds_and_cut(holocron))
     return holocron
+
+
+@pytest.fixture(scope="session")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The hashes of `small_and_open`, which nothing happened to: its processes ran to their end."""
+    from small_and_open import small_and_open  # noqa: PLC0415 - it loads every room
+
+    with small_and_open(tmp_path_factory.mktemp("clean")) as whole:
+        whole.finish()
+        return whole.hashes()
 
 
 @pytest.fixture(scope="session")

@@ -2,32 +2,20 @@
 
 import os
 import signal
-import socket
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from dagster import DagsterRunStatus
 from held import hold_pages, process_with, processes_of
-from small_and_open import expect_nothing_lost_or_doubled, small_and_open
-from whole_holocron import UNFINISHED, WholeHolocron, until
-
-from holocron_assets.lake.tables import ENTITIES
+from small_and_open import small_and_open
+from unattended import expect_order, start_ui, until_done
+from whole_holocron import until
 
 pytestmark = pytest.mark.full
 
 CODE, KEEPER, DAEMON = ("api grpc",), ("orchestration.keeper",), ("dagster._daemon",)
 RUN = ("spawn_main",)
-
-
-@pytest.fixture(scope="module")
-def clean(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """The hashes of a Holocron that nothing happened to."""
-    with small_and_open(tmp_path_factory.mktemp("clean")) as whole:
-        whole.finish()
-        yield whole.hashes()
 
 
 @pytest.mark.fault(1, "SIGKILL of `holocron ui`, then of all it started again, in the middle of a request")
@@ -96,26 +84,3 @@ def test_a_ui_that_is_told_to_end_ends_its_runs_in_order(tmp_path: Path, clean: 
         assert not whole.runs(DagsterRunStatus.STARTED), "its run said itself that it ended"
         gate.opened.set()
         expect_order(whole, clean, kills=1)
-
-
-def start_ui(whole: WholeHolocron) -> Any:
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        return whole.start("ui", "--port", str(free.getsockname()[1]))
-
-
-def until_done(whole: WholeHolocron) -> None:
-    """Wait until what the sensors see is done, without a hand."""
-    until(
-        lambda: whole.lake.partitions(ENTITIES) and not whole.runs(*UNFINISHED),
-        "all is done",
-        seconds=400,
-        every=1,
-    )
-
-
-def expect_order(whole: WholeHolocron, clean: dict[str, Any], *, kills: int) -> None:
-    whole.end()
-    until(lambda: not processes_of(whole.holocron.folder), "all is gone", seconds=60)
-    whole.finish()
-    expect_nothing_lost_or_doubled(whole, clean, kills=kills + 1)

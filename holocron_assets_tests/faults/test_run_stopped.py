@@ -1,7 +1,6 @@
 """`holocron run` is killed, or told to end, in the middle of a request, of a model call and of a write."""
 
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,6 @@ from small_and_open import expect_nothing_lost_or_doubled, small_and_open
 from whole_holocron import UNFINISHED, WholeHolocron, kill_group, until
 
 pytestmark = pytest.mark.full
-
-
-@pytest.fixture(scope="module")
-def clean(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """The hashes of a Holocron that nothing happened to."""
-    with small_and_open(tmp_path_factory.mktemp("clean")) as whole:
-        whole.finish()
-        yield whole.hashes()
 
 
 @pytest.mark.fault(1, "`holocron run` stopped in the middle of a request and a model call")
