@@ -10,6 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 from time import time
 
+from holocron_assets.lake.presence import refuse_another
+
 _ABANDONED_AFTER = timedelta(hours=1)
 _ADVICE = {
     errno.ENOSPC: "free some space on its disk",
@@ -38,9 +40,14 @@ def trouble_named(path: Path) -> Iterator[None]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, so that a file synced inside cannot vanish with its folder."""
+    """Make a folder and those above it, so that a file synced inside cannot vanish with its folder.
+
+    Raises:
+        FolderGoneError: one of them has a marker that this process has seen, and is gone.
+    """
     if folder.is_dir():
         return
+    refuse_another(folder)  # a path that was built while it was there must not begin it anew
     make_folder(folder.parent)
     with trouble_named(folder):
         folder.mkdir(exist_ok=True)

@@ -58,7 +58,7 @@ class Journal:
         Raises:
             TypeError: the record holds what JSON cannot say. Nothing was written.
             OSError: the disk is full or failing. The record may be torn; one appended later is not.
-            FolderGoneError: somebody removed the file since it was opened. What was in it is lost.
+            FolderGoneError: somebody removed the file since it was opened, or the lake is gone.
         """
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=_as_json)
         body = text.encode("utf-8", "surrogatepass")
@@ -152,8 +152,8 @@ class Journal:
 
 
 def _refuse_removed(file: FileIO, path: Path) -> None:
-    if not os.fstat(file.fileno()).st_nlink:
-        raise FolderGoneError(f"{path} was removed while it was written to: what was in it is lost")
+    if not os.fstat(file.fileno()).st_nlink or not path.exists():
+        raise FolderGoneError(f"{path} was removed while it was written to, or its disk is gone")
 
 
 @contextmanager

@@ -8,9 +8,10 @@ from pathlib import Path
 from holocron_assets.lake.damage import PACK_FOLDER
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.listing import DATA_FILE, JOURNAL_FILE, Listing, list_partitions
+from holocron_assets.lake.marking import mark
 from holocron_assets.lake.packed_journals import ENDING
 from holocron_assets.lake.packs import packs_of
-from holocron_assets.lake.presence import mark, refuse_another
+from holocron_assets.lake.presence import refuse_another
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import ALL_TABLES
 

@@ -5,11 +5,9 @@ both carry a marker with a name of their own, and a process that has seen it goe
 """
 
 import os
-import uuid
 from pathlib import Path
 from typing import NamedTuple
 
-from holocron_assets.lake.durable import holding, make_folder, sync_folder, trouble_named
 from holocron_assets.lake.errors import TransientError
 
 MARKER = ".holocron"
@@ -55,26 +53,6 @@ def marker_of(folder: Path) -> str | None:
         return _name_in(folder)
     except (FileNotFoundError, NotADirectoryError):
         return None
-
-
-def mark(folder: Path) -> None:
-    """Make a folder with a marker, or give a marker to one that has none.
-
-    Raises:
-        FolderGoneError: this process has worked in a folder at that place, and it is not there any more.
-    """
-    refuse_another(folder)
-    if folder in _KNOWN:
-        return
-    make_folder(folder)
-    # Of several processes at once, one gives it its name.
-    with trouble_named(folder / MARKER), holding(folder):
-        if not (folder / MARKER).exists():
-            aside = folder / f"{MARKER}.tmp"
-            aside.write_text(uuid.uuid4().hex, encoding="utf-8")
-            aside.replace(folder / MARKER)
-            sync_folder(folder)
-    refuse_another(folder)
 
 
 def _name_in(folder: Path) -> str:

@@ -2,10 +2,11 @@
 
 import dagster as dg
 
+from holocron_assets.lake.marking import mark
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.presence import FolderGoneError, mark, marker_of
+from holocron_assets.lake.presence import FolderGoneError, marker_of
 
-_KEY = "holocron/lake"
+_KEY = "holocron/lake "  # and its folder: one Dagster may know of several
 
 
 def expect_lake(instance: dg.DagsterInstance, lake: Lake) -> None:
@@ -17,7 +18,8 @@ def expect_lake(instance: dg.DagsterInstance, lake: Lake) -> None:
     if instance.is_ephemeral:
         return
     storage, folder = instance.daemon_cursor_storage, lake.root / "lake"
-    known = storage.get_cursor_values({_KEY}).get(_KEY)
+    key = f"{_KEY}{lake.root}"
+    known = storage.get_cursor_values({key}).get(key)
     if known and not folder.exists():
         raise FolderGoneError(
             f"{folder} is gone, and Dagster knows of work on it. Mount its disk, or put it back. To begin "
@@ -25,4 +27,4 @@ def expect_lake(instance: dg.DagsterInstance, lake: Lake) -> None:
         )
     mark(folder)
     if (name := marker_of(folder)) and name != known:
-        storage.set_cursor_values({_KEY: name})
+        storage.set_cursor_values({key: name})

@@ -11,6 +11,11 @@ from typing import Any
 
 import pytest
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 from holocron_assets.lake import journal_packing
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.damage import DamagedPartitionError
@@ -214,6 +219,15 @@ def test_a_damaged_packed_part_is_named_and_never_shorter_in_silence(
             with pytest.raises(DamagedPartitionError, match=r"journal\.jsonl\.zst"):
                 act(journal)
         assert (packed.read_bytes(), len(journal.marks())) == (damaged, 2)
+
+
+def test_another_file_in_place_of_a_packed_part_is_named(lake: Lake, journal: Journal) -> None:
+    add(journal, 100)
+    pack(lake)
+    with zstd.open(packed_part(journal.path), "wb") as other:
+        other.write(b"something else\n")
+    with pytest.raises(DamagedPartitionError, match="does not begin as packed journals do"):
+        numbers(journal)
 
 
 def test_a_damaged_packed_part_is_set_aside_with_a_note_and_the_own_file_goes_on(

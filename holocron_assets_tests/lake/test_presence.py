@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.marking import mark
 from holocron_assets.lake.parquet import write_partition
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.presence import FolderGoneError, mark
+from holocron_assets.lake.presence import FolderGoneError
 from holocron_assets.lake.tables import PAGES
 
 ASKED: dict[str, Callable[[Lake], object]] = {
@@ -51,7 +52,7 @@ def test_a_lake_is_known_by_its_marker_not_by_its_disk(lake: Lake, tmp_path: Pat
     shutil.copytree(tmp_path / "copy", lake.root)
     assert lake.partitions(PAGES) == ["tiny-000001"]
     shutil.rmtree(lake.root)
-    another = "from pathlib import Path; from holocron_assets.lake.presence import mark; mark(Path({!r}))"
+    another = "from pathlib import Path; from holocron_assets.lake.marking import mark; mark(Path({!r}))"
     subprocess.run([sys.executable, "-c", another.format(str(lake.root / "lake"))], check=True)  # noqa: S603 - our own
     with pytest.raises(FolderGoneError, match="was replaced by another"):
         lake.partitions(PAGES)
@@ -74,3 +75,20 @@ def test_a_record_is_not_acknowledged_that_goes_to_a_removed_file(tmp_path: Path
             journal.append({"number": 2})
         journal.append({"number": 3})
         assert list(journal.records()) == [{"number": 3}]
+
+
+@pytest.mark.fault(7, "lake/ gone below a journal that is written to, or is about to be")
+@pytest.mark.parametrize("records", [0, 1])
+def test_a_journal_begins_no_other_lake_when_its_own_is_gone(lake: Lake, records: int) -> None:
+    path = lake.journal(PAGES, "tiny-000002")
+    with Journal(path) as journal:
+        for _ in range(records):
+            journal.append({"number": 1})
+        (lake.root / "lake").rename(lake.root / "aside")
+        for _ in range(2):
+            with pytest.raises(FolderGoneError):
+                journal.append({"number": 2})
+        assert not (lake.root / "lake").exists()
+        (lake.root / "aside").rename(lake.root / "lake")
+        journal.append({"number": 3})
+    assert [record["number"] for record in Journal(path).records()] == [1] * records + [3]

@@ -1,0 +1,31 @@
+"""Giving a folder the marker that tells it from another at its place; `presence.py` says what for."""
+
+import os
+import uuid
+from pathlib import Path
+
+from holocron_assets.lake.durable import holding, make_folder, sync_folder, trouble_named
+from holocron_assets.lake.presence import MARKER, refuse_another
+
+
+def mark(folder: Path) -> None:
+    """Make a folder with a marker, or give a marker to one that has none.
+
+    Raises:
+        FolderGoneError: this process has worked in a folder at that place, and it is not there any more.
+    """
+    refuse_another(folder)
+    if (folder / MARKER).exists():
+        return
+    make_folder(folder)
+    # Of several processes at once, one gives it its name.
+    with trouble_named(folder / MARKER), holding(folder):
+        if not (folder / MARKER).exists():
+            aside = folder / f"{MARKER}.tmp"
+            with aside.open("w", encoding="utf-8") as written:
+                written.write(uuid.uuid4().hex)
+                written.flush()
+                os.fsync(written.fileno())
+            aside.replace(folder / MARKER)
+            sync_folder(folder)
+    refuse_another(folder)
