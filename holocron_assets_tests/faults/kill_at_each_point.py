@@ -1,5 +1,7 @@
 """Run as a program: WORK FOLDER PATTERN WHICH kills a work at commit points, all or some, and finishes it.
 
+WHICH is JSON: pairs of a point's number and `before` or `after`; null for both at all points.
+
 Each trial is a process of its own on a copy of what was prepared: it dies by SIGKILL before or after a point.
 Another process does the work again, as a restarted Holocron would, and says what it came to. What the clean
 work came to, its points, and each trial that came to something else are printed as JSON.
@@ -11,6 +13,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 from commit_works import WORKS, Work
@@ -70,16 +73,16 @@ def main(name: str, into: str, pattern: str, which: str) -> None:
 
     clean = told(work, another())
     points = die(work, another(), pattern, 0, "before")[1]
-    chosen = json.loads(which) or range(1, len(points) + 1)
+    each = product(range(1, len(points) + 1), ("before", "after"))
+    chosen: list[tuple[int, str]] = json.loads(which) or list(each)
     wrong = []
-    for at in chosen:
-        for when in ("before", "after"):
-            copy = another()
-            assert die(work, copy, pattern, at, when)[0], f"nothing died at point {at} of {len(points)}"
-            if (came_to := told(work, copy)) != clean:
-                wrong.append([at, when, points[at - 1], came_to])
-            shutil.rmtree(copy)
-    sys.stdout.write(json.dumps({"clean": clean, "points": points, "tried": list(chosen), "wrong": wrong}))
+    for at, when in chosen:
+        copy = another()
+        assert die(work, copy, pattern, at, when)[0], f"nothing died at point {at} of {len(points)}"
+        if (came_to := told(work, copy)) != clean:
+            wrong.append([at, when, points[at - 1], came_to])
+        shutil.rmtree(copy)
+    sys.stdout.write(json.dumps({"clean": clean, "points": points, "tried": chosen, "wrong": wrong}))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ SEED = int(os.environ.get("HOLOCRON_TEST_SEED") or random.SystemRandom().randran
 
 
 def killed_everywhere(
-    work: str, folder: Path, *, pattern: str = "", points: list[int] | None = None
+    work: str, folder: Path, *, pattern: str = "", points: Sequence[tuple[int, str]] | None = None
 ) -> dict[str, Any]:
     path = os.pathsep.join(sys.path)
     done = subprocess.run(  # noqa: S603 - our own program
@@ -50,7 +51,7 @@ def test_a_death_at_any_commit_point_changes_nothing_after_a_restart(
 ) -> None:
     told = killed_everywhere(work, tmp_path)
     assert len(told["points"]) >= fewest
-    assert len(told["tried"]) == len(told["points"])
+    assert len(told["tried"]) == 2 * len(told["points"])
     assert told["wrong"] == []
 
 
@@ -63,6 +64,10 @@ def test_a_death_at_a_commit_point_drawn_by_chance_changes_nothing(
     (tmp_path / "list").mkdir()
     (tmp_path / "kill").mkdir()
     print(f"HOLOCRON_TEST_SEED={SEED}")  # noqa: T201 - shown when the test fails
-    count = len(killed_everywhere(work, tmp_path / "list", points=[1])["points"])
-    drawn = sorted(random.Random(SEED).sample(range(1, count + 1), min(trials, count)))  # noqa: S311 - no secret
+    chance = random.Random(SEED)  # noqa: S311 - no secret
+    count = len(killed_everywhere(work, tmp_path / "list", points=[(1, "before")])["points"])
+    drawn = [
+        (at, chance.choice(["before", "after"]))
+        for at in chance.sample(range(1, count + 1), min(trials, count))
+    ]
     assert killed_everywhere(work, tmp_path / "kill", points=drawn)["wrong"] == []
