@@ -41,7 +41,7 @@ def killed_everywhere(
     ("work", "fewest"),
     [
         ("fetch a batch", 10),
-        ("pack journals", 5),
+        pytest.param("pack journals", 5, marks=pytest.mark.full),
         pytest.param("ask a model", 10, marks=pytest.mark.full),
         ("decide", 9),
     ],
