@@ -58,7 +58,8 @@ lock: $(READY) ## Resolve the dependencies anew, with hashes
 		--output-file requirements-fuzz.lock
 
 clean: ## Forget the lake and Dagster's history; sources and the sample stay
-	rm -rf data/lake data/dagster data/locks data/holocron.duckdb
+	rm -rf data/lake data/dagster data/locks data/quarantine data/holocron.duckdb
+	mkdir -p data/lake # an empty lake is begun anew; one that is gone is looked for
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Holocron needs Python 3.11 or newer; name one: make PYTHON=python3.12 run")'

@@ -10,6 +10,7 @@ from filelock import FileLock
 from holocron_assets.crawl.frontier import PendingPage, pending_pages
 from holocron_assets.crawl.lost_manifests import restore_manifests
 from holocron_assets.crawl.sources import Source
+from holocron_assets.lake.clock import SMALLEST_STEP
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import MissingPartitionError, read_partition, write_partition
@@ -23,7 +24,6 @@ MOST_UNFINISHED_WITHOUT_LINKS = 40
 LONGEST_GATHERING = timedelta(hours=1)
 
 _NUMBERED = re.compile(r"(?P<source>.+)-(?P<number>[0-9]+)")
-_SMALLEST_STEP = timedelta(microseconds=1)
 
 
 class NoManifestError(LookupError):
@@ -189,7 +189,10 @@ def _more_may_come(
     """Whether batches are being fetched, or cut just now, whose links may fill up a short one."""
     if len(chunks) > 1:
         return True
-    return bool(unfinished) and now - manifest(lake, unfinished[-1])[0]["cut_at"] < LONGEST_GATHERING
+    if not unfinished:
+        return False
+    cut_at: datetime = min(row["cut_at"] for row in manifest(lake, unfinished[-1]))
+    return timedelta(0) <= now - cut_at < LONGEST_GATHERING
 
 
 def _chunks(pages: Sequence[PendingPage], size: int) -> list[Sequence[PendingPage]]:
@@ -207,9 +210,7 @@ def _write_manifests(
     names = []
     for number, chunk in enumerate(chunks, start=first):
         names.append(f"{source.name}-{number:06d}")
-        # Also where the clock was set back since: of a page, what was fetched later is what counts.
-        after = [page.asked_at + _SMALLEST_STEP for page in chunk if page.asked_at]
-        _write_manifest(lake, source, names[-1], chunk, max([now, *after]))
+        _write_manifest(lake, source, names[-1], chunk, now)
     return names
 
 
@@ -230,7 +231,8 @@ def _write_manifest(
             "reason": page.reason,
             "ordinal": page.ordinal,
             "origin": source.origin,
-            "cut_at": now,
+            # Also where the clock was set back since: of a page, what was fetched later is what counts.
+            "cut_at": max(now, page.asked_at + SMALLEST_STEP) if page.asked_at else now,
         }
         for position, page in enumerate(pages)
     ]

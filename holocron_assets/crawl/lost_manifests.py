@@ -36,13 +36,13 @@ def restore_manifests(lake: Lake, source: Source) -> list[str]:
         for batch in lake.partitions(PAGES)
         if batch not in cut and batch.rpartition("-")[0] == source.name
     ]
-    for batch in lost:
-        _restore(lake, source, batch)
-    return lost
+    return [batch for batch in lost if _restore(lake, source, batch)]
 
 
-def _restore(lake: Lake, source: Source, batch: str) -> None:
+def _restore(lake: Lake, source: Source, batch: str) -> bool:
     pages = read_partition(lake, PAGES, batch, _TOLD)
+    if not pages:
+        return False  # nothing to tell of, and nothing to make
     ordinals = _ordinals(lake, source, [page["requested_key"] for page in pages])
     rows = [
         {
@@ -63,6 +63,7 @@ def _restore(lake: Lake, source: Source, batch: str) -> None:
         for page in pages
     ]
     write_partition(lake, BATCH_PAGES, batch, rows)
+    return True
 
 
 def _ordinals(lake: Lake, source: Source, keys: list[int]) -> Mapping[int, int]:

@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 
+from holocron_assets.lake.clock import SMALLEST_STEP
 from holocron_assets.lake.decisions import decided_now, new_decision, record
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.views import connect, query
 
 _DEAD = """
-    select distinct source, title
+    select source, title, max(died_at) as died_at
     from dead_letters
     where coalesce(source = $source, true) and coalesce(list_contains($titles, title), true)
+    group by source, title
     order by source, title
 """
 
@@ -34,11 +36,12 @@ def requeue(
         dead = query(
             connection, _DEAD, {"source": source, "titles": None if titles is None else list(titles)}
         )
-    now = decided_now(lake)
+    now = decided_now(lake)  # and after each death, which a clock that was ahead may have told
     rows = [
         # A pair of entities has no title, but two names for one.
-        new_decision("requeue", author=author, reason=reason, now=now, **letter)
+        new_decision("requeue", author=author, reason=reason, now=max(now, died_at + SMALLEST_STEP), **letter)
         for letter in dead
+        for died_at in [letter.pop("died_at")]
     ]
     record(lake, rows)
     return rows

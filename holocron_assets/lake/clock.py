@@ -1,7 +1,10 @@
 """The clock that rows are stamped by, and whether it was set back."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from time import monotonic, time
+
+SMALLEST_STEP = timedelta(microseconds=1)
+"""What tells two moments of a row apart."""
 
 _WORTH_NOTICING_SECONDS = 60
 

@@ -57,6 +57,6 @@ def damage_named(file: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None):
             raise  # the system's own, such as too many open files: the file may be good
         raise damaged_file(file, error) from error

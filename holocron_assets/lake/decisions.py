@@ -4,13 +4,13 @@ import unicodedata
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cache, cached_property, lru_cache
 from operator import itemgetter
 
 from filelock import FileLock
 
-from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.clock import SMALLEST_STEP, utc_now
 from holocron_assets.lake.keys import content_hash, title_key
 from holocron_assets.lake.packs import FileMark
 from holocron_assets.lake.parquet import read_partition, write_partition
@@ -34,7 +34,6 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 _IN_TIME = itemgetter("decided_at", "decision_id")
 _LONGEST: Mapping[str, int] = {"author": 100, "reason": 1000}  # characters: both are shown in lists
 _NO_PART_OF_A_NAME = frozenset({"Cc", "Zl", "Zp"})  # Unicode's control characters and line breaks
-_SMALLEST_STEP = timedelta(microseconds=1)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -143,7 +142,7 @@ def new_decision(  # noqa: PLR0913 - each is a column
 def decided_now(lake: Lake) -> datetime:
     """The moment of a decision that is made now: after all others, also where the clock was set back."""
     last: datetime = max((row["decided_at"] for row in all_decisions(lake)), default=_LONG_AGO)
-    return max(utc_now(), last + _SMALLEST_STEP)
+    return max(utc_now(), last + SMALLEST_STEP)
 
 
 def key_of(source: str | None, title: str | None) -> int | None:

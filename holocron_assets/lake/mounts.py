@@ -17,9 +17,9 @@ def refuse_unmounted(data: Path, state: Path) -> None:
     """
     try:
         told = json.loads(_record(data, state).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return
-    mount_point = Path(told["mount_point"])
+        mount_point = Path(told["mount_point"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # nothing is known, or nothing that can be read
     if not (data / "lake").exists() and not mount_point.is_mount():
         raise PermanentError(
             f"{data} was on a disk mounted at {mount_point}, which is not mounted now. Mount it. To begin "

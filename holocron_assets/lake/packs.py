@@ -7,6 +7,7 @@ that lists own files first and packs after them sees each partition once, before
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from holocron_assets.lake.damage import PACK_FOLDER, damage_named
+from holocron_assets.lake.damage import PACK_FOLDER, DamagedPartitionError, damage_named
 from holocron_assets.lake.footers import FOOTER_KEY, Footer, unsealed
 
 _TRIES = 5
@@ -96,6 +97,25 @@ def packs_of(folder: Path) -> Packs:
         except FileNotFoundError:
             continue  # one was removed since it was listed; what it held is in another
     return _read(tuple(_pack_files(folder)))
+
+
+def held_by(pack: Path) -> Mapping[str, Packed]:
+    """What a pack holds that no younger pack of its table does, as far as those can be read.
+
+    Raises:
+        FileNotFoundError: there is no such pack any more.
+        DamagedPartitionError: it does not even tell what it holds.
+    """
+    files = _pack_files(pack.parent.parent)
+    place = next((place for place, file in enumerate(files) if file.path == pack), None)
+    if place is None:
+        raise FileNotFoundError(pack)
+    held = dict(_contents(files[place]))
+    for younger in files[place + 1 :]:
+        with suppress(DamagedPartitionError, FileNotFoundError):
+            for name in _contents(younger):
+                held.pop(name, None)
+    return held
 
 
 def read_packed(packed: Packed, columns: Sequence[str] | None) -> pa.Table:

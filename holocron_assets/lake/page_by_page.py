@@ -67,7 +67,7 @@ class PageByPage:
         version = self._derivation.code_version
         self._note.open()
         if death := self._note.last_death():
-            self._journal.append({"died": death.key, "hung": death.hung, "code_version": version})
+            self._note_death(death.key, hung=death.hung)
         self._note.clear()
         records = [record for record in self._journal.records() if record["code_version"] == version]
         self._deaths = Counter(record["died"] for record in records)
@@ -115,6 +115,10 @@ class PageByPage:
         self._journal.close()
         self._journal.path.unlink(missing_ok=True)
 
+    def _note_death(self, key: int, *, hung: bool) -> None:
+        version = self._derivation.code_version
+        self._journal.append({"died": key, "hung": hung, "code_version": version})
+
     def _is_given_up(self, page: Row) -> bool:
         key = page["title_key"]
         if key not in self.given_up and (deaths := self._deaths[key]) >= MAX_ATTEMPTS:
@@ -127,6 +131,12 @@ class PageByPage:
         self._note.begin(page["title_key"])
         try:
             return list(read(page))
+        except OSError:
+            raise  # the machine's trouble: no text of a page makes one
+        except MemoryError:
+            # The page's or the machine's: a death, then, and no more.
+            self._note_death(page["title_key"], hung=False)
+            raise
         except Exception as error:  # noqa: BLE001 - whatever one page does to a parser, the others are not lost
             told = f"{type(error).__name__}: {error}"[:_LONGEST_ERROR]
             self._give_up(page, told, self._deaths[page["title_key"]] + 1)

@@ -24,7 +24,7 @@ from holocron_assets.lake.durable import holding, make_folder, replacing, sync_f
 from holocron_assets.lake.footers import FOOTER_KEY, footer_json
 from holocron_assets.lake.keys import table_hash
 from holocron_assets.lake.packed_journals import ENDING
-from holocron_assets.lake.packs import Packed, packs_of, read_packed
+from holocron_assets.lake.packs import Packed, held_by, read_packed
 from holocron_assets.lake.parquet import write_file
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Table
@@ -100,7 +100,11 @@ def set_aside(lake: Lake, error: DamagedPartitionError) -> SetAside | None:
     """
     file = error.file
     table = next((table for table in lake.tables if lake.folder(table).resolve() == _folder(file)), None)
-    if table is None or error.is_for_good:
+    if table is None:
+        raise error
+    if error.is_for_good:
+        if damage_of(file) is None:
+            return None  # it was not the file's fault
         raise error
     with suppress(FileNotFoundError):
         if file.parent.name != PACK_FOLDER:
@@ -149,10 +153,9 @@ def _moved(lake: Lake, table: Table, file: Path, partitions: Sequence[str] | Non
 def _saved_out_of(lake: Lake, table: Table, pack: Path) -> list[str]:
     """Write what can be read of a pack as own files again; give the partitions that are lost with it."""
     try:
-        newest = packs_of(pack.parent.parent).newest
+        held = held_by(pack)
     except DamagedPartitionError:
-        return []  # it does not even tell what it holds
-    held = {name: packed for name, packed in newest.items() if packed.pack == pack}
+        return []
     return [name for name, packed in held.items() if not _is_saved(lake, table, name, packed)]
 
 

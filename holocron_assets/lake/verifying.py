@@ -11,12 +11,15 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from holocron_assets.lake.damage import PACK_FOLDER, DamagedPartitionError, damage_named
+from holocron_assets.lake.durable import replacing
 from holocron_assets.lake.footers import FOOTER_KEY, stored_footer, unsealed
 from holocron_assets.lake.packed_journals import ENDING, read_through
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.sealing import is_as_sealed
 
 _HOUR = timedelta(hours=1)
+_MOST_AT_ONCE = 24
+_NOTE = "verified-until"
 HOURS_OF_A_ROUND = 7 * 24
 """Hours in which every file is verified once, if something asks each hour."""
 
@@ -67,13 +70,35 @@ def files_to_verify(lake: Lake) -> list[Path]:
     return [*lake.files(), *lake.packed_journals()]
 
 
-def files_of_the_hour(lake: Lake, now: datetime) -> list[Path]:
-    """The files whose turn it is to be verified: others each hour, all of them in a week.
+def files_due(lake: Lake, now: datetime) -> tuple[list[Path], int]:
+    """The files whose turn it is to be verified: others each hour, all of them in a week of hours.
 
-    Nothing is kept of it: what is missed while nobody asks has its turn a week later.
+    Turns that came while nobody asked are made up for, a day's at once, so that who looks once a day looks at
+    all files in a week too.
+
+    Returns:
+        The files, and the last hour whose turn that is, for `note_verified`.
     """
-    turn = int(now.timestamp() // _HOUR.total_seconds()) % HOURS_OF_A_ROUND
-    return [file for file in files_to_verify(lake) if _turn_of(lake, file) == turn]
+    hour = int(now.timestamp() // _HOUR.total_seconds())
+    last = _last_hour(lake)
+    first = hour if last is None or last > hour else last + 1
+    hours = range(first, min(hour, first + _MOST_AT_ONCE - 1) + 1)
+    turns = {one % HOURS_OF_A_ROUND for one in hours}
+    files = [file for file in files_to_verify(lake) if _turn_of(lake, file) in turns]
+    return files, hours[-1] if hours else hour
+
+
+def note_verified(lake: Lake, hour: int) -> None:
+    """Remember up to which hour all turns were looked at."""
+    with replacing(lake.locks / _NOTE) as aside:
+        aside.write_text(str(hour), encoding="utf-8")
+
+
+def _last_hour(lake: Lake) -> int | None:
+    try:
+        return int((lake.locks / _NOTE).read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
 
 
 def _turn_of(lake: Lake, file: Path) -> int:

@@ -11,7 +11,7 @@ from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES, PAGE_TYPES, PAGES
-from holocron_assets.lake.verifying import damaged_files, files_of_the_hour
+from holocron_assets.lake.verifying import damaged_files, files_due, note_verified
 from holocron_assets.lake.views import connect, query
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.mending import mend_all
@@ -141,9 +141,10 @@ def growth(lake: LakeResource) -> dg.AssetCheckResult:
 def files_are_whole(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> dg.AssetCheckResult:
     """Verify some files by their checksums; those that are damaged are set aside, and made again."""
     opened = lake.open()
-    files = files_of_the_hour(opened, utc_now())
+    files, hour = files_due(opened, utc_now())
     told: list[str] = []
     left = mend_all(list(damaged_files(files)), told.append)
+    note_verified(opened, hour)
     for message in told:
         context.log.error(message)
     return dg.AssetCheckResult(

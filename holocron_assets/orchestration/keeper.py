@@ -9,9 +9,11 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 
+from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.clock import WallClock
 from holocron_assets.orchestration.family import Family, FamilyError
 
@@ -24,6 +26,7 @@ _SECONDS_BETWEEN_QUESTIONS = 10
 _MOST_SILENCES = 3
 _LONG_LIFE_SECONDS = 120
 _MOST_SHORT_LIVES = 3
+_SECONDS_TO_HELP = 60
 
 
 class _AskedToEndError(Exception):
@@ -62,21 +65,24 @@ class Keeper:
             return 1
 
     def _restart_until_it_ends(self) -> int:
-        short_lives = 0
+        short_lives, worked_once = 0, False
         while True:
             started = monotonic()
             try:
                 self._live()
             except FamilyError as error:
                 self._family.kill()
-                short_lives = short_lives + 1 if monotonic() - started < _LONG_LIFE_SECONDS else 0
+                is_short = monotonic() - started < _LONG_LIFE_SECONDS
+                short_lives, worked_once = short_lives + 1 if is_short else 0, worked_once or not is_short
                 # One that was killed along with this process's own parent must not come to life again.
                 self._pause()
-                if short_lives >= _MOST_SHORT_LIVES:
+                if short_lives >= _MOST_SHORT_LIVES and not worked_once:
                     _say(f"{error}, again and again. All of it is ended.")
                     return 1
                 _say(f"{error}. All of it is started again; runs that died with it are made good.")
-                subprocess.run(_REAP, check=False)  # noqa: S603 - our own command
+                # What worked once works again when the trouble has passed: memory, a database, a disk.
+                self._rest(delay_after(short_lives - 1).total_seconds() if short_lives > 1 else 0)
+                self._run(_REAP)
 
     def _live(self) -> None:
         self._family.start(self._pause)
@@ -86,12 +92,28 @@ class Keeper:
             self._family.check()
             if clock.was_set_back():
                 _say("The clock was set back: sensors go on by it.")
-                subprocess.run(_BRING_TICKS_BACK, check=False)  # noqa: S603 - our own command
+                self._run(_BRING_TICKS_BACK)
             if monotonic() - asked_at > _SECONDS_BETWEEN_QUESTIONS:
                 silences = 0 if self._family.answers() else silences + 1
                 asked_at = monotonic()
             if silences >= _MOST_SILENCES:
                 raise FamilyError("the code server does not answer any more")
+
+    def _run(self, command: Sequence[str]) -> None:
+        """Run a command of ours for a minute at most, and hear meanwhile if this is to end."""
+        until = monotonic() + _SECONDS_TO_HELP
+        process = subprocess.Popen(command)  # noqa: S603 - our own
+        try:
+            while process.poll() is None and monotonic() < until:
+                self._pause()
+        finally:
+            process.kill()
+            process.wait()
+
+    def _rest(self, seconds: float) -> None:
+        until = monotonic() + seconds
+        while monotonic() < until:
+            self._pause()
 
     def _pause(self) -> None:
         """Wait for a moment; raise if this is to end."""

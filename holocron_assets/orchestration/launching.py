@@ -6,12 +6,12 @@ import socket
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from time import sleep, time
-from typing import Any
+from typing import Any, Self
 
 from dagster import DagsterInstance, DagsterRunStatus
 from filelock import FileLock, Timeout
@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from holocron_assets.definitions import defs
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.paths import Lake
-from holocron_assets.models.connection import model_server
+from holocron_assets.models.connection import model_server, running_server
 from holocron_assets.models.errors import ModelServerError
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.family import end_leftovers
@@ -31,6 +31,8 @@ _POLL_SECONDS = 0.5
 _LOOPBACK = "127.0.0.1"
 _QUEUE_DAEMON = "QUEUED_RUN_COORDINATOR"
 _SILENT_SECONDS = 180  # a daemon shows every half minute that it lives
+_LOOK_SECONDS = 10
+_MOST_SILENCES = 3
 
 
 @dataclass(frozen=True)
@@ -130,28 +132,48 @@ def serve(lake: Lake, port: int) -> int:
             if end_leftovers(family):
                 _tell("Ended what a `holocron ui` that was killed had left.")
             reap_without_daemon()
-            with _models_shared():
-                return _keep(family, port)
+            with _SharedModels() as models:
+                return _keep(family, port, models.look)
     except Timeout as error:
         raise PermanentError(f"another `holocron ui` works on {lake.root}; end it first") from error
 
 
-@contextmanager
-def _models_shared() -> Iterator[None]:
-    """Have the model server that all runs share: one that each started would load its models anew.
+class _SharedModels:
+    """The model server that all runs share: one that each started would load its models anew.
 
     Where there can be none, the rest works all the same, and runs that ask a model say what is amiss.
     """
-    with ExitStack() as stack:
+
+    def __init__(self) -> None:
+        self._held = ExitStack()
+        self._is_wanted = False
+        self._silences = 0
+
+    def __enter__(self) -> Self:
         try:
-            stack.enter_context(model_server())
+            self._is_wanted = self._held.enter_context(model_server()) is not None
         except ModelServerError as error:
             _tell(f"No model is asked for now: {error}")
-        yield
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
+
+    def look(self) -> None:
+        """Start the server again if it is gone: it may be what the kernel ends when memory is short."""
+        self._silences = self._silences + 1 if self._is_wanted and running_server() is None else 0
+        if self._silences >= _MOST_SILENCES:
+            _tell("The model server is gone. It is started again.")
+            self._silences = 0
+            self._held.close()
+            try:
+                self._held.enter_context(model_server())
+            except ModelServerError as error:
+                _tell(f"It is tried again later: {error}")
 
 
-def _keep(family: Path, port: int) -> int:
-    """Have a keeper run the processes until it is told to end, as this process is."""
+def _keep(family: Path, port: int, look: Callable[[], None]) -> int:
+    """Have a keeper run the processes until it is told to end, as this process is; look now and then."""
     running: list[subprocess.Popen[bytes]] = []
 
     def pass_on(_number: int, _frame: object) -> None:
@@ -171,9 +193,18 @@ def _keep(family: Path, port: int) -> int:
         start_new_session=True,
     )
     running.append(keeper)
-    code = keeper.wait()
+    while (code := _ended(keeper)) is None:
+        look()
     end_leftovers(family)  # if the keeper was killed
     return 1 if code else 0
+
+
+def _ended(process: "subprocess.Popen[bytes]") -> int | None:
+    """The exit code of a process; None if it has not ended some seconds later."""
+    try:
+        return process.wait(_LOOK_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def _tell(what: str) -> None:

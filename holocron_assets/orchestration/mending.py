@@ -13,6 +13,7 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.damage import DamagedPartitionError
 from holocron_assets.lake.quarantine import set_aside
 from holocron_assets.lake.tables import PAGE_CHANGES, REVISION_CHECKS
+from holocron_assets.lake.verifying import damage_of
 
 MOST_AT_ONCE = 20
 """Damaged files that one look sets aside before it gives up until the next."""
@@ -46,7 +47,9 @@ def mend(error: DamagedPartitionError) -> str:
     """
     lake = open_lake(error.file.parents[4])
     table, source = error.file.parts[-3:-1]
-    if table == PAGE_CHANGES.name:  # before: a process that dies in between leaves the damage to be met again
+    is_damaged = error.file.exists() and damage_of(error.file) is not None
+    if table == PAGE_CHANGES.name and is_damaged:
+        # Before: a process that dies in between leaves the damage to be met again.
         start_pass(lake, source, "gap", utc_now())
     aside = set_aside(lake, error)
     if aside is None:

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
+from holocron_assets.lake.clock import SMALLEST_STEP
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
 from holocron_assets.resolve.clusters import Merge
@@ -25,7 +26,6 @@ from holocron_assets.resolve.reviews import (
     settles_review,
 )
 
-_SMALLEST_STEP = timedelta(microseconds=1)
 _BY_PERSON = "person:"
 
 # Fetching the same revision in another batch, or deciding the same for the same reason under a policy of
@@ -232,7 +232,7 @@ class _Revision:
     def _succeed(self, before: Row, facts: dict[str, Any]) -> list[Row]:
         if _COMPARED(before) == _COMPARED(facts):
             return [before]
-        moment = max(self.now, before["valid_from"] + _SMALLEST_STEP)
+        moment = max(self.now, before["valid_from"] + SMALLEST_STEP)
         same_state = before["state"] == facts["state"]
         if same_state and before["state_reason"] == facts["state_reason"]:
             facts = {**facts, "state_by": before["state_by"]}

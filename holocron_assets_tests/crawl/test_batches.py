@@ -74,7 +74,7 @@ def test_a_manifest_says_all_that_is_needed_to_read_its_pages(lake: Lake) -> Non
     put_seeds(lake, "A", source="dump", ordinal=[7], revision_id=[1])
     put_outcomes(lake, "dump-000001", outcome("A", "failed", source="dump", attempts=2, due_at=LONG_AGO))
     source = dump_source(lake.root / "wiki.xml")
-    (batch,) = cut_batches(lake, source, now=LONG_AGO)
+    (batch,) = cut_batches(lake, source, now=LONG_AGO + timedelta(minutes=1))
     (row,) = manifest(lake, batch)
     assert row == {
         "source": "dump",
@@ -89,8 +89,18 @@ def test_a_manifest_says_all_that_is_needed_to_read_its_pages(lake: Lake) -> Non
         "reason": "retry",
         "ordinal": 7,
         "origin": source.address,
-        "cut_at": LONG_AGO,
+        "cut_at": LONG_AGO + timedelta(minutes=1),
     }
+
+
+def test_a_page_that_was_read_by_a_clock_that_was_ahead_moves_no_other_page_there(lake: Lake) -> None:
+    ahead = LONG_AGO + timedelta(days=1)
+    put_seeds(lake, *"AB")
+    put_outcomes(lake, "wiki-000001", outcome("A", "failed", due_at=LONG_AGO, fetched_at=ahead))
+    (batch,) = cut_batches(lake, wiki_source(), now=LONG_AGO + timedelta(minutes=20))
+    cut_at = {row["title"]: row["cut_at"] for row in manifest(lake, batch)}
+    assert cut_at["A"] > ahead
+    assert cut_at["B"] == LONG_AGO + timedelta(minutes=20)
 
 
 def test_a_crawl_that_follows_links_has_no_more_than_four_batches_unfinished(lake: Lake) -> None:

@@ -24,6 +24,7 @@ from dagster._utils.schedules import cron_string_iterator
 from holocron_assets.crawl.batches import cut_batches, manifest
 from holocron_assets.crawl.fetch import Group, fetch_batch
 from holocron_assets.crawl.frontier import pending_pages
+from holocron_assets.crawl.requeue import requeue
 from holocron_assets.lake.attempts import is_waiting
 from holocron_assets.lake.clock import WallClock, utc_now
 from holocron_assets.lake.decisions import all_decisions, decided_now, new_decision, record, standing
@@ -159,6 +160,15 @@ def test_pages_read_on_a_clock_that_was_ahead_are_tried_again_and_kept_current(l
     edited_at = NOW - timedelta(minutes=10)
     put_changes(lake, ("Edited", "edit", edited_at), ("Read", "edit", edited_at - DAY), revision_id=6)
     assert pending(lake) == ["Edited", "Failed"]
+
+
+@pytest.mark.fault(8, "clock set back a day before a dead letter is requeued")
+def test_what_died_on_a_clock_that_was_ahead_is_brought_back_at_once(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "data")
+    put_outcomes(lake, "wiki-000001", outcome("Dead", "dead", attempts=4, fetched_at=NOW + DAY))
+    with time_machine.travel(NOW, tick=False):
+        assert len(requeue(lake, source=None, titles=None, author="Ann", reason="mended")) == 1
+        assert requeue(lake, source=None, titles=None, author="Ann", reason="mended") == []
 
 
 @pytest.mark.fault(8, "clock set back a day between two readings of a page")

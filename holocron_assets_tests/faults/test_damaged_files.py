@@ -24,7 +24,8 @@ from holocron_assets.lake.verifying import (
     HOURS_OF_A_ROUND,
     damage_of,
     damaged_files,
-    files_of_the_hour,
+    files_due,
+    note_verified,
 )
 from holocron_assets.lake.views import connect, query
 
@@ -193,6 +194,18 @@ def test_of_a_damaged_pack_everything_that_can_be_read_is_saved(tmp_path: Path) 
     assert counted == [{"rows": 30 * FEWEST}]
 
 
+@pytest.mark.fault(3, "two damaged packs of one table")
+@pytest.mark.parametrize("other", ["0.parquet", "z.parquet"], ids=["older", "younger"])
+def test_what_a_damaged_pack_holds_is_saved_though_another_tells_nothing(tmp_path: Path, other: str) -> None:
+    lake, pack = packed_lake(tmp_path)
+    before = lake.partitions(PAGE_LINKS)
+    pack.with_name(other).write_bytes(b"no Parquet at all")
+    pack.write_bytes(pack.read_bytes().replace(b"parquet-cpp-arrow", b"parquet-cpp-ARROW"))
+    assert put_aside(lake, pack).partitions == []
+    put_aside(lake, pack.with_name(other))
+    assert lake.partitions(PAGE_LINKS) == before
+
+
 @pytest.mark.fault(3, "a pack with a damaged page, and one that was cut")
 @pytest.mark.parametrize("cut", [False, True], ids=["page", "cut"])
 def test_what_a_damaged_pack_held_is_missing_and_so_made_again(tmp_path: Path, cut: object) -> None:
@@ -211,10 +224,29 @@ def test_every_file_has_its_turn_within_a_week_and_damage_is_found_then(tmp_path
     damaged = lake.file(PAGE_LINKS, "wiki-000003")
     flip(damaged, 300)
     start = datetime(2026, 1, 1, tzinfo=UTC)
-    turns = [files_of_the_hour(lake, start + timedelta(hours=hour)) for hour in range(HOURS_OF_A_ROUND)]
+    turns = [turn(lake, start + timedelta(hours=hour)) for hour in range(HOURS_OF_A_ROUND)]
     assert sorted(file for files in turns for file in files) == lake.files()
+    assert turn(lake, start + timedelta(hours=HOURS_OF_A_ROUND - 1)) == [], "once an hour is enough"
     found = [error.file for files in turns for error in damaged_files(files)]
     assert found == [damaged]
+
+
+def test_who_looks_once_a_day_looks_at_every_file_within_a_week_too(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, *(f"wiki-{number:06}" for number in range(1, 9)))
+    start = datetime(2026, 1, 1, 3, tzinfo=UTC)
+    turn(lake, start)
+    turns = [turn(lake, start + timedelta(days=day)) for day in range(1, 8)]
+    assert sorted(file for files in turns for file in files) == lake.files()
+    after_a_holiday = [turn(lake, start + timedelta(days=30, hours=hour)) for hour in range(7)]
+    assert sorted(file for files in after_a_holiday for file in files) == lake.files()
+    set_back = turn(lake, start - timedelta(days=1))
+    assert len(set_back) < len(lake.files())
+
+
+def turn(lake: Lake, now: datetime) -> list[Path]:
+    files, hour = files_due(lake, now)
+    note_verified(lake, hour)
+    return files
 
 
 def verify(lake: Lake) -> Result:

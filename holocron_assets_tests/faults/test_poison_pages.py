@@ -127,6 +127,24 @@ def test_a_page_that_a_parser_raises_on_is_dead_at_once_and_costs_no_other(
     assert report["stuck"].endswith(told)
 
 
+@pytest.mark.fault(10, "no memory for a page, or a disk that fails while it is read")
+@pytest.mark.parametrize(("error", "deaths"), [(MemoryError(), 4), (OSError(5, "Input/output error"), None)])
+def test_what_may_be_the_machines_fault_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, deaths: int | None
+) -> None:
+    holocron = fetched(tmp_path / "lake", "")
+    with monkeypatch.context() as patched:
+        refuse(patched, "link_rows", "Poison", error)
+        for _ in range(4):
+            with pytest.raises(type(error)):
+                derive_here(holocron)
+        if deaths:
+            derive_here(holocron)
+            assert dead_letters(holocron)["page_links"][0] == deaths
+    derive_here(holocron)
+    assert bool(dead_letters(holocron)) == bool(deaths)
+
+
 @pytest.mark.fault(10, "a dead-lettered page is brought back after its parser was mended")
 def test_a_requeued_page_is_read_again_with_a_full_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -160,13 +178,18 @@ def test_a_person_who_ends_the_process_is_not_taken_for_the_page(tmp_path: Path)
     assert len({row["title"] for row in read_partition(holocron.lake, PAGE_FACTS, BATCH)}) == 21
 
 
-def refuse(monkeypatch: pytest.MonkeyPatch, reader: str, refused: str) -> None:
+def refuse(
+    monkeypatch: pytest.MonkeyPatch,
+    reader: str,
+    refused: str,
+    error: Exception | None = None,
+) -> None:
     """Let a step's reader raise on one page."""
     real: Callable[..., list[Row]] = getattr(sys.modules[run_step.__module__], reader)
 
     def read(page: Row, *arguments: object) -> list[Row]:
         if page["title"] == refused:
-            raise ValueError("a bracket too many")
+            raise error or ValueError("a bracket too many")
         return real(page, *arguments)
 
     monkeypatch.setattr(sys.modules[run_step.__module__], reader, read)
