@@ -66,8 +66,10 @@ def damaged_files(files: list[Path]) -> Iterator[DamagedPartitionError]:
 
 
 def files_to_verify(lake: Lake) -> list[Path]:
-    """Every file that says itself whether it is whole."""
-    return [*lake.files(), *lake.packed_journals()]
+    """Every file that says itself whether it is whole, of the tables that there are."""
+    folders = {lake.folder(table) for table in lake.tables}
+    files = [*lake.files(), *lake.packed_journals()]
+    return [file for file in files if file.parent.parent in folders]
 
 
 def files_due(lake: Lake, now: datetime) -> tuple[list[Path], int]:
