@@ -1,6 +1,7 @@
 """Looking for changes from sensors, jobs and commands: one process at a time looks at a source."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -29,6 +30,9 @@ from holocron_assets.orchestration.politeness_metadata import politeness_metadat
 _ASKING_SECONDS = 10.0
 """Of one look; then what was told is written."""
 
+_TURN_SECONDS = 60.0
+"""Who has to see the end of the list waits for so long for a sensor that looks: some looks."""
+
 page_changes = dg.AssetSpec(
     PAGE_CHANGES.name,
     partitions_def=SOURCES,
@@ -41,7 +45,7 @@ page_changes = dg.AssetSpec(
 )
 
 
-def look_once(  # noqa: PLR0913 - what is asked for what, who counts, and two wishes
+def look_once(  # noqa: PLR0913 - what is asked for what, who counts, and three wishes
     lake: Lake,
     source: Source,
     shared_folder: Path,
@@ -49,6 +53,7 @@ def look_once(  # noqa: PLR0913 - what is asked for what, who counts, and two wi
     *,
     seconds: float,
     patience_seconds: float | None = None,
+    turn_seconds: float = 1.0,
 ) -> Look | None:
     """Look for a source's changes, and drop those that were fetched since.
 
@@ -59,6 +64,7 @@ def look_once(  # noqa: PLR0913 - what is asked for what, who counts, and two wi
         tally: counts the requests.
         seconds: after so long no further answer is asked for.
         patience_seconds: see `wiki_client`.
+        turn_seconds: how long another process that is looking is waited for.
 
     Returns:
         What it came to; None if another process is looking.
@@ -67,7 +73,7 @@ def look_once(  # noqa: PLR0913 - what is asked for what, who counts, and two wi
     scope = f"{source.name}-changes-{utc_now():%Y%m%d}"
     try:
         with (
-            FileLock(lake.locks / f"look-{source.name}.lock", timeout=1),
+            FileLock(lake.locks / f"look-{source.name}.lock", timeout=turn_seconds),
             wiki_client(
                 lake, source, scope, shared_folder, patience_seconds=patience_seconds, tally=tally
             ) as client,
@@ -90,7 +96,8 @@ def look_to_the_end(
     if next_look(lake, source) is None:
         return None
     started, tally = perf_counter(), Tally()
-    while look := look_once(lake, source, shared_folder, tally, seconds=_ASKING_SECONDS):
+    look_on = partial(look_once, lake, source, shared_folder, tally, seconds=_ASKING_SECONDS)
+    while look := look_on(turn_seconds=_TURN_SECONDS):
         if look.footer:
             seconds = perf_counter() - started
             event = changes_told(source, look.footer, look.rows, tally, seconds=seconds)

@@ -25,6 +25,7 @@ from crawl_rows import (
 from holocron_assets.crawl.frontier import pending_pages
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.requeue import requeue
+from holocron_assets.lake.attempts import DELAYS
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import DamagedPartitionError
 from holocron_assets.lake.paths import Lake
@@ -210,17 +211,25 @@ def test_odd_titles_pass_through(lake: Lake) -> None:
 
 def test_a_failed_page_waits_until_it_is_due_and_counts_its_failures(lake: Lake) -> None:
     put_seeds(lake, "Later", "Now")
-    in_an_hour = utc_now() + HOUR
+    soon = utc_now() + DELAYS[-1]
     put_outcomes(
         lake,
         "wiki-000001",
-        outcome("Later", "failed", attempts=2, due_at=in_an_hour),
+        outcome("Later", "failed", attempts=2, due_at=soon),
         outcome("Now", "failed", attempts=3, due_at=LONG_AGO),
     )
     row = frontier(lake, wiki_source())["Later"]
-    assert (row["status"], row["reason"], row["due_at"]) == ("waiting", "Later: failed", in_an_hour)
+    assert (row["status"], row["reason"], row["due_at"]) == ("waiting", "Later: failed", soon)
     (page,) = pending_pages(lake, wiki_source(), limit=9)
     assert (page.title, page.failures, page.reason) == ("Now", 3, "retry")
+
+
+def test_a_page_that_is_due_later_than_any_delay_was_told_so_by_a_wrong_clock_and_does_not_wait(
+    lake: Lake,
+) -> None:
+    put_seeds(lake, "A")
+    put_outcomes(lake, "wiki-000001", outcome("A", "failed", due_at=utc_now() + DELAYS[-1] + HOUR))
+    assert statuses(lake, wiki_source()) == {"A": "pending"}
 
 
 def test_a_page_that_failed_is_tried_again_although_no_filter_wants_it(lake: Lake) -> None:
@@ -322,7 +331,7 @@ def test_any_client_can_ask_the_published_database_for_the_frontier(lake: Lake) 
 
 def test_the_status_of_pages_is_counted_with_what_was_skipped_and_why(lake: Lake) -> None:
     put_seeds(lake, "A", "B", "Template:T")
-    due_at = utc_now() + HOUR
+    due_at = utc_now() + DELAYS[-1]
     put_outcomes(lake, "wiki-000001", outcome("A", "failed", due_at=due_at), outcome("B"))
     with connect(lake, more_views=frontier_views([wiki_source()], lake)) as connection:
         rows = query(
