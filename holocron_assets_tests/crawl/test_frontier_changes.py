@@ -161,14 +161,12 @@ def test_a_page_that_failed_when_it_was_fetched_again_is_tried_when_due(lake: La
     put_outcomes(
         lake,
         "wiki-000002",
-        outcome(
-            "A",
-            "failed",
-            fetched_at=READ_AT + 2 * MINUTE,
-            due_at=datetime.max.replace(tzinfo=LONG_AGO.tzinfo),
-        ),
+        outcome("A", "failed", fetched_at=READ_AT + 2 * MINUTE, due_at=READ_AT + 4 * MINUTE),
     )
-    assert statuses(lake, wiki_source())["A"] == "waiting"
+    with time_machine.travel(READ_AT + 3 * MINUTE):
+        assert statuses(lake, wiki_source())["A"] == "waiting"
+    with time_machine.travel(READ_AT + 5 * MINUTE):
+        assert statuses(lake, wiki_source())["A"] == "pending"
 
 
 @pytest.mark.parametrize(
