@@ -46,6 +46,7 @@ class Family:
         """
         self._lock = lock_file.open("a+")
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._lock.truncate(0)  # an earlier family's number may be a stranger's by now
         self._socket, self._workspace, self._port = folder / "code.sock", folder / "workspace.yaml", port
         self._members: dict[str, subprocess.Popen[bytes]] = {}
         self._group = 0
@@ -105,6 +106,8 @@ class Family:
         for member in self._members.values():
             member.wait()
         self._members.clear()
+        self._group = 0
+        self._lock.truncate(0)
         self._socket.unlink(missing_ok=True)
 
     def _add(self, name: str, command: Sequence[str]) -> None:
@@ -148,12 +151,14 @@ def end_leftovers(lock_file: Path) -> bool:
     with lock_file.open("a+") as file:
         if _taken(file.fileno()):
             return False
-        deadline = monotonic() + _SECONDS_TO_DIE
+        deadline, killed = monotonic() + _SECONDS_TO_DIE, ""
         while monotonic() < deadline:
             file.seek(0)
-            if group := file.read().strip():
+            group = file.read().strip()
+            if group and group != killed:
                 with suppress(ProcessLookupError):
                     os.killpg(int(group), signal.SIGKILL)
+                killed = group
             sleep(_POLL_SECONDS)
             if _taken(file.fileno()):
                 return True

@@ -39,6 +39,7 @@ KEEP_ALIVE = "15m"
 
 _SLOTS = 2
 _LOOK_SECONDS = 30.0
+_WHO_SECONDS = 3.0  # an answer is in hand, and waits
 _LOAD_SECONDS = 600.0
 _MOST_IN_A_ROW = 3
 """Calls in a row that fail as if the server did; from then on it is the server, and no item is to blame."""
@@ -240,7 +241,7 @@ class Engine:
     async def _another_answers(self, request: Request, digest: str) -> Failure | None:
         """What is wrong with the model that just answered; None if it is the one that the run began with."""
         try:
-            async with asyncio.timeout(_LOOK_SECONDS):
+            async with asyncio.timeout(_WHO_SECONDS):
                 running = (await self._client.ps()).models
         except Exception:  # noqa: BLE001 - who does not tell who answered takes nothing from the answer
             return None
