@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -31,16 +31,15 @@ from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.fetch import Group, GroupError, fetch_batch
 from holocron_assets.crawl.frontier import PendingPage, outlook, pending_pages
 from holocron_assets.crawl.known_links import compaction_is_due, make_known_links
-from holocron_assets.crawl.requeue import requeue
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake import attempts
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.decisions import new_decision, record
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import connect, query
 
 TITLES = ("A", "B", "C", "D", "E", "Category:F")
 ANSWERED = ("ok", "missing", "invalid")
-FAR_AHEAD = LONG_AGO + timedelta(days=100_000)
 
 
 @dataclass(frozen=True)
@@ -104,8 +103,9 @@ NEARER_LATE: Mapping[str, Sequence[str]] = {"A": ["C"], "C": ["D"], "D": ["E"], 
 """Of seeds A and B, B is read last, and brings D nearer: only then E is in reach, at depth 2."""
 
 
-def write(lake: Lake, state: State) -> None:
+def write(lake: Lake, state: State, now: datetime | None = None) -> None:
     put_seeds(lake, *sorted(state.seeds))
+    not_yet = (now or utc_now()) + attempts.DELAYS[-1]
     for number, batch in enumerate(state.batches):
         if number in state.compacted_before:
             make_known_links(lake, state.source)
@@ -116,7 +116,7 @@ def write(lake: Lake, state: State) -> None:
                 page.status,
                 attempts=page.attempts,
                 fetched_at=LONG_AGO + number * HOUR,
-                due_at=(LONG_AGO if page.is_due else FAR_AHEAD) if page.status == "failed" else None,
+                due_at=(LONG_AGO if page.is_due else not_yet) if page.status == "failed" else None,
             )
             for page in batch
         ]
@@ -124,9 +124,18 @@ def write(lake: Lake, state: State) -> None:
         put_links(lake, name, *[(p.title, *link) for p in batch if p.status == "ok" for link in p.links])
     if state.in_flight:
         put_manifest(lake, f"wiki-{len(state.batches) + 1:06d}", *sorted(state.in_flight))
+    last = {page.title: page.status for batch in state.batches for page in batch}
     for title, number in state.requeued_after.items():
-        with patch("holocron_assets.crawl.requeue.utc_now", lambda at=number: LONG_AGO + at * HOUR):
-            requeue(lake, source="wiki", titles=[title], author="Ann", reason="a test")
+        if last.get(title) == "dead":  # nobody requeues what is not
+            told = new_decision(
+                "requeue",
+                source="wiki",
+                title=title,
+                author="Ann",
+                reason="a test",
+                now=LONG_AGO + number * HOUR,
+            )
+            record(lake, [told])
     if len(state.batches) in state.compacted_before:
         make_known_links(lake, state.source)
 
@@ -216,8 +225,9 @@ def test_the_frontier_says_of_every_state_what_a_model_says(state: State) -> Non
 def test_known_links_of_everything_change_nothing(state: State, earlier: int) -> None:
     compacted = replace(state, compacted_before=frozenset({earlier, len(state.batches)}))
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other_folder:
-        write(Lake(Path(folder)), compacted)
-        write(Lake(Path(other_folder)), state)
+        now = utc_now()
+        write(Lake(Path(folder)), compacted, now)
+        write(Lake(Path(other_folder)), state, now)
         found, wanted = (frontier(Lake(Path(name)), state.source) for name in (folder, other_folder))
     assert without_ways(found) == without_ways(wanted)
 
