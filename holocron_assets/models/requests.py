@@ -5,7 +5,15 @@ from typing import Annotated, Any, TypeVar
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    AllowInfNan,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 
 from holocron_assets.models.durations import keep_alive_seconds
 
@@ -33,7 +41,8 @@ def _format(value: object) -> dict[str, Any] | None:
     return value
 
 
-KeepAlive = Annotated[float | None, BeforeValidator(_keep_alive)]
+KeepAlive = Annotated[Annotated[float, AllowInfNan(allow_inf_nan=True)] | None, BeforeValidator(_keep_alive)]
+"""Seconds; for ever is infinite."""
 Format = Annotated[dict[str, Any] | None, BeforeValidator(_format)]
 Lower = Annotated[str, AfterValidator(str.lower)]
 Whole = Annotated[int, Field(ge=-(2**31), lt=2**31)]
