@@ -1,20 +1,29 @@
 """Runs in this process: what failed is told in a line, and Ctrl+C ends everything."""
 
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster._core.errors import DagsterExecutionInterruptedError
 
+from holocron_assets.interrupts import ending_by_signal
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.runs import FinishedRun, LocalRuns
 from holocron_assets.orchestration.work import Work
 
 
 def run_of(error: BaseException, folder: Path) -> FinishedRun:
+    def fail() -> None:
+        raise error
+
+    return run_that(fail, folder)
+
+
+def run_that(does: Callable[[], None], folder: Path) -> FinishedRun:
     @dg.op
     def failing() -> None:
-        raise error
+        does()
 
     @dg.job
     def some_job() -> None:
@@ -37,5 +46,6 @@ def test_a_failure_is_told_in_its_own_words(tmp_path: Path) -> None:
 
 
 def test_a_run_that_a_person_interrupts_ends_everything(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run_of(DagsterExecutionInterruptedError(), tmp_path)
+    with pytest.raises(SystemExit) as ended, ending_by_signal():
+        run_that(lambda: signal.raise_signal(signal.SIGINT), tmp_path)
+    assert ended.value.code == 130

@@ -308,5 +308,7 @@ def test_sensors_of_an_empty_folder_have_nothing_to_do(tmp_path: Path, instance:
 def test_a_lake_that_cannot_be_read_is_no_reason_to_think_nothing_is_pending(watched: Watched) -> None:
     list_seeds_and_cut(watched.holocron)
     watched.holocron.lake.file(BATCH_PAGES, SAMPLE_BATCH).write_bytes(b"no parquet")
-    with pytest.raises(Exception, match=SAMPLE_BATCH):
-        watched.tick(sensors.new_pages)
+    tick = watched.tick(sensors.new_pages)
+    assert tick.partitions, "what the damaged batch was to fetch is cut into another"
+    assert SAMPLE_BATCH not in watched.holocron.lake.partitions(BATCH_PAGES)
+    assert list((watched.holocron.lake.root / "quarantine").iterdir())
