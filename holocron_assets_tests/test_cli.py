@@ -102,7 +102,7 @@ def test_a_page_in_json_holds_every_topic(finished_sample: Holocron) -> None:
     (report,) = answered(holocron(finished_sample, "page", "DUO-14", "--json"))
     assert set(report) == {
         *("source", "title", "stuck", "revisions", "signals", "classifications", "type", "entities"),
-        *("models_answers", "decisions", "aliases", "frontier", "batches", "linked_from"),
+        *("models_answers", "decisions", "aliases", "frontier", "batches", "linked_from", "dead_letters"),
     }
     assert report["type"][0]["primary_type"] == "Droid"
     assert report["revisions"][0]["fetched_at"].endswith("+00:00")
@@ -168,7 +168,7 @@ def test_status_names_dead_letters_with_their_error(with_dead_letter: Holocron) 
 def test_status_in_json_holds_the_rows_of_the_views(finished_sample: Holocron) -> None:
     report = answered(holocron(finished_sample, "status", "--json"))
     of_models = {"interrogations", "models", "gpu_runs"}
-    assert set(report) == {"sources", "stages", "wikis", "changes", "dead_letters", *of_models}
+    assert set(report) == {"sources", "stages", "wikis", "changes", "dead_letters", "set_aside", *of_models}
     assert sum(row["titles"] for row in report["stages"] if row["stage"] == "page_types") == 180
 
 
