@@ -61,8 +61,9 @@ def settle(world: World, folder: Path, tell: Callable[[str], None], look: Callab
     world.wants_ui = False
     world.end_ui()
     late, calls = behind(world), len(world.ollama.chats)
-    tell(f"quiet after {seconds:.0f} s, {late} pages behind; `holocron run` should find nothing to do")
+    tell(f"quiet after {seconds:.0f} s, {late} pages wait to be asked for again; `holocron run` does so")
     _finish(world.whole)
+    late = behind(world)
     left, twice = len(world.ollama.chats) - calls, answered_twice(world)
     twin = fresh_twin(world, folder / "fresh")
     _bring_decisions(world.whole, twin, folder / "decisions.jsonl")
