@@ -34,7 +34,10 @@ def database_troubles_named() -> Iterator[None]:
         if trouble is None:
             raise
         what = str(getattr(trouble, "orig", None) or trouble).strip().partition("\n")[0]
-        advice = next((said for sign, said in _ADVICE.items() if sign in what), "see that it can be used")
+        advice = next(
+            (said for sign, said in _ADVICE.items() if sign in what),
+            "see that it can be used and its disk has room",
+        )
         raise PermanentError(
             f"Dagster's database {_place()} failed: {what}; {advice}, then give the same command again"
         ) from error

@@ -159,7 +159,10 @@ def test_a_run_on_a_full_disk_fails_by_name_and_the_next_on_a_larger_one_gives_t
         done = whole.command("run")
         said = done.stdout + done.stderr
         assert done.returncode, said
-        assert "No space left on device; free some space" in said or "disk is full" in said, said
+        ways = ["No space left on device; free some space", "disk is full"]
+        if part == "dagster":
+            ways.append("disk I/O error")  # as SQLite calls it now and then
+        assert any(way in said for way in ways), said
         assert str(tmp_path / part) in said, said
         remount(tmp_path / part, "size=500m")
         assert finished_on_a_mended_disk(whole) == undisturbed
