@@ -81,7 +81,10 @@ def test_a_command_that_is_told_to_end_exits_as_shells_expect(
         assert waiter.stdout is not None
         assert waiter.stdout.readline() == "ready\n"
         waiter.send_signal(number)
-        assert waiter.wait(30) == code
+        try:
+            assert waiter.wait(30) == code
+        finally:
+            waiter.kill()
 
 
 @pytest.mark.fault(1, "Terminate of a run whose op has retries left")
