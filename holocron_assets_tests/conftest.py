@@ -41,11 +41,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.write_line(line)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _interrupts_are_heard() -> None:
-    """Hear Ctrl+C also in a shell's background job, which ignores it, as all do that it starts."""
+@pytest.fixture(autouse=True)
+def _signals_are_heard() -> None:
+    """Hear signals also where this process was started to ignore them: all that it starts would too."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
