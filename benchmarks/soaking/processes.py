@@ -1,5 +1,6 @@
 """The processes of one Holocron, told apart by what they do, and what each of them holds."""
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -63,6 +64,9 @@ def _role(words: list[str]) -> str:
 
 
 def _proportional_bytes(folder: Path) -> int:
+    """Its share of memory; all that it has mapped where the kernel tells no shares (as some sandboxes' do)."""
+    if not (folder / "smaps_rollup").exists():
+        return int((folder / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     for line in (folder / "smaps_rollup").read_text().splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024

@@ -75,14 +75,20 @@ def test_memory_counts_from_when_the_last_process_was_warm() -> None:
 
 
 def test_processes_are_known_by_the_folder_that_they_work_on(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "input()", "dagster._daemon", "run"]
+    command = [sys.executable, "-c", "print(flush=True); input()", "dagster._daemon", "run"]
     started = [
         subprocess.Popen(  # noqa: S603 - our own command
-            command, env={**os.environ, "HOLOCRON_DATA": str(folder)}, stdin=subprocess.PIPE
+            command,
+            env={**os.environ, "HOLOCRON_DATA": str(folder)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
         for folder in (tmp_path / "data", tmp_path / "data2")
     ]
     try:
+        for process in started:
+            assert process.stdout
+            process.stdout.readline()  # until then it may hold next to nothing
         [found] = processes_of(tmp_path / "data")
         assert (found.pid, found.role) == (started[0].pid, "daemon")
         assert found.memory > 1_000_000
