@@ -64,7 +64,7 @@ def _role(words: list[str]) -> str:
 
 
 def _proportional_bytes(folder: Path) -> int:
-    """Its share of memory; all that it has mapped where the kernel tells no shares (as some sandboxes' do)."""
+    """Its share of memory; all that it has mapped where the kernel tells no shares (in some sandboxes)."""
     if not (folder / "smaps_rollup").exists():
         return int((folder / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     for line in (folder / "smaps_rollup").read_text().splitlines():
