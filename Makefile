@@ -52,7 +52,7 @@ audit: $(READY) ## What is installed is what was locked, and no advisory names i
 	$(BIN)/python tools/audit.py
 
 lock: $(READY) ## Resolve the dependencies anew, with hashes
-	$(BIN)/uv pip compile --quiet --universal --no-strip-extras --generate-hashes --group dev \
+	$(BIN)/uv pip compile --quiet --universal --no-strip-extras --generate-hashes --group dev --all-extras \
 		pyproject.toml --output-file requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --no-strip-extras --generate-hashes --group pyproject.toml:fuzz \
 		--output-file requirements-fuzz.lock
