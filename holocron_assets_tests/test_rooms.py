@@ -20,11 +20,12 @@ BELOW = {
     "classify": {"lake", "classify"},
     "signals": {"lake", "signals"},
     "exports": {"lake", "exports"},
-    "web": {"lake", "resolve", "web"},
+    "operations": {"lake", "resolve", "derive", "classify", "signals", "crawl", "operations"},
+    "web": {"lake", "resolve", "operations", "web"},
     "crawl": {"lake", "crawl"},
     "orchestration": {
         *("lake", "resolve", "models", "derive", "classify", "signals", "crawl"),
-        *("web", "orchestration"),
+        *("operations", "web", "orchestration"),
     },
 }
 """The rooms that each room may import. Data flows from crawl to resolve through the lake, not by imports."""
