@@ -24,7 +24,8 @@ class PostgresServer:
 
     @property
     def url(self) -> str:
-        return f"postgresql://holocron@127.0.0.1:{self.port}/postgres"
+        """Named with its driver, as Dagster's own commands want it; `holocron` adds that by itself."""
+        return f"postgresql+psycopg2://holocron@127.0.0.1:{self.port}/postgres"
 
     def start(self) -> None:
         self._control("start", "-o", f"-p {self.port} -c listen_addresses=127.0.0.1 -k {self.folder}")
@@ -39,7 +40,7 @@ class PostgresServer:
 
     def begin_anew(self) -> None:
         """Empty the database: each test has a Dagster of its own."""
-        engine = sql.create_engine(self.url.replace("postgresql:", "postgresql+psycopg2:"))
+        engine = sql.create_engine(self.url)
         with engine.begin() as connection:
             connection.execute(sql.text("drop schema public cascade; create schema public"))
         engine.dispose()

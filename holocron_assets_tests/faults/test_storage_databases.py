@@ -62,8 +62,10 @@ def pages_of_the_wiki(whole: WholeHolocron) -> list[str]:
 
 
 def goes_on_unattended(whole: WholeHolocron, injected: threading.Event) -> None:
-    """Let the daemon work until nothing is left to do, then end it."""
-    until(injected.is_set, "the first page is asked for", seconds=300)
+    """Start the daemon, let it work until nothing is left to do, then end it."""
+    daemon = whole.start_daemon()
+    until(lambda: injected.is_set() or daemon.poll() is not None, "the first page is asked for", seconds=300)
+    assert daemon.poll() is None, whole.log.read_text(encoding="utf-8")
     until(lambda: pages_of_the_wiki(whole), "the pages are fetched", seconds=500, every=1)
     until(lambda: not whole.is_busy(), "its runs end", seconds=300, every=1)
     whole.end()
@@ -120,7 +122,6 @@ def test_a_daemon_below_which_sqlite_is_locked_goes_on_by_itself(
     whole: WholeHolocron, undisturbed: dict[str, Any]
 ) -> None:
     injected = at_the_first_page(whole, lambda: lock_for_a_minute(whole))
-    whole.start_daemon()
     goes_on_unattended(whole, injected)
     whole.finish()
     assert whole.hashes() == undisturbed
@@ -149,7 +150,6 @@ def test_a_daemon_below_which_postgresql_restarts_goes_on_by_itself(
     postgres.begin_anew()
     whole.environment["HOLOCRON_POSTGRES_URL"] = postgres.url
     injected = at_the_first_page(whole, postgres.restart)
-    whole.start_daemon()
     goes_on_unattended(whole, injected)
     whole.finish()
     assert whole.hashes() == undisturbed
@@ -163,9 +163,7 @@ def test_runs_are_forgotten_in_postgresql_as_in_sqlite(
     postgres.begin_anew()
     whole.environment["HOLOCRON_POSTGRES_URL"] = postgres.url
     whole.finish()
-    monkeypatch.setenv(
-        "HOLOCRON_POSTGRES_URL", postgres.url.replace("postgresql://", "postgresql+psycopg2://")
-    )
+    monkeypatch.setenv("HOLOCRON_POSTGRES_URL", postgres.url)
     key = dg.AssetKey("pages")
     with whole.instance() as instance:
         before = instance.get_latest_materialization_event(key), instance.get_materialized_partitions(key)
