@@ -145,10 +145,13 @@ def test_a_run_below_which_postgresql_restarts_is_taken_up_by_the_next(
 
 @pytest.mark.fault(7, "PostgreSQL crashed and restarted below the daemon")
 def test_a_daemon_below_which_postgresql_restarts_goes_on_by_itself(
-    whole: WholeHolocron, undisturbed: dict[str, Any], postgres: PostgresServer
+    whole: WholeHolocron,
+    undisturbed: dict[str, Any],
+    postgres: PostgresServer,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     postgres.begin_anew()
-    whole.environment["HOLOCRON_POSTGRES_URL"] = postgres.url
+    monkeypatch.setenv("HOLOCRON_POSTGRES_URL", postgres.url)
     injected = at_the_first_page(whole, postgres.restart)
     goes_on_unattended(whole, injected)
     whole.finish()
