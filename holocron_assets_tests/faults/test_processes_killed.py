@@ -46,10 +46,11 @@ def test_a_killed_ui_takes_all_along_and_the_next_goes_on_from_there(
 
 
 @pytest.mark.fault(
-    1, "SIGKILL of a run worker, of the process that holds the code, of the daemon, of the keeper"
+    1, "a run worker, the process that holds the code, the daemon and the keeper ended one after the other"
 )
-def test_whatever_process_is_killed_the_family_comes_back_and_finishes(
-    tmp_path: Path, clean: dict[str, Any]
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
+def test_whatever_process_is_ended_the_family_comes_back_and_finishes(
+    tmp_path: Path, clean: dict[str, Any], number: signal.Signals
 ) -> None:
     with small_and_open(tmp_path) as whole:
         gate = hold_pages(whole.wiki)
@@ -58,7 +59,9 @@ def test_whatever_process_is_killed_the_family_comes_back_and_finishes(
             gate.somebody_waits()
             gate.arrived.clear()
             until(lambda: whole.runs(DagsterRunStatus.STARTED), "the run is known to work")
-            os.kill(process_with(tmp_path, *victim), signal.SIGKILL)
+            ended = process_with(tmp_path, *victim)
+            os.kill(ended, number)
+            until(lambda: ended not in processes_of(tmp_path), "it ends", seconds=120)
         gate.somebody_waits()
         gate.opened.set()
         until_done(whole)
