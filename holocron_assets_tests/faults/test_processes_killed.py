@@ -45,6 +45,12 @@ def test_a_killed_ui_takes_all_along_and_the_next_goes_on_from_there(
         expect_order(whole, clean, kills=2)
 
 
+def end_one(folder: Path, victim: tuple[str, ...], number: signal.Signals) -> None:
+    process = process_with(folder, *victim)
+    os.kill(process, number)
+    until(lambda: process not in processes_of(folder), "it ends", seconds=120)
+
+
 @pytest.mark.fault(
     1, "a run worker, the process that holds the code, the daemon and the keeper ended one after the other"
 )
@@ -59,9 +65,7 @@ def test_whatever_process_is_ended_the_family_comes_back_and_finishes(
             gate.somebody_waits()
             gate.arrived.clear()
             until(lambda: whole.runs(DagsterRunStatus.STARTED), "the run is known to work")
-            ended = process_with(tmp_path, *victim)
-            os.kill(ended, number)
-            until(lambda: ended not in processes_of(tmp_path), "it ends", seconds=120)
+            end_one(tmp_path, victim, number)
         gate.somebody_waits()
         gate.opened.set()
         until_done(whole)
