@@ -99,9 +99,10 @@ def replacing(target: Path) -> Iterator[Path]:
     """
     aside = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
     # There from the start, so that the folder is not empty and cannot be tidied away meanwhile.
-    os.close(open_in_folder(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    own = open_in_folder(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
     with trouble_named(target):
         try:
+            fcntl.flock(own, fcntl.LOCK_SH)  # tells that it is being written, whatever the clock says
             _remove_abandoned(target)
             yield aside
             with aside.open("rb+") as written:
@@ -110,11 +111,14 @@ def replacing(target: Path) -> Iterator[Path]:
                 aside.replace(target)
         finally:
             aside.unlink(missing_ok=True)
+            os.close(own)
         sync_folder(target.parent)
 
 
 def _remove_abandoned(target: Path) -> None:
     for leftover in target.parent.glob(f".{target.name}.*.tmp"):
-        with suppress(FileNotFoundError):  # another writer may have ended, or tidied up, in between
-            if time() - leftover.stat().st_mtime > _ABANDONED_AFTER.total_seconds():
+        # Another writer may have ended, or tidied up, in between; or it is still at work.
+        with suppress(FileNotFoundError, BlockingIOError), leftover.open("rb") as left:
+            fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if time() - os.fstat(left.fileno()).st_mtime > _ABANDONED_AFTER.total_seconds():
                 leftover.unlink()

@@ -28,6 +28,7 @@ from holocron_assets.crawl.requeue import requeue
 from holocron_assets.lake.attempts import is_waiting
 from holocron_assets.lake.clock import WallClock, utc_now
 from holocron_assets.lake.decisions import all_decisions, decided_now, new_decision, record, standing
+from holocron_assets.lake.durable import replacing
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import connect, query
 from holocron_assets.orchestration.clock_set_back import bring_ticks_back
@@ -185,6 +186,37 @@ def test_what_was_read_later_counts_though_its_clock_was_behind(lake: Lake) -> N
     assert (read["Edited"]["revision_id"], read["Failed"]["revision_id"]) == (6, 6)
     with time_machine.travel(NOW + 3 * DAY, tick=False):
         assert {row["title"]: row for row in current(lake)} == read, "nor does the clock change it back later"
+
+
+@pytest.mark.fault(8, "clock moved forward a day while a file is written")
+def test_a_file_that_is_being_written_is_not_taken_for_one_that_a_killed_process_left(tmp_path: Path) -> None:
+    target = tmp_path / "data.parquet"
+    left = tmp_path / ".data.parquet.0.tmp"
+    left.touch()
+    with replacing(target) as slow:
+        slow.write_text("slow")
+        with time_machine.travel(utc_now() + DAY, tick=False), replacing(target) as quick:
+            quick.write_text("quick")
+        assert target.read_text() == "quick"
+        assert not left.exists()
+    assert target.read_text() == "slow"
+
+
+@pytest.mark.fault(8, "clock moved forward a day after pages failed, and after others died")
+def test_on_a_clock_that_is_ahead_what_waits_is_due_and_what_died_stays_dead(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "data")
+    put_seeds(lake, "Dead", "Failed", "Read")
+    put_outcomes(
+        lake,
+        "wiki-000001",
+        outcome("Dead", "dead", attempts=4, fetched_at=NOW),
+        outcome("Failed", "failed", attempts=1, fetched_at=NOW, due_at=NOW + timedelta(seconds=30)),
+        outcome("Read", revision_id=7, fetched_at=NOW),
+    )
+    with time_machine.travel(NOW, tick=False):
+        assert pending(lake) == []
+    with time_machine.travel(NOW + DAY, tick=False):
+        assert pending(lake) == ["Failed"]
 
 
 class AnyReader:
