@@ -79,16 +79,19 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC).isoformat()
 _LOOK_AGAIN = timedelta(minutes=1)
 MOST_LOOKED_AT = 1000
 """Batches of which a tick looks at all candidates: five seconds' work."""
-_FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES)
-_SETTLED_TABLES = (
+FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES)
+"""What `new_pages` looks at."""
+SETTLED_TABLES = (
     *(SITES, PAGES, UNREAD_PAGES),
     *(table for step in BATCH_STEPS for table in (step.table, *step.derivation.optional_inputs)),
 )
-_ENTITY_TABLES = (
+"""What `settle` looks at."""
+ENTITY_TABLES = (
     *(PAGES, PAGE_SIGNALS, PAGE_TYPES, PAGE_FACTS, PAGE_TAGS, ENTITY_CANDIDATES),
     *(ENTITY_MENTIONS, ENTITY_PAIRS, ENTITY_JUDGEMENTS, ENTITIES, ENTITY_ALIASES, ENTITY_FACTS),
     *(ENTITY_RELATIONS, TAGS, TAG_RELATIONS, ENTITY_TAGS, REVIEW_ITEMS),
 )
+"""What `promotion` looks at."""
 
 
 @dg.sensor(
@@ -147,7 +150,7 @@ def settle(
     """Ask for runs that settle fetched batches."""
     opened = lake.open()
     # What was settled stays so until a file or the code changes; looking at every footer costs seconds.
-    mark = f"{opened.mark(_SETTLED_TABLES)} {standing_mark(opened, 'classify', 'requeue')} {SETTLED_VERSION}"
+    mark = f"{opened.mark(SETTLED_TABLES)} {standing_mark(opened, 'classify', 'requeue')} {SETTLED_VERSION}"
     if context.cursor == mark:
         return dg.SkipReason("every batch is settled")
     stale = batches_to_settle(opened, sources.all())
@@ -169,7 +172,7 @@ def promotion(
 ) -> dg.SensorResult | dg.SkipReason:
     """Ask for a run that resolves the entities of all stale types."""
     opened, memory = lake.open(), _memory(context)
-    tables = opened.mark((*_ENTITY_TABLES, *opened.derived_tables))
+    tables = opened.mark((*ENTITY_TABLES, *opened.derived_tables))
     mark = f"{tables} {decisions_mark(opened)} {ENTITIES_VERSION} {vocabulary_mark(tags_file())}"
     if memory.get("resolved") == mark:
         return dg.SkipReason("every entity type is resolved")
@@ -232,7 +235,7 @@ def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Sour
     Unless something was written, a look a minute is enough to see what comes due.
     """
     memory, now = _memory(context), utc_now()
-    mark = lake.mark(_FRONTIER_TABLES) + standing_mark(lake, "requeue") + content_hash(repr(sources))
+    mark = lake.mark(FRONTIER_TABLES) + standing_mark(lake, "requeue") + content_hash(repr(sources))
     looked_at = datetime.fromisoformat(
         memory.get("looked_at") or datetime.min.replace(tzinfo=UTC).isoformat()
     )
