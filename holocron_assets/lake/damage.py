@@ -16,6 +16,11 @@ OUTLOOK: Mapping[str, str] = {
         "then nothing is typed, resolved or cut anew, lest what they decided be undone; if there is no "
         "backup, move the file away, and they have to decide it again."
     ),
+    "controls": (
+        "It holds what people paused or drained, which nothing can make again: restore this file from a "
+        "backup, or move it away and say again what is held back. Until then nothing is started, lest what "
+        "they held back goes on."
+    ),
 }
 """What becomes of a damaged file of a table, where it is not what becomes of all others."""
 

@@ -155,11 +155,7 @@ def refuse_malformed(row: Row) -> None:
     kind = row["kind"]
     if kind not in NEEDED:
         raise DecisionError(f"{kind!r} is no kind of decision; the kinds are {', '.join(NEEDED)}")
-    if not row["author"].strip():
-        raise DecisionError("a decision needs an author: say who decides")
-    if not row["reason"].strip():
-        raise DecisionError("a decision needs a reason: say why, for those who come after")
-    _refuse_unreadable(row)
+    refuse_unsaid("a decision", row["author"], row["reason"])
     lacking = [name for name in NEEDED[kind] if not row[name]]
     if lacking:
         raise DecisionError(f"a decision of kind {kind!r} needs {' and '.join(lacking)}")
@@ -167,14 +163,25 @@ def refuse_malformed(row: Row) -> None:
         raise DecisionError(f"a {kind} is of two entities, and both are {row['other_id']}")
 
 
-def _refuse_unreadable(row: Row) -> None:
-    for name, longest in _LONGEST.items():
-        if (length := len(row[name])) > longest:
+def refuse_unsaid(what: str, author: str, reason: str) -> None:
+    """Raise DecisionError unless it is said who says something and why, so that lists can show it.
+
+    Args:
+        what: what is said, for the message.
+        author: who says it.
+        reason: why.
+    """
+    if not author.strip():
+        raise DecisionError(f"{what} needs an author: say who decides")
+    if not reason.strip():
+        raise DecisionError(f"{what} needs a reason: say why, for those who come after")
+    for name, text in (("author", author), ("reason", reason)):
+        if (length := len(text)) > (longest := _LONGEST[name]):
             raise DecisionError(
-                f"the {name} of a decision has at most {longest:,} characters; this one has {length:,}"
+                f"the {name} of {what} has at most {longest:,} characters; this one has {length:,}"
             )
-    if any(unicodedata.category(character) in _NO_PART_OF_A_NAME for character in row["author"]):
-        raise DecisionError(f"the author {row['author']!r} has line breaks or control characters in the name")
+    if any(unicodedata.category(character) in _NO_PART_OF_A_NAME for character in author):
+        raise DecisionError(f"the author {author!r} has line breaks or control characters in the name")
 
 
 def record(lake: Lake, rows: Sequence[Row]) -> int:

@@ -31,6 +31,15 @@ from lake.decisions
 where kind = 'requeue'
 group by source, title_key;
 
+create view controls as from lake.controls;
+
+-- What is held back: the newest pause, drain or resume of each source, interrogation, or of all.
+create view held_back as
+select scope, name, action, author, reason, said_at as since
+from lake.controls
+where action <> 'prioritize'
+qualify row_number() over (partition by scope, name order by said_at desc, control_id desc) = 1 and action <> 'resume';
+
 -- What a person should decide, the most important first. What was decided since the queue was made has left it.
 create view needs_review as
 with decided as materialized (from standing_decisions),

@@ -23,10 +23,12 @@ from holocron_assets.lake.tables.identity import (
     ENTITY_MENTIONS,
     ENTITY_PAIRS,
 )
+from holocron_assets.lake.tables.operations import CONTROLS
 from holocron_assets.lake.tables.resolve import ENTITIES, ENTITY_ALIASES, ENTITY_CANDIDATES
 from holocron_assets.lake.tables.review import REVIEW_ITEMS
 from holocron_assets.lake.tables.signals import PAGE_LINKS, PAGE_SIGNALS, UNREAD_PAGES
 from holocron_assets.lake.tables.tags import ENTITY_TAGS, PAGE_TAGS, TAG_RELATIONS, TAGS
+from holocron_assets.lake.tables.told import NOTICES
 
 ALL_TABLES: tuple[Table, ...] = (
     SITES,
@@ -64,6 +66,8 @@ ALL_TABLES: tuple[Table, ...] = (
     GPU_RUNS,
     REPEAT_ANSWERS,
     DECISIONS,
+    CONTROLS,
+    NOTICES,
 )
 
 __all__ = [
@@ -71,6 +75,7 @@ __all__ = [
     "BATCH_PAGES",
     "CHANGE_LOOKS",
     "COMPARED_NAMES",
+    "CONTROLS",
     "DECISIONS",
     "DUMP_INDEX",
     "ENTITIES",
