@@ -92,6 +92,7 @@ __all__ = [
     "KNOWN_LINKS",
     "LLM_ATTEMPTS",
     "LLM_RUNS",
+    "NOTICES",
     "PAGES",
     "PAGE_CHANGES",
     "PAGE_FACTS",

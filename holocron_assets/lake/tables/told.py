@@ -1,0 +1,36 @@
+"""The table of what people are told by webhooks."""
+
+from holocron_assets.lake.schema import Column, Table, type_int, type_string, type_time
+
+NOTICES = Table(
+    name="notices",
+    layer="operations",
+    description="Something to be told, for each webhook that wants it, and what became of telling it",
+    key=("notice_id", "webhook", "asked_at"),
+    partition_column="day",
+    columns=(
+        Column("day", type_string, "Day on which it was noted, in UTC: day-YYYYMMDD"),
+        Column(
+            "notice_id",
+            type_string,
+            "Of a run its id; else made of what it is about. Sent as `webhook-id`, by which who gets it twice "
+            "knows it",
+        ),
+        Column(
+            "event",
+            type_string,
+            "'run.success', 'run.failure', 'dead_letter', 'alert.firing' or 'alert.resolved'",
+        ),
+        Column("webhook", type_string, "Who is told: a name in the webhooks' file; empty where nobody is"),
+        Column("subject", type_string, "What it is about, for people: a job, a page, a rule"),
+        Column("happened_at", type_time, "When it happened"),
+        Column("asked_at", type_time, "When it was noted, or a person had it sent again"),
+        Column("body", type_string, "What is sent, as JSON"),
+        Column("state", type_string, "'pending', 'delivered', 'given up', or 'noted' where nobody is told"),
+        Column("attempts", type_int, "How often it was sent, or could not be"),
+        Column("tried_at", type_time, "When it was last sent", nullable=True),
+        Column("due_at", type_time, "When it is sent again, if it failed", nullable=True),
+        Column("status", type_int, "HTTP status of the last answer; empty where none came", nullable=True),
+        Column("error", type_string, "Why it was not delivered the last time", nullable=True),
+    ),
+)
