@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.classify.taxonomy import WORK, load_taxonomy
+from holocron_assets.lake.people_yaml import load_yaml
 
 Context = Literal["title", "qualifier", "title_word", "infobox", "category", "lead"]
 Flag = Literal["is_redirect", "is_disambiguation", "is_list", "timeline_markers"]
@@ -134,7 +134,7 @@ def read_yaml(path: Path) -> Any:
         RuleError: the file is missing or is not YAML.
     """
     try:
-        return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+        return load_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise RuleError(f"{path}: cannot be read as YAML: {error}") from error
 

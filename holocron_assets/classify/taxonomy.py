@@ -4,8 +4,9 @@ from functools import cache
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
+
+from holocron_assets.lake.people_yaml import load_yaml
 
 TAXONOMY_FILE = Path(__file__).with_name("taxonomy.yaml")
 
@@ -70,7 +71,7 @@ def read_taxonomy(path: Path) -> Taxonomy:
         TaxonomyError: the file is missing, is not YAML, or a key is missing, unknown or wrong.
     """
     try:
-        content = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+        content = load_yaml(path.read_text(encoding="utf-8"))
         taxonomy = Taxonomy.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
@@ -17,6 +16,7 @@ from ruamel.yaml.reader import ReaderError
 from holocron_assets.crawl.source_problems import KeyPath, dotted, explain
 from holocron_assets.crawl.sources import NAME_PATTERN, Source
 from holocron_assets.crawl.xml_dump import read_site
+from holocron_assets.lake.people_yaml import compose_yaml, load_yaml
 
 SUFFIX = ".yaml"
 
@@ -197,9 +197,8 @@ def _says(path: Path, text: str, wanted: Source) -> bool:
 def _read_yaml(path: Path, text: str) -> tuple[MappingNode, Any]:
     """The file's nodes, which know their lines, and its values."""
     try:
-        root = YAML(typ="safe", pure=True).compose(text)
-        content = YAML(typ="safe", pure=True).load(text)
-    except (YAMLError, ValueError, RecursionError) as error:
+        root, content = compose_yaml(text), load_yaml(text)
+    except YAMLError as error:
         raise _yaml_error(path, text, error) from None  # the cause quotes lines, which may hold a password
     if not isinstance(root, MappingNode):
         found = "is empty" if root is None else "is not a mapping"
@@ -221,8 +220,6 @@ def _yaml_error(path: Path, text: str, error: Exception) -> SourceError:
             line = text.count("\n", 0, error.position) + 1
             problem = f"is not valid YAML: character {error.character!r} is not allowed"
             return SourceError(path, Problem(line, "", problem))
-        case RecursionError():
-            return SourceError(path, Problem(0, "", "is not valid YAML: nested too deeply"))
     return SourceError(path, Problem(0, "", f"is not valid YAML: {error}"))
 
 

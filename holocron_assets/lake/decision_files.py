@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -27,6 +28,8 @@ _WRITTEN = tuple(column.name for column in DECISIONS.columns if column.name != _
 """What a line may say. The title key follows from source and title."""
 
 _ID = re.compile(r"[0-9]{8}T[0-9]{12}-[0-9a-f]{8,32}")
+
+_LONGEST_TEXT = 1_000
 
 _FAST = timedelta(minutes=10)
 """How fast another machine's clock may be. What is dated later would outrank all decisions until then."""
@@ -108,7 +111,7 @@ def _row(line: bytes) -> Row:
     """The row of table `decisions` that a line says."""
     try:
         told = json.loads(line.decode())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DecisionError(f"it is no JSON: {error}") from error
     if not isinstance(told, dict):
         raise DecisionError("it is no JSON object")
@@ -128,11 +131,12 @@ def _row(line: bytes) -> Row:
 def _time(told: Any) -> datetime:
     try:
         moment = datetime.fromisoformat(told)
-    except (TypeError, ValueError) as error:
+        moment_here = moment.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError) as error:
         raise DecisionError(f"decided_at is no time: {told!r}") from error
     if moment.tzinfo is None:
         raise DecisionError(f"decided_at has no time zone: {told!r}")
-    return moment.astimezone(UTC)
+    return moment_here
 
 
 def _refuse_other(row: Row, same: Row | None) -> None:
@@ -145,7 +149,17 @@ def _refuse_other(row: Row, same: Row | None) -> None:
 
 
 def _refuse_strange(row: Row, types: Collection[str]) -> None:
-    """Refuse what no command here would have decided: a type that there is not, a time that has not come."""
+    """Refuse what no command here would have decided: a type that there is not, a time that has not come.
+
+    Titles are those of any wiki, so that only what no wiki has is refused: control characters, endless ones.
+    """
+    for name in ("title", "other_title", "value"):
+        text = row[name] or ""
+        if len(text) > _LONGEST_TEXT or any(unicodedata.category(character) == "Cc" for character in text):
+            raise DecisionError(
+                f"its {name} {text[:40]!r} is longer than {_LONGEST_TEXT:,} characters, or holds control "
+                "characters"
+            )
     if row["kind"] == "classify" and row["value"] not in types:
         raise DecisionError(f"{row['value']!r} is no type of page; the types are {', '.join(types)}")
     if row["decided_at"] > utc_now() + _FAST:

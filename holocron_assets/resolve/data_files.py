@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.lake.errors import PermanentError
+from holocron_assets.lake.people_yaml import load_yaml
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -57,7 +57,7 @@ def types_completed(content: Any) -> Any:
 # The stages of each type read the same few files, and ruamel.yaml takes 50 ms for one.
 @lru_cache(maxsize=16)
 def _parsed(text: str, model: type[BaseModel]) -> Any:
-    return model.model_validate(YAML(typ="safe").load(text))
+    return model.model_validate(load_yaml(text))
 
 
 def _problem(error: Mapping[str, object]) -> str:

@@ -323,9 +323,8 @@ def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
 
 
 def test_a_value_that_holds_itself_is_an_error_and_no_endless_loop(tmp_path: Path) -> None:
-    assert "expected.min_by_type.min_by_type" in problems(
-        tmp_path, f"{WIKI}expected: &self\n  min_by_type: *self\n"
-    )
+    (problem,) = problems(tmp_path, f"{WIKI}expected: &self\n  min_by_type: *self\n").values()
+    assert problem[1].endswith("holds itself")
 
 
 def test_a_broken_file_does_not_stop_the_others(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, model_validator
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.derive.dispatch.decisions import ITEMS_A_TURN, Ageing
 from holocron_assets.derive.gpu.slots import GPU_POOL
+from holocron_assets.lake.people_yaml import load_yaml
 
 PoolName = Annotated[StrictStr, Field(pattern=r"^[a-z][a-z0-9_]{0,29}$")]
 
@@ -99,7 +99,7 @@ def read_dispatch_settings(file: Path) -> DispatchSettings:
     except (OSError, UnicodeDecodeError) as error:
         raise DispatchError(f"{file}: cannot be read: {error}") from error
     try:
-        return DispatchSettings.model_validate(YAML(typ="safe", pure=True).load(text) or {})
+        return DispatchSettings.model_validate(load_yaml(text) or {})
     except YAMLError as error:
         raise DispatchError(f"{file}: is not valid YAML: {error}") from error
     except ValidationError as error:

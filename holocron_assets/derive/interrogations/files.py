@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pydantic import ValidationError
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.derive.evidence.page_parts import SQL_VALUES
@@ -20,6 +19,7 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation, I
 from holocron_assets.derive.interrogations.prompting import TemplateError, rendered, system_part
 from holocron_assets.derive.interrogations.questions import SAMPLES
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.people_yaml import load_yaml
 from holocron_assets.settings import interrogations_folder
 
 _MAIN_FILE = "interrogation.yaml"
@@ -146,8 +146,8 @@ def _value(file: Path) -> Any:
 def _yaml(file: Path) -> Any:
     text = _text(file)
     try:
-        return YAML(typ="safe", pure=True).load(text)
-    except (YAMLError, ValueError, RecursionError) as error:
+        return load_yaml(text)
+    except YAMLError as error:
         raise InterrogationError(f"{file}: is not valid YAML: {error}") from error
 
 

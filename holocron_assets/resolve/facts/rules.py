@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.people_yaml import load_yaml
 
 RULES_FOLDER = Path(__file__).with_name("rules")
 
@@ -195,7 +195,7 @@ def read_rule_file(path: Path) -> RuleFile:
         InfoboxRuleError: it is no YAML, or says something that rules cannot; names file, rule and key.
     """
     try:
-        content: Any = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+        content: Any = load_yaml(path.read_text(encoding="utf-8"))
         file = RuleFile.model_validate(content)
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise InfoboxRuleError(f"{path}: cannot be read as YAML: {error}") from error
