@@ -100,7 +100,7 @@ def _metadata(
 
 
 def sample_list(texts: Iterable[str]) -> dg.MarkdownMetadataValue:
-    """Some texts as a list, one below the other."""
+    """Some texts, whoever wrote them, as a list, one below the other."""
     return dg.MetadataValue.md("\n".join(f"- {_escaped(text)}" for text in texts))
 
 
@@ -117,5 +117,6 @@ def _counts_table(name: str, counts: Mapping[str, int]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Page titles are the wiki's words: nothing in them is markup here."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|~" else c for c in text)
+    """What wikis and models say is a line of words: nothing in it is markup, an address or an image here."""
+    line = " ".join(text.split())
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|~:/@&" else c for c in line)

@@ -7,6 +7,7 @@ import dagster as dg
 
 from holocron_assets.crawl.tally import Tally
 from holocron_assets.orchestration.failures import clear_failures
+from holocron_assets.orchestration.metadata import sample_list
 
 
 def politeness_metadata(tally: Tally) -> dict[str, dg.MetadataValue]:
@@ -14,7 +15,6 @@ def politeness_metadata(tally: Tally) -> dict[str, dg.MetadataValue]:
     if not tally.outcomes:
         return {}
     counts = [f"| {outcome} | {number} |" for outcome, number in tally.outcomes.most_common()]
-    told = [f"- {decision}" for decision in tally.decisions]
     return {
         "requests": dg.MetadataValue.int(tally.sent),
         "requests_not_sent": dg.MetadataValue.int(tally.outcomes.total() - tally.sent),
@@ -29,7 +29,7 @@ def politeness_metadata(tally: Tally) -> dict[str, dg.MetadataValue]:
         "pace": dg.MetadataValue.float(tally.pace),
         "lowest_pace": dg.MetadataValue.float(tally.lowest_pace),
         "breaker": dg.MetadataValue.text(tally.breaker),
-        "politeness_decisions": dg.MetadataValue.md("\n".join(told) or "none"),
+        "politeness_decisions": sample_list(tally.decisions or ["none"]),
     }
 
 
