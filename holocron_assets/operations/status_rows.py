@@ -1,0 +1,167 @@
+"""Rows of the views that say how things stand. A test compares their names with the views' columns."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class Stage:
+    """How much is in which state at one stage: a row of `processing_status`.
+
+    Attributes:
+        stage: 'pages', 'page_types', 'interrogations', 'entities' or 'review'.
+        source: the source; None of what no source is told of.
+        interrogation: of stage 'interrogations', which.
+        pending: to be done, and may be done now.
+        in_flight: being done.
+        waiting: failed, and due later.
+        review: waiting for a person.
+        dead: given up.
+        skipped: not wanted.
+        done: done.
+        oldest_at: since when the oldest of what is to be done waits.
+        next_due_at: when the first of what is due later is.
+    """
+
+    stage: str
+    source: str | None
+    interrogation: str | None
+    pending: int
+    in_flight: int
+    waiting: int
+    review: int
+    dead: int
+    skipped: int
+    done: int
+    oldest_at: datetime | None
+    next_due_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Queue:
+    """How fast the work of one stage comes and goes: a row of `queue_health`.
+
+    Attributes:
+        stage: as of a `Stage`.
+        source: as of a `Stage`.
+        interrogation: as of a `Stage`.
+        depth: what is to be done now or later, or is being done.
+        oldest_at: since when the oldest of it waits.
+        oldest_minutes: how long that is.
+        in_last_hour: what became work in the last hour.
+        out_last_hour: what was done in the last hour; None of what has no moment of its own.
+        failed_last_hour: attempts that failed in the last hour.
+        dead_last_hour: what was given up in the last hour.
+        last_done_at: when the last one was done; None if none was for a day.
+        eta_minutes: how long the rest takes if more comes and goes as in the last hour; None if it does not
+            become less.
+    """
+
+    stage: str
+    source: str | None
+    interrogation: str | None
+    depth: int
+    oldest_at: datetime | None
+    oldest_minutes: float | None
+    in_last_hour: int
+    out_last_hour: int | None
+    failed_last_hour: int
+    dead_last_hour: int
+    last_done_at: datetime | None
+    eta_minutes: float | None
+
+
+@dataclass(frozen=True)
+class AgedWork:
+    """What waits for longer than an hour: a row of `aged_work`.
+
+    Attributes:
+        stage: as of a `Stage`.
+        source: as of a `Stage`.
+        interrogation: as of a `Stage`.
+        items: all that is to be done.
+        over_60_minutes: of it, what waits for so long.
+        over_240_minutes: of it, what waits for so long.
+        over_1440_minutes: of it, what waits for so long.
+        oldest_at: since when the oldest waits.
+    """
+
+    stage: str
+    source: str | None
+    interrogation: str | None
+    items: int
+    over_60_minutes: int
+    over_240_minutes: int
+    over_1440_minutes: int
+    oldest_at: datetime
+
+
+@dataclass(frozen=True)
+class FailureCause:
+    """What failed in the last day for one cause: a row of `failures`.
+
+    Attributes:
+        stage: the stage, the table whose step could not read the page, 'requests' or 'calls'.
+        source: the source, if one is told of.
+        interrogation: the interrogation, if one is.
+        cause: the error, without what differs from page to page.
+        failures: how often.
+        dead: how many of these were given up.
+        example: the page, batch or pair where it happened last.
+        first_at: when it was first seen.
+        last_at: when it was last seen.
+    """
+
+    stage: str
+    source: str | None
+    interrogation: str | None
+    cause: str
+    failures: int
+    dead: int
+    example: str | None
+    first_at: datetime
+    last_at: datetime
+
+
+@dataclass(frozen=True)
+class Hour:
+    """What came of one stage in one hour: a row of `throughput`.
+
+    Attributes:
+        hour: when it began.
+        stage: as of a `Stage`, or 'requests' or 'calls'.
+        source: as of a `Stage`.
+        interrogation: as of a `Stage`.
+        done: what was done.
+        failed: what failed for now.
+        dead: what was given up.
+    """
+
+    hour: datetime
+    stage: str
+    source: str | None
+    interrogation: str | None
+    done: int
+    failed: int
+    dead: int
+
+
+@dataclass(frozen=True)
+class Reason:
+    """How much is in one state for one reason: a row of `processing_reasons`.
+
+    Attributes:
+        stage: as of a `Stage`.
+        source: as of a `Stage`.
+        interrogation: as of a `Stage`.
+        status: the state, as it is called at this stage.
+        reason: why; of types and entities the type, of questions to people the kind.
+        items: how many.
+    """
+
+    stage: str
+    source: str | None
+    interrogation: str | None
+    status: str
+    reason: str | None
+    items: int
