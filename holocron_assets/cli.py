@@ -36,6 +36,7 @@ from holocron_assets.decide_commands import decide
 from holocron_assets.decisions_commands import decisions
 from holocron_assets.dispatch_commands import dispatch, stale
 from holocron_assets.export_commands import export, hash_command
+from holocron_assets.graph_commands import graph
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models_commands import models
 from holocron_assets.repeat_commands import repeat
@@ -66,6 +67,7 @@ main.add_command(decide)
 main.add_command(decisions)
 main.add_command(dispatch)
 main.add_command(export)
+main.add_command(graph)
 main.add_command(hash_command)
 main.add_command(stale)
 main.add_command(repeat)
