@@ -4,13 +4,17 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
 from asked_holocron import write_interrogation
+from held import processes_of
 from sample_holocron import Holocron
+from unattended import free_port
+from whole_holocron import BIN, until
 from wiki_lake import write_wiki
 
 from holocron_assets.derive.gpu.slots import NotedLock
@@ -81,6 +85,25 @@ class Asking:
             text=True,
         )
 
+    @contextmanager
+    def unattended(self) -> "Iterator[subprocess.Popen[bytes]]":
+        """`holocron ui`, whose sensors find the work; it is gone with all it started in the end."""
+        with (self.holocron.folder / "ui.log").open("ab") as log:
+            process = subprocess.Popen(  # noqa: S603 - our own command
+                [str(BIN / "holocron"), "ui", "--port", str(free_port())],
+                cwd=PROJECT_FOLDER,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(120)
+
     def finish(self) -> dict[str, str]:
         """Run until all is answered: what was under way is due again after half a minute."""
         deadline = monotonic() + 240
@@ -119,7 +142,7 @@ def test_answers_are_those_of_an_undisturbed_run(
     asking = Asking(tmp_path / "one", model_file)
 
     def kill(*, server: bool, after: int, run: "subprocess.Popen[str]") -> None:
-        until(lambda: asking.journaled() >= after or run.poll() is not None)
+        until(lambda: asking.journaled() >= after or run.poll() is not None, "answers are there")
         assert run.poll() is None, "it ended before it could be disturbed"
         [serving] = [pid for pid in children_of(run.pid) if is_running(pid, "models.serving")]
         [model] = [pid for pid in children_of(serving) if is_running(pid, "models.child")]
@@ -138,12 +161,29 @@ def test_answers_are_those_of_an_undisturbed_run(
     assert not NotedLock(asking.lake.locks, "gpu-gpu").is_held()
 
 
+@pytest.mark.fault(1, "SIGKILL of `holocron ui`, all its processes and the embedded server at once")
+def test_all_that_is_killed_while_a_real_model_answers_goes_on_from_there(
+    tmp_path: Path, model_file: Path, undisturbed: dict[str, str]
+) -> None:
+    asking = Asking(tmp_path / "one", model_file)
+    folder = asking.holocron.folder
+    with asking.unattended():
+        until(lambda: asking.journaled() >= 2, "answers are there", seconds=300)
+        killed = processes_of(folder)
+        assert any("models.child" in command for command in killed.values()), killed
+        for process in killed:
+            os.kill(process, signal.SIGKILL)
+        until(lambda: not processes_of(folder), "all is gone", seconds=60)
+    assert not asking.answers(), "it was killed after all was done"
+    with asking.unattended() as ui:
+        until(lambda: len(asking.answers()) == PAGES, "all is answered", seconds=300, every=1)
+        ui.terminate()
+        assert ui.wait(120) == 0
+    assert not processes_of(folder)
+    assert asking.answers() == undisturbed
+    assert {row["status"] for row in asking.rows()} == {"ok"}
+    assert len(asking.rows()) == PAGES
+
+
 def is_running(pid: int, module: str) -> bool:
     return module.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    deadline = monotonic() + 120
-    while not is_so():
-        assert monotonic() < deadline
-        sleep(0.02)

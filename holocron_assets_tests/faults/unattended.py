@@ -18,10 +18,14 @@ def start_ui(whole: WholeHolocron) -> "subprocess.Popen[bytes]":
 
 def serve_ui(whole: WholeHolocron) -> tuple["subprocess.Popen[bytes]", str]:
     """Start it; give its process and its address, at which it answers some seconds later."""
+    port = free_port()
+    return whole.start("ui", "--port", str(port)), f"http://127.0.0.1:{port}"
+
+
+def free_port() -> int:
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    return whole.start("ui", "--port", port), f"http://127.0.0.1:{port}"
+        return int(free.getsockname()[1])
 
 
 def until_done(whole: WholeHolocron) -> None:
