@@ -39,6 +39,16 @@ def dispatch_file(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(environment.get("HOLOCRON_DISPATCH") or PROJECT_FOLDER / "data" / "dispatch.yaml").resolve()
 
 
+def webhooks_file(environment: Mapping[str, str] = os.environ) -> Path:
+    """The file that says who is told of what: HOLOCRON_WEBHOOKS, or the project's `data/webhooks.yaml`."""
+    return Path(environment.get("HOLOCRON_WEBHOOKS") or PROJECT_FOLDER / "data" / "webhooks.yaml").resolve()
+
+
+def alerts_file(environment: Mapping[str, str] = os.environ) -> Path:
+    """The file of the rules that raise alerts: HOLOCRON_ALERTS, or the project's `data/alerts.yaml`."""
+    return Path(environment.get("HOLOCRON_ALERTS") or PROJECT_FOLDER / "data" / "alerts.yaml").resolve()
+
+
 def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """What all processes of this user know, outside the data folder: HOLOCRON_STATE, or the user's own."""
     return Path(environment.get("HOLOCRON_STATE") or user_state_path("holocron")).resolve()

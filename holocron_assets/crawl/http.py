@@ -125,6 +125,23 @@ class HttpClient:
             )
         except httpx.InvalidURL as problem:  # a peer's redirect may say anything
             return HttpAnswer(error=f"InvalidURL: {problem}")
+        return self._wait_for(request)
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        """Send a body as it is, and wait for the answer; else as `send`.
+
+        Args:
+            url: the address.
+            body: what is sent.
+            headers: sent besides the client's own; they say what the body is.
+        """
+        try:
+            request = httpx.Request("POST", url, content=body, headers={**self._headers, **headers})
+        except httpx.InvalidURL as problem:
+            return HttpAnswer(error=f"InvalidURL: {problem}")
+        return self._wait_for(request)
+
+    def _wait_for(self, request: httpx.Request) -> HttpAnswer:
         answer = asyncio.run_coroutine_threadsafe(self._answer(request), self._loop)
         self._under_way.add(answer)
         try:

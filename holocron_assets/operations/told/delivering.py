@@ -1,0 +1,170 @@
+"""Sending what is to be told: each webhook in a thread of its own, so that none holds the others.
+
+It is sent until an answer with a status of 2xx comes: again after 30 s, 2 min and then every 10 min, for
+three days. A webhook that is down is asked for little: its next try, of whatever notice, waits as long. A
+notice that the receiver refuses waits alone.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from importlib.metadata import version
+from time import monotonic
+
+from holocron_assets.crawl.http import HttpAnswer, HttpClient
+from holocron_assets.lake.attempts import delay_after, is_waiting
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.masking import without_secrets
+from holocron_assets.lake.schema import Row
+from holocron_assets.operations.told.notices import NoticeBook
+from holocron_assets.operations.told.webhooks import Webhook, Webhooks, signed_headers
+from holocron_assets.operations.told.yaml_file import SettingsError
+
+GIVEN_UP_AFTER = timedelta(days=3)
+"""From when it was asked for; `holocron webhooks resend` has it sent again."""
+
+_SENDING_SECONDS = 15.0  # and the last answer takes 20 s at most: a sensor's tick ends at 60 s
+_BODY_LIMIT = 64 * 1024  # of an answer, of which only the status counts
+_OK, _OVER_OK, _SERVER_ERROR = 200, 300, 500
+_FOR_NOW = frozenset({408, 425, 429})
+_SHOWN = 300
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of sending a notice once.
+
+    Attributes:
+        status: HTTP status; None if none came.
+        error: why it does not count as delivered; None if it does.
+    """
+
+    status: int | None
+    error: str | None
+
+    @property
+    def is_receivers_fault(self) -> bool:
+        """Whether any other notice would have fared no better."""
+        return bool(self.error) and (
+            self.status is None or self.status >= _SERVER_ERROR or self.status in _FOR_NOW
+        )
+
+
+def send(webhook: Webhook, notice_id: str, body: str) -> Answer:
+    """Send a notice once. Redirects are not followed: they would lead it to where nobody sent it."""
+    with _client(webhook) as client:
+        return _send(client, webhook, notice_id, body)
+
+
+@dataclass
+class _Told:
+    """What one webhook was told in one go."""
+
+    delivered: int = 0
+    failed: int = 0
+
+
+def deliver(
+    book: NoticeBook, webhooks: Webhooks, *, seconds: float = _SENDING_SECONDS
+) -> Mapping[str, tuple[int, int]]:
+    """Send what is due, and note what became of each.
+
+    Args:
+        book: what is to be told.
+        webhooks: to whom.
+        seconds: after so long, nothing more is sent now.
+
+    Returns:
+        By webhook, how many notices were delivered and how many were not.
+    """
+    now, deadline = utc_now(), monotonic() + seconds
+    pending = book.pending()
+    resting = _resting(book, now) if pending else set()
+    due: dict[str, list[Row]] = {}
+    for row in pending:
+        name, why = row["webhook"], _why_given_up(row, webhooks, now)
+        if why:
+            book.change(row, state="given up", error=why)
+        elif name not in resting and not is_waiting(row["due_at"], now):
+            due.setdefault(name, []).append(row)
+    if not due:
+        return {}
+    told = {name: _Told() for name in due}
+    with ThreadPoolExecutor(len(due), thread_name_prefix="webhook") as threads:
+        serving = [
+            threads.submit(
+                _serve, book, webhooks.webhooks[name], rows, told[name], lambda: monotonic() < deadline
+            )
+            for name, rows in due.items()
+        ]
+    for one in serving:
+        one.result()
+    return {name: (one.delivered, one.failed) for name, one in told.items()}
+
+
+def _resting(book: NoticeBook, now: datetime) -> set[str]:
+    """Webhooks that are left alone: they failed, and took nothing since."""
+    return {
+        name
+        for name, (failures, tried_at) in book.failures_since_success().items()
+        if is_waiting(tried_at + delay_after(failures), now)
+    }
+
+
+def _why_given_up(row: Row, webhooks: Webhooks, now: datetime) -> str | None:
+    if row["webhook"] not in webhooks.webhooks:
+        return "there is no such webhook any more"
+    if now - row["asked_at"] > GIVEN_UP_AFTER:
+        return f"not delivered within {GIVEN_UP_AFTER.days} days; at last: {row['error']}"
+    return None
+
+
+def _serve(
+    book: NoticeBook, webhook: Webhook, rows: Sequence[Row], told: _Told, is_time: Callable[[], bool]
+) -> None:
+    """Send some notices in turn, those first that were never tried, until the receiver fails."""
+    with _client(webhook) as client:
+        for row in sorted(rows, key=lambda one: (one["attempts"], one["asked_at"])):
+            if not is_time():
+                return
+            answer = _send(client, webhook, row["notice_id"], row["body"])
+            now, attempts = utc_now(), row["attempts"] + 1
+            what = {"attempts": attempts, "tried_at": now, "status": answer.status, "error": answer.error}
+            if answer.error is None:
+                book.change(row, **what, state="delivered", due_at=None)
+                told.delivered += 1
+                continue
+            book.change(row, **what, due_at=now + delay_after(attempts))
+            told.failed += 1
+            if answer.is_receivers_fault:
+                return
+
+
+def _send(client: HttpClient, webhook: Webhook, notice_id: str, text: str) -> Answer:
+    body = text.encode()
+    try:
+        headers = signed_headers(webhook.secret(), notice_id, int(utc_now().timestamp()), body)
+    except SettingsError as error:
+        return Answer(None, str(error))
+    answer = client.post(webhook.url, body, headers)
+    return Answer(answer.status, _why_not(answer))
+
+
+def _why_not(answer: HttpAnswer) -> str | None:
+    """Why a notice did not arrive; None if it did, whatever became of the answer's body."""
+    if answer.status is not None:
+        return None if _OK <= answer.status < _OVER_OK else f"HTTP {answer.status}"
+    told = without_secrets(answer.error or "no answer")[:_SHOWN]
+    if answer.private_host is not None:
+        return f"{told}. If that is meant to be, say private: true in the webhooks' file"
+    return told
+
+
+def _client(webhook: Webhook) -> HttpClient:
+    return HttpClient(
+        f"Holocron/{version('holocron-assets')}",
+        deadline_seconds=webhook.timeout_seconds,
+        body_limit_bytes=_BODY_LIMIT,
+        private_hosts=[webhook.host] if webhook.private else [],
+    )

@@ -1,0 +1,134 @@
+"""`holocron webhooks`: who is told, whether that works, and sending again."""
+
+import sys
+import uuid
+from collections import Counter
+
+import click
+from rich.console import Console
+
+from holocron_assets.commands import clear_errors, counted, fail, json_option, opened_lake
+from holocron_assets.console import print_rows, to_json
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.tables import NOTICES
+from holocron_assets.lake.views import connect, query
+from holocron_assets.operations.told.delivering import deliver, send
+from holocron_assets.operations.told.notices import Notice, open_book
+from holocron_assets.operations.told.webhooks import TEST_EVENT, Webhook, Webhooks, read_webhooks
+from holocron_assets.operations.told.yaml_file import SettingsError
+from holocron_assets.settings import webhooks_file
+
+_PATIENCE_SECONDS = 60.0  # the sensor has the notices for less
+
+_STATES = "select webhook, state, count(*) as notices from lake.notices where webhook <> '' group by all"
+_LAST = """
+    select webhook, max_by(error, tried_at) as error, max(tried_at) as tried_at
+    from lake.notices
+    where webhook <> ''
+    group by webhook
+"""
+_ENDED = "from lake.notices where webhook <> '' and state in ('delivered', 'given up') order by asked_at"
+
+
+@click.group()
+def webhooks() -> None:
+    """Tell others of runs, dead letters and alerts: `data/webhooks.yaml` says whom."""
+
+
+@webhooks.command("list")
+@json_option
+@clear_errors
+def list_webhooks(*, as_json: bool) -> None:
+    """List who is told of what, and what became of it."""
+    known = read_webhooks(webhooks_file())
+    with connect(opened_lake(), tables=[NOTICES]) as connection:
+        counts = Counter(
+            {(row["webhook"], row["state"]): row["notices"] for row in query(connection, _STATES)}
+        )
+        last = {row["webhook"]: row for row in query(connection, _LAST)}
+    rows = [
+        {
+            "webhook": name,
+            "url": one.url,
+            "events": ", ".join(one.events),
+            "secret": _told_of_secret(one),
+            "pending": counts[name, "pending"],
+            "delivered": counts[name, "delivered"],
+            "given_up": counts[name, "given up"],
+            "last_sent": last.get(name, {}).get("tried_at"),
+            "problem": last.get(name, {}).get("error"),
+        }
+        for name, one in known.webhooks.items()
+    ]
+    if as_json:
+        click.echo(to_json(rows))
+    elif rows:
+        print_rows(Console(), "Webhooks", rows)
+    else:
+        click.echo(f"Nobody is told. {webhooks_file()} says who is; see docs/alerts.md.")
+
+
+@webhooks.command()
+@click.argument("name")
+@clear_errors
+def test(name: str) -> None:
+    """Send a webhook a notice of event `test` now; exit with 1 if it did not arrive."""
+    webhook = _named(read_webhooks(webhooks_file()), name)
+    now, notice_id = utc_now(), f"test-{uuid.uuid4().hex}"
+    told = {"webhook": name, "message": "Holocron can tell you."}
+    answer = send(webhook, notice_id, Notice(notice_id, TEST_EVENT, name, now, told).body)
+    if answer.error:
+        fail(f"{name} was not told: {answer.error}")
+    click.echo(f"{name} was told: HTTP {answer.status}")
+
+
+@webhooks.command()
+@click.option("--webhook", "name", metavar="NAME", help="Only what was for this webhook.")
+@click.option("--id", "ids", multiple=True, metavar="ID", help="The notice of this id; may be repeated.")
+@click.option("--given-up", is_flag=True, help="Every notice that was given up.")
+@clear_errors
+def resend(name: str | None, ids: tuple[str, ...], *, given_up: bool) -> None:
+    """Send notices again that were delivered or given up, under their old ids.
+
+    What does not arrive now is tried again as ever, while `holocron ui` runs.
+    """
+    if bool(ids) == given_up:
+        raise click.UsageError("name notices with --id, or take all that were given up with --given-up")
+    known, lake = read_webhooks(webhooks_file()), opened_lake()
+    if name:
+        _named(known, name)
+    with open_book(lake, patience_seconds=_PATIENCE_SECONDS) as book:
+        with connect(lake, tables=[NOTICES]) as connection:
+            newest = {(row["notice_id"], row["webhook"]): row for row in query(connection, _ENDED)}
+        chosen = [
+            row
+            for row in newest.values()
+            if name in {None, row["webhook"]}
+            and (row["notice_id"] in ids if ids else row["state"] == "given up")
+        ]
+        if missed := set(ids) - {row["notice_id"] for row in chosen}:
+            fail(f"not delivered or given up: {', '.join(sorted(missed))}")
+        for row in chosen:
+            book.ask_again(row)
+        told = deliver(book, known).values()
+    delivered, failed = sum(done for done, _ in told), sum(missed for _, missed in told)
+    click.echo(f"{counted(len(chosen), 'notice')} asked for; {delivered} delivered, {failed} failed")
+    if failed:
+        sys.exit(1)
+
+
+def _named(known: Webhooks, name: str) -> Webhook:
+    if name not in known.webhooks:
+        fail(
+            f"there is no webhook {name!r} in {webhooks_file()}; there are {sorted(known.webhooks) or 'none'}"
+        )
+    return known.webhooks[name]
+
+
+def _told_of_secret(webhook: Webhook) -> str:
+    """Whether the secret is there; never what it is."""
+    try:
+        webhook.secret()
+    except SettingsError as error:
+        return str(error)
+    return f"in {webhook.secret_env}"

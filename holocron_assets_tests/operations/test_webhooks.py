@@ -1,0 +1,262 @@
+"""Webhooks: at least once, signed, later and later, none holding the others; whatever the receivers do."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from time import monotonic
+
+import pytest
+import time_machine
+from receiver import SECRET_ENV, SECRET_VALUE, Receiver, answering, hanging_up, webhooks_yaml
+
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row
+from holocron_assets.lake.tables import NOTICES
+from holocron_assets.lake.views import connect, query
+from holocron_assets.operations.told.delivering import deliver, send
+from holocron_assets.operations.told.notices import Notice, open_book
+from holocron_assets.operations.told.webhooks import Webhook, Webhooks, read_webhooks
+from holocron_assets.operations.told.yaml_file import SettingsError
+
+NOTE_AND_DIE = Path(__file__).with_name("tell_and_die.py")
+
+
+@pytest.fixture(autouse=True)
+def secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SECRET_ENV, SECRET_VALUE)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as one:
+        yield one
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path / "data")
+
+
+def notice(name: str, event: str = "run.failure") -> Notice:
+    return Notice(name, event, f"about {name}", utc_now(), {"run_id": name})
+
+
+def told(lake: Lake, webhooks: Webhooks, *notices: Notice) -> dict[str, tuple[int, int]]:
+    with open_book(lake, patience_seconds=0) as book:
+        book.note(notices, webhooks)
+        return dict(deliver(book, webhooks))
+
+
+def rows(lake: Lake) -> list[Row]:
+    with connect(lake, tables=[NOTICES]) as connection:
+        return [*query(connection, "from lake.notices order by notice_id, webhook, asked_at")]
+
+
+def file_of(tmp_path: Path, **hooks: str) -> Webhooks:
+    return read_webhooks(webhooks_yaml(tmp_path / "webhooks.yaml", **hooks))
+
+
+def test_what_happened_arrives_once_signed_and_with_its_id(
+    lake: Lake, tmp_path: Path, receiver: Receiver
+) -> None:
+    webhooks = file_of(tmp_path, team=receiver.url)
+    assert told(lake, webhooks, notice("run-1")) == {"team": (1, 0)}
+    assert told(lake, webhooks, notice("run-1")) == {}
+    (arrived,) = receiver.received
+    assert arrived.is_signed
+    assert arrived.notice_id == "run-1"
+    assert arrived.body["type"] == "run.failure"
+    assert arrived.body["data"] == {"run_id": "run-1"}
+    assert [(row["state"], row["attempts"], row["status"]) for row in rows(lake)] == [("delivered", 1, 204)]
+
+
+def test_only_who_wants_an_event_is_told_and_the_rest_is_noted(
+    lake: Lake, tmp_path: Path, receiver: Receiver
+) -> None:
+    webhooks = file_of(tmp_path, ends=f"url: {receiver.url}\nevents: [run.success]", others=receiver.url)
+    told(lake, webhooks, notice("good", "run.success"), notice("bad"))
+    assert sorted(receiver.ids) == ["bad", "good"]
+    assert {row["notice_id"]: row["webhook"] for row in rows(lake)} == {"good": "ends", "bad": "others"}
+    told(lake, Webhooks(), notice("unheard"))
+    assert told(lake, webhooks, notice("unheard")) == {}  # who comes later is not told of it
+    assert rows(lake)[-1]["state"] == "noted"
+
+
+@pytest.mark.parametrize("status", [301, 404, 503])
+def test_an_answer_that_is_no_success_is_tried_again_with_the_same_id(
+    lake: Lake, tmp_path: Path, receiver: Receiver, status: int
+) -> None:
+    webhooks = file_of(tmp_path, team=receiver.url)
+    receiver.behave = answering(status, Location=f"{receiver.url}/elsewhere")
+    with time_machine.travel(utc_now(), tick=True) as clock:
+        assert told(lake, webhooks, notice("run-1")) == {"team": (0, 1)}
+        for seconds, sent in ((20, 1), (11, 2), (100, 2), (21, 3), (590, 3), (11, 4), (590, 4), (11, 5)):
+            clock.shift(seconds)
+            told(lake, webhooks)
+            assert len(receiver.received) == sent, f"after {seconds} s"
+        receiver.behave = answering(200)
+        clock.shift(601)
+        assert told(lake, webhooks) == {"team": (1, 0)}
+    assert set(receiver.ids) == {"run-1"}
+    assert all(one.is_signed for one in receiver.received[:1])
+
+
+def test_a_receiver_that_is_down_is_asked_for_little_and_gets_all_when_it_is_back(
+    lake: Lake, tmp_path: Path, receiver: Receiver
+) -> None:
+    webhooks = file_of(tmp_path, team=receiver.url)
+    receiver.behave = hanging_up
+    names = [f"run-{number}" for number in range(50)]
+    with time_machine.travel(utc_now(), tick=True) as clock:
+        told(lake, webhooks, *map(notice, names))
+        for _ in range(40):  # 20 minutes
+            clock.shift(30)
+            told(lake, webhooks)
+        assert 4 <= len(receiver.received) <= 6
+        receiver.behave = answering(204)
+        receiver.received.clear()
+        clock.shift(601)
+        told(lake, webhooks)
+    assert sorted(receiver.ids) == sorted(names)
+
+
+def test_a_notice_that_is_refused_does_not_hold_the_others(
+    lake: Lake, tmp_path: Path, receiver: Receiver
+) -> None:
+    def refuse_one(handler: object) -> None:
+        answering(422 if receiver.ids[-1] == "poison" else 204)(handler)  # type: ignore[arg-type]
+
+    receiver.behave = refuse_one
+    webhooks = file_of(tmp_path, team=receiver.url)
+    assert told(lake, webhooks, notice("poison"), notice("a"), notice("b")) == {"team": (2, 1)}
+    assert told(lake, webhooks, notice("c")) == {"team": (1, 0)}
+
+
+def test_a_receiver_that_hangs_does_not_hold_the_others(
+    lake: Lake, tmp_path: Path, receiver: Receiver
+) -> None:
+    receiver.behave = receiver.hang
+    with Receiver() as well:
+        webhooks = file_of(tmp_path, stuck=f"url: {receiver.url}\ntimeout_seconds: 1", well=well.url)
+        started = monotonic()
+        counts = told(lake, webhooks, *(notice(f"run-{number}") for number in range(20)))
+        assert monotonic() - started < 10
+    assert counts == {"stuck": (0, 1), "well": (20, 0)}
+    assert max(one.arrived_at for one in well.received) - receiver.received[0].arrived_at < 1
+
+
+def test_nothing_more_is_sent_when_its_time_is_over(lake: Lake, tmp_path: Path, receiver: Receiver) -> None:
+    webhooks = file_of(tmp_path, team=receiver.url)
+    with open_book(lake, patience_seconds=0) as book:
+        book.note([notice("run-1"), notice("run-2")], webhooks)
+        assert deliver(book, webhooks, seconds=-1) == {"team": (0, 0)}
+        assert deliver(book, webhooks) == {"team": (2, 0)}
+
+
+def test_after_three_days_it_is_given_up_and_a_person_can_have_it_sent_again(
+    lake: Lake, tmp_path: Path, receiver: Receiver
+) -> None:
+    webhooks = file_of(tmp_path, team=receiver.url)
+    receiver.behave = answering(500)
+    with time_machine.travel(utc_now(), tick=True) as clock:
+        told(lake, webhooks, notice("run-1"))
+        clock.shift(timedelta(days=3, seconds=1))
+        told(lake, webhooks)
+        (row,) = rows(lake)
+        assert (row["state"], row["error"]) == (
+            "given up",
+            "not delivered within 3 days; at last: HTTP 500",
+        )
+        receiver.behave = answering(204)
+        with open_book(lake, patience_seconds=0) as book:
+            book.ask_again(row)
+            assert deliver(book, webhooks) == {"team": (1, 0)}
+    assert receiver.ids == ["run-1", "run-1"]
+    assert [row["state"] for row in rows(lake)] == ["given up", "delivered"]
+
+
+def test_what_was_for_a_webhook_that_is_gone_is_given_up(
+    lake: Lake, tmp_path: Path, receiver: Receiver
+) -> None:
+    webhooks = file_of(tmp_path, team=receiver.url)
+    with open_book(lake, patience_seconds=0) as book:
+        book.note([notice("run-1")], webhooks)
+        deliver(book, Webhooks())
+    assert [row["state"] for row in rows(lake)] == ["given up"]
+
+
+@pytest.mark.parametrize("moment", ["noted", "sent"])
+def test_a_kill_between_sending_and_noting_sends_it_again_under_the_same_id(
+    lake: Lake, tmp_path: Path, receiver: Receiver, moment: str
+) -> None:
+    file = webhooks_yaml(tmp_path / "webhooks.yaml", team=receiver.url)
+    ended = subprocess.run(  # noqa: S603 - our own file
+        [sys.executable, NOTE_AND_DIE, lake.root, file, moment], check=False, capture_output=True
+    )
+    assert ended.returncode == -9, ended.stderr.decode()
+    assert receiver.ids == ([] if moment == "noted" else ["run-1"])
+    told(lake, read_webhooks(file))
+    assert receiver.ids == (["run-1"] if moment == "noted" else ["run-1", "run-1"])
+    assert [row["state"] for row in rows(lake)] == ["delivered"]
+    assert told(lake, read_webhooks(file), notice("run-1")) == {}
+
+
+def test_a_missing_or_weak_secret_is_told_and_nothing_is_sent(
+    lake: Lake, tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhooks = file_of(tmp_path, team=receiver.url)
+    monkeypatch.setenv(SECRET_ENV, "whsec_c2hvcnQ=")
+    told(lake, webhooks, notice("run-1"))
+    monkeypatch.delenv(SECRET_ENV)
+    told(lake, webhooks, notice("run-2"))
+    assert receiver.received == []
+    assert [row["error"] for row in rows(lake)] == [
+        f"the environment variable {SECRET_ENV} must hold whsec_ and 24 to 64 bytes in base64",
+        None,  # the webhook is left alone for half a minute
+    ]
+
+
+def test_private_addresses_are_told_only_where_the_file_says_so(receiver: Receiver) -> None:
+    webhook = Webhook(url=receiver.url.replace("http:", "https:"), secret_env=SECRET_ENV)
+    answer = send(webhook, "run-1", "{}")
+    assert answer.error is not None
+    assert "is a loopback address" in answer.error
+    assert "private: true" in answer.error
+    assert receiver.received == []
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("url: ftp://host/x", "must be like https://host/path"),
+        ("url: https://user:hunter22@host/x", "must hold no user, password, query or fragment"),
+        ("url: https://host/x?key=hunter22", "must hold no user, password, query or fragment"),
+        ("url: http://host/x\nprivate: false", "must be https://"),
+        ("url: https://host\nevents: [run.end]", "webhooks.team.events.0"),
+        ("url: https://host\nevents: []", "webhooks.team.events"),
+        ("url: https://host\nsecret: hunter22", "webhooks.team.secret: Extra inputs"),
+        ("url: https://host\nsecret_env: hunter22", "webhooks.team.secret_env"),
+        ("url: https://host\ntimeout_seconds: 30", "less than or equal to 20"),
+    ],
+)
+def test_a_file_that_cannot_be_used_says_where_and_why_and_repeats_no_value(
+    tmp_path: Path, said: str, why: str
+) -> None:
+    given = dict(line.split(": ", 1) for line in said.splitlines())
+    lines = {"secret_env": SECRET_ENV, "private": "true", **given}
+    file = tmp_path / "webhooks.yaml"
+    file.write_text("webhooks:\n  team:\n" + "".join(f"    {k}: {v}\n" for k, v in lines.items()))
+    with pytest.raises(SettingsError) as error:
+        read_webhooks(file)
+    assert str(file) in str(error.value)
+    assert why in str(error.value)
+    assert "hunter22" not in str(error.value)
+
+
+def test_without_a_file_nobody_is_told(lake: Lake, tmp_path: Path) -> None:
+    webhooks = read_webhooks(tmp_path / "none.yaml")
+    assert told(lake, webhooks, notice("run-1")) == {}
+    assert [row["state"] for row in rows(lake)] == ["noted"]

@@ -1,0 +1,181 @@
+"""The sensor `tell_webhooks` over real runs, a real instance and a receiver: what it tells, and what not."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from filelock import FileLock
+from receiver import SECRET_ENV, SECRET_VALUE, Receiver, answering, webhooks_yaml
+from sample_dagster import lake_resource
+from sample_holocron import SAMPLE_BATCH, Holocron
+
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.parquet import read_partition, write_partition
+from holocron_assets.lake.tables import PAGES
+from holocron_assets.orchestration.names import PARTITION_TAG, SOURCE_TAG
+from holocron_assets.orchestration.telling import tell_webhooks
+
+EVERYTHING = "events: [run.success, run.failure, dead_letter]"
+
+
+@dg.op
+def good() -> None:
+    pass
+
+
+@dg.op
+def bad() -> None:
+    raise dg.Failure(f"the key {SECRET_VALUE} is wrong")
+
+
+@dg.job
+def good_job() -> None:
+    good()
+
+
+@dg.job
+def bad_job() -> None:
+    bad()
+
+
+def run(
+    instance: dg.DagsterInstance, job: dg.JobDefinition, tags: dict[str, str] | None = None
+) -> dg.ExecuteInProcessResult:
+    return job.execute_in_process(instance=instance, tags=tags, raise_on_error=False)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as one:
+        yield one
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    (tmp_path / "dagster").mkdir()
+    with dg.DagsterInstance.local_temp(str(tmp_path / "dagster")) as kept:
+        yield kept
+
+
+@pytest.fixture
+def holocron(
+    fetched_sample: Holocron, tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> Holocron:
+    file = webhooks_yaml(tmp_path / "webhooks.yaml", team=f"url: {receiver.url}\n{EVERYTHING}")
+    monkeypatch.setenv("HOLOCRON_WEBHOOKS", str(file))
+    monkeypatch.setenv(SECRET_ENV, SECRET_VALUE)
+    return fetched_sample.copy_to(tmp_path / "holocron")
+
+
+def tick(holocron: Holocron, instance: dg.DagsterInstance, cursor: str | None) -> tuple[str, str]:
+    """What the sensor says, and its cursor after."""
+    resources = {"lake": lake_resource(holocron)}
+    with dg.build_sensor_context(instance=instance, cursor=cursor, resources=resources) as context:
+        result: Any = tell_webhooks(context)
+        return result.skip_message, context.cursor or ""
+
+
+def bury(holocron: Holocron, title: str) -> None:
+    """Let a page be dead-lettered."""
+    rows = read_partition(holocron.lake, PAGES, SAMPLE_BATCH)
+    for row in rows:
+        if row["requested_title"] == title:
+            row.update(status="dead", error=f"{title!r}: HTTP 500", attempts=4, fetched_at=utc_now())
+    write_partition(holocron.lake, PAGES, SAMPLE_BATCH, rows)
+
+
+def titles(holocron: Holocron) -> list[str]:
+    return [row["requested_title"] for row in read_partition(holocron.lake, PAGES, SAMPLE_BATCH)]
+
+
+def test_ends_of_runs_are_told_with_the_runs_id_and_why_it_failed(
+    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
+) -> None:
+    run(instance, good_job)
+    _, cursor = tick(holocron, instance, None)  # what was before is history
+    good = run(instance, good_job)
+    bad = run(instance, bad_job, {PARTITION_TAG: SAMPLE_BATCH, SOURCE_TAG: "sample"})
+    said, cursor = tick(holocron, instance, cursor)
+    assert said == "team: 2 delivered, 0 failed"
+    told = {one.notice_id: one.body for one in receiver.received}
+    assert told.keys() == {good.run_id, bad.run_id}
+    assert told[good.run_id]["type"] == "run.success"
+    assert told[good.run_id]["data"]["job"] == "good_job"
+    assert told[bad.run_id]["type"] == "run.failure"
+    assert told[bad.run_id]["data"]["partition"] == SAMPLE_BATCH
+    assert told[bad.run_id]["data"]["source"] == "sample"
+    assert told[bad.run_id]["data"]["reason"] == "the key *** is wrong"
+    assert tick(holocron, instance, cursor)[0] == "nothing is due to be told"
+
+
+def test_a_cursor_that_was_not_kept_tells_nothing_twice(
+    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
+) -> None:
+    _, before = tick(holocron, instance, None)
+    run(instance, good_job)
+    for _ in range(2):
+        tick(holocron, instance, before)
+    assert len(receiver.received) == 1
+
+
+def test_an_event_that_appears_late_with_an_early_number_is_told_too(
+    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
+) -> None:
+    _, cursor = tick(holocron, instance, None)
+    late = run(instance, good_job)
+    # As if two that came after it had been there first.
+    ahead = json.loads(cursor)
+    ahead["seen"]["run.success"] += 2
+    tick(holocron, instance, json.dumps(ahead))
+    assert receiver.ids == [late.run_id]
+
+
+def test_a_page_that_is_given_up_is_told_once_and_those_before_the_first_tick_never(
+    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
+) -> None:
+    first, second, *_ = titles(holocron)
+    bury(holocron, first)
+    _, cursor = tick(holocron, instance, None)
+    bury(holocron, second)
+    _, cursor = tick(holocron, instance, cursor)
+    _, cursor = tick(holocron, instance, cursor)
+    _, cursor = tick(holocron, instance, None)  # Dagster's storage is another now
+    (told,) = receiver.received
+    assert told.body["type"] == "dead_letter"
+    assert told.body["data"]["title"] == second
+    assert told.body["data"]["attempts"] == 4
+    bury(holocron, second)  # it was brought back, and died again
+    tick(holocron, instance, cursor)
+    assert len(set(receiver.ids)) == 2
+
+
+def test_two_that_tell_at_once_tell_once(
+    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
+) -> None:
+    _, cursor = tick(holocron, instance, None)
+    run(instance, good_job)
+    with FileLock(holocron.lake.locks / "notices.lock"):
+        assert tick(holocron, instance, cursor) == ("another process is telling", cursor)
+    assert receiver.received == []
+
+
+def test_a_receiver_that_is_down_costs_no_run_its_notice(
+    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
+) -> None:
+    _, cursor = tick(holocron, instance, None)
+    receiver.behave = answering(500)
+    run(instance, good_job)
+    said, cursor = tick(holocron, instance, cursor)
+    assert said == "team: 0 delivered, 1 failed"
+    assert tick(holocron, instance, cursor)[0] == "nothing is due to be told"  # it waits for half a minute
+
+
+def test_a_webhooks_file_that_cannot_be_used_fails_the_tick_by_its_name(
+    holocron: Holocron, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    (tmp_path / "webhooks.yaml").write_text("webhooks: {team: {url: nowhere}}")
+    with pytest.raises(Exception, match=r"webhooks\.yaml: webhooks\.team"):
+        tick(holocron, instance, None)

@@ -1,0 +1,103 @@
+"""`holocron webhooks` as a person uses it, with a real receiver."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from receiver import SECRET_ENV, SECRET_VALUE, Receiver, answering, webhooks_yaml
+
+from holocron_assets.cli import main
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
+from holocron_assets.operations.told.delivering import deliver
+from holocron_assets.operations.told.notices import Notice, open_book
+from holocron_assets.operations.told.webhooks import read_webhooks
+
+
+@pytest.fixture
+def receiver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    """A receiver of the webhook `team`, and a data folder of our own."""
+    with Receiver() as one:
+        file = webhooks_yaml(tmp_path / "webhooks.yaml", team=one.url)
+        monkeypatch.setenv("HOLOCRON_WEBHOOKS", str(file))
+        monkeypatch.setenv("HOLOCRON_DATA", str(tmp_path / "data"))
+        monkeypatch.setenv("HOLOCRON_STATE", str(tmp_path / "state"))
+        monkeypatch.setenv(SECRET_ENV, SECRET_VALUE)
+        yield one
+
+
+def webhooks(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["webhooks", *arguments])
+
+
+def tell(tmp_path: Path, *ids: str) -> None:
+    """Note ends of runs, and send what is due."""
+    known = read_webhooks(tmp_path / "webhooks.yaml")
+    with open_book(Lake(tmp_path / "data"), patience_seconds=0) as book:
+        book.note((Notice(one, "run.failure", "a run", utc_now(), {"run_id": one}) for one in ids), known)
+        deliver(book, known)
+
+
+def test_list_says_who_is_told_and_what_became_of_it_and_no_secret(
+    receiver: Receiver, tmp_path: Path
+) -> None:
+    tell(tmp_path, "run-1")
+    receiver.behave = answering(503)
+    tell(tmp_path, "run-2")
+    listed = webhooks("list", "--json")
+    (row,) = json.loads(listed.output)
+    assert (row["webhook"], row["url"]) == ("team", receiver.url)
+    assert (row["delivered"], row["pending"], row["given_up"]) == (1, 1, 0)
+    assert row["problem"] == "HTTP 503"
+    assert row["secret"] == f"in {SECRET_ENV}"
+    assert SECRET_VALUE not in listed.output + webhooks("list").output
+
+
+def test_list_says_where_to_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLOCRON_WEBHOOKS", str(tmp_path / "none.yaml"))
+    monkeypatch.setenv("HOLOCRON_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HOLOCRON_STATE", str(tmp_path / "state"))
+    told = webhooks("list")
+    assert told.exit_code == 0
+    assert "Nobody is told" in told.output
+
+
+def test_test_sends_a_signed_notice_and_exits_as_it_went(receiver: Receiver) -> None:
+    told = webhooks("test", "team")
+    assert (told.exit_code, told.output) == (0, "team was told: HTTP 204\n")
+    (arrived,) = receiver.received
+    assert arrived.is_signed
+    assert arrived.body["type"] == "test"
+    receiver.behave = answering(401)
+    refused = webhooks("test", "team")
+    assert refused.exit_code == 1
+    assert "team was not told: HTTP 401" in refused.output
+
+
+def test_resend_sends_again_under_the_old_id(receiver: Receiver, tmp_path: Path) -> None:
+    tell(tmp_path, "run-1", "run-2")
+    told = webhooks("resend", "--id", "run-2")
+    assert (told.exit_code, told.output) == (0, "1 notice asked for; 1 delivered, 0 failed\n")
+    assert receiver.ids.count("run-2") == 2
+    receiver.behave = answering(503)
+    failed = webhooks("resend", "--webhook", "team", "--id", "run-1")
+    assert failed.exit_code == 1
+    assert "1 notice asked for; 0 delivered, 1 failed" in failed.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("test", "nobody"), "there is no webhook 'nobody'"),
+        (("resend", "--id", "run-9"), "not delivered or given up: run-9"),
+        (("resend",), "name notices with --id"),
+        (("resend", "--given-up", "--webhook", "nobody"), "there is no webhook 'nobody'"),
+    ],
+)
+def test_what_cannot_be_done_is_told(receiver: Receiver, arguments: tuple[str, ...], why: str) -> None:
+    told = webhooks(*arguments)
+    assert told.exit_code in {1, 2}
+    assert why in told.output
+    assert receiver.received == []
