@@ -111,6 +111,8 @@ def _facts(life: Life, settled: Settled | None, found: Sequence[Tick]) -> Iterat
         yield f"answered twice: {settled.twice}; in flight at faults: {_in_flight(life)}"
         yield f"all was quiet after {settled.seconds:.0f} s; as in a Holocron that starts from nothing:"
         yield f"  {', '.join(settled.same)}"
+        for table, entities in settled.renamed.items():
+            yield f"  {table}, but for the ids of {entities} entities of moved pages, which keep theirs"
 
 
 def _problems(life: Life, settled: Settled | None, measures: Sequence[Measure]) -> Iterator[str]:
@@ -130,6 +132,9 @@ def _problems(life: Life, settled: Settled | None, measures: Sequence[Measure]) 
     if settled.left:
         yield f"{settled.left} calls of the model were left to do when all was quiet"
     yield from (f"not as in a Holocron that starts from nothing: {table}" for table in settled.differing)
+    moves = sum(change.kind == "move" for change in life.world.wiki.log)
+    if any(entities > moves for entities in settled.renamed.values()):
+        yield f"ids differ of more entities than the {moves} pages that were moved"
 
 
 def _in_flight(life: Life) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from whole_holocron import WholeHolocron
 
+from soaking.same_but_ids import same_but_ids
 from soaking.samples import behind
 from soaking.world import World, fresh_twin
 
@@ -32,6 +33,7 @@ class Settled:
         twice: answers of the model to questions that it had answered before.
         differing: tables whose hash is not that of a Holocron that read the same wiki from nothing.
         same: tables whose hash is.
+        renamed: tables that differ by the ids of so many moved pages only.
     """
 
     seconds: float
@@ -41,6 +43,7 @@ class Settled:
     twice: int
     differing: list[str]
     same: list[str]
+    renamed: dict[str, int]
 
 
 def settle(world: World, folder: Path, tell: Callable[[str], None], look: Callable[[], object]) -> Settled:
@@ -70,7 +73,9 @@ def settle(world: World, folder: Path, tell: Callable[[str], None], look: Callab
     tell("a Holocron from nothing reads the same wiki")
     _finish(twin)
     same, differing = _compared(world.whole.hashes(), twin.hashes())
-    return Settled(seconds, is_idle, late, left, twice, differing, same)
+    renamed = same_but_ids(world.whole.lake, twin.lake, [*differing], folder / "exports")
+    left_over = [told for name, told in differing.items() if name not in renamed]
+    return Settled(seconds, is_idle, late, left, twice, left_over, same, renamed)
 
 
 def answered_twice(world: World) -> int:
@@ -116,13 +121,13 @@ def _bring_decisions(of: WholeHolocron, to: WholeHolocron, file: Path) -> None:
             raise UnsettledError(f"decisions {command}: {done.stderr}")
 
 
-def _compared(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Names of the tables that are the same in both, and of those that are not, with their rows."""
-    same, differing = [], []
+def _compared(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+    """Names of the tables that are the same in both, and those that are not, told with their rows."""
+    same, differing = [], {}
     for name, told in one["tables"].items():
         its = other["tables"][name]
         if told == its:
             same.append(name)
         else:
-            differing.append(f"{name} ({told['rows']} and {its['rows']} rows)")
+            differing[name] = f"{name} ({told['rows']} and {its['rows']} rows)"
     return same, differing

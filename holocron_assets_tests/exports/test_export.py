@@ -7,10 +7,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_args
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import time_machine
+from knowledge_rows import entity, fact, row_of
 from pyld import jsonld
 from sample_holocron import ENTITY_TYPES, Holocron
 
@@ -22,7 +22,7 @@ from holocron_assets.exports.linked_data import vocabulary
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import write_partition
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Table, type_time
+from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import (
     ENTITIES,
     ENTITY_ALIASES,
@@ -40,26 +40,6 @@ HOSTILE = '=HYPERLINK("http://x"),\r\n"é\u2028 </script>'
 SCHEMA = "https://schema.org/"
 OURS = "urn:holocron:vocabulary/"
 VARN, GORT, GONE, SAME = (f"00000000-0000-5000-8000-00000000000{number}" for number in range(1, 5))
-
-
-def row_of(table: Table, **told: Any) -> dict[str, Any]:
-    """A row with something in every column that may not be empty."""
-    somethings = {pa.string(): "any", pa.int64(): 1, pa.float64(): 0.5, pa.bool_(): True}
-    row = {column.name: somethings.get(column.type, []) for column in table.columns if not column.nullable}
-    times = {c.name: "2026-03-01T00:00:00+00:00" for c in table.columns if c.type == type_time}
-    return {**row, **table.revive({name: times[name] for name in times if name in row}), **told}
-
-
-def entity(entity_id: str, title: str, **told: Any) -> dict[str, Any]:
-    page = {"source": "sample", "title": title, "title_key": title_key("sample", title), "name": title}
-    told = {"entity_type": "LocationPlace", "state": "promoted", **page, **told}
-    return row_of(ENTITIES, entity_id=entity_id, **told)
-
-
-def fact(fact_id: str, entity_id: str, value: str, status: str = "stated") -> dict[str, Any]:
-    page = {"source": "sample", "title": "Varn", "title_key": title_key("sample", "Varn")}
-    told = {"fact_id": fact_id, "entity_id": entity_id, "value": value, "fact_key": "motto", "status": status}
-    return row_of(ENTITY_FACTS, **told, **page)
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from dagster import DagsterRunStatus
-from held import hold_pages, process_with, processes_of
+from held import Gate, hold_pages, process_with, processes_of
 from small_and_open import small_and_open
 from unattended import expect_order, start_ui, until_done
-from whole_holocron import until
+from whole_holocron import WholeHolocron, until
 
 pytestmark = pytest.mark.full
 
@@ -45,27 +45,17 @@ def test_a_killed_ui_takes_all_along_and_the_next_goes_on_from_there(
         expect_order(whole, clean, kills=2)
 
 
-def end_one(folder: Path, victim: tuple[str, ...], number: signal.Signals) -> None:
-    process = process_with(folder, *victim)
-    os.kill(process, number)
-    until(lambda: process not in processes_of(folder), "it ends", seconds=120)
-
-
 @pytest.mark.fault(
-    1, "a run worker, the process that holds the code, the daemon and the keeper ended one after the other"
+    1, "SIGKILL of a run worker, of the process that holds the code, of the daemon, of the keeper"
 )
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
-def test_whatever_process_is_ended_the_family_comes_back_and_finishes(
-    tmp_path: Path, clean: dict[str, Any], number: signal.Signals
+def test_whatever_process_is_killed_the_family_comes_back_and_finishes(
+    tmp_path: Path, clean: dict[str, Any]
 ) -> None:
     with small_and_open(tmp_path) as whole:
         gate = hold_pages(whole.wiki)
         ui = start_ui(whole)
         for victim in (RUN, CODE, DAEMON):
-            gate.somebody_waits()
-            gate.arrived.clear()
-            until(lambda: whole.runs(DagsterRunStatus.STARTED), "the run is known to work")
-            end_one(tmp_path, victim, number)
+            end_one_at_work(whole, gate, victim, signal.SIGKILL)
         gate.somebody_waits()
         gate.opened.set()
         until_done(whole)
@@ -75,6 +65,37 @@ def test_whatever_process_is_ended_the_family_comes_back_and_finishes(
         assert ui.wait(60) == 1
         until(lambda: not processes_of(tmp_path), "who has no keeper is ended", seconds=60)
         expect_order(whole, clean, kills=4)
+
+
+@pytest.mark.fault(1, "a run worker, the daemon and the process that holds the code told to end, at work")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
+def test_whatever_process_is_told_to_end_the_family_finishes_without_it(
+    tmp_path: Path, clean: dict[str, Any], number: signal.Signals
+) -> None:
+    with small_and_open(tmp_path) as whole:
+        gate = hold_pages(whole.wiki)
+        ui = start_ui(whole)
+        for victim in (RUN, DAEMON):
+            end_one_at_work(whole, gate, victim, number)
+        gate.somebody_waits()
+        code = process_with(tmp_path, *CODE)
+        os.kill(code, number)
+        gate.opened.set()  # it ends once the run has that it started, as Dagster has it; another takes over
+        until_done(whole)
+        until(lambda: code not in processes_of(tmp_path), "it ends", seconds=60)
+        assert ui.poll() is None, "no hand was needed"
+        expect_order(whole, clean, kills=3)
+
+
+def end_one_at_work(
+    whole: WholeHolocron, gate: Gate, victim: tuple[str, ...], number: signal.Signals
+) -> None:
+    gate.somebody_waits()
+    gate.arrived.clear()
+    until(lambda: whole.runs(DagsterRunStatus.STARTED), "the run is known to work")
+    process = process_with(whole.holocron.folder, *victim)
+    os.kill(process, number)
+    until(lambda: process not in processes_of(whole.holocron.folder), "it ends", seconds=120)
 
 
 @pytest.mark.fault(1, "SIGTERM of `holocron ui` in the middle of a request that hangs")
