@@ -13,7 +13,8 @@ from holocron_assets.lake.paths import Lake
 def same_but_ids(one: Lake, other: Lake, tables: list[str], folder: Path) -> dict[str, int]:
     """Tables that say the same in two lakes if each entity is called by its name in place of its id.
 
-    A page that was moved keeps the id of its first title, which a lake that starts from nothing never knew. Two entities of one type and name in one lake keep their ids here.
+    A page that was moved keeps the id of its first title, which a lake that starts from nothing never knew.
+    Two entities of one type and name in one lake keep their ids here.
 
     Args:
         one: a lake.
