@@ -22,8 +22,7 @@ from holocron_assets.commands import (
     opened_lake,
     source_option,
 )
-from holocron_assets.console import print_page, print_rows, print_status, to_json
-from holocron_assets.crawl.frontier_views import frontier_views
+from holocron_assets.console import print_page, print_rows, to_json
 from holocron_assets.crawl.requeue import requeue as requeue_pages
 from holocron_assets.crawl.source_files import (
     SourceError,
@@ -39,9 +38,11 @@ from holocron_assets.export_commands import export, hash_command
 from holocron_assets.graph_commands import graph
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models_commands import models
+from holocron_assets.operations.views import all_views
 from holocron_assets.repeat_commands import repeat
 from holocron_assets.review_commands import review
-from holocron_assets.settings import politeness_folder, sources_folder
+from holocron_assets.settings import sources_folder
+from holocron_assets.status_commands import status
 from holocron_assets.verify_commands import verify
 from holocron_assets.web_commands import web
 
@@ -72,6 +73,7 @@ main.add_command(hash_command)
 main.add_command(stale)
 main.add_command(repeat)
 main.add_command(review)
+main.add_command(status)
 main.add_command(verify)
 main.add_command(web)
 
@@ -187,21 +189,6 @@ def page(title: str, source_name: str | None, *, as_json: bool) -> None:
 
 
 @main.command()
-@json_option
-@clear_errors
-def status(*, as_json: bool) -> None:
-    """Tell how things stand: what is pending, in flight, done, waiting, dead and skipped, and why."""
-    lake = opened_lake()
-    report = reports.status_report(lake, all_sources(), politeness_folder()) | reports.models_report(lake)
-    if as_json:
-        click.echo(to_json(report))
-        return
-    print_status(Console(), report)
-    if not report["stages"]:
-        click.echo("The lake is empty. `holocron run` fills it.")
-
-
-@main.command()
 @source_option
 @click.option("--title", "titles", multiple=True, metavar="TITLE", help="Only this page; may be repeated.")
 @click.option("--all", "everything", is_flag=True, help="Every dead letter.")
@@ -278,7 +265,7 @@ def sql(sql: str, *, as_json: bool) -> None:
     """Ask the lake in SQL (DuckDB). `holocron sql "show tables"` names the views."""
     if not sql.strip():
         raise click.UsageError('the query is empty; "show tables" names the views')
-    with connect(opened_lake(), more_views=frontier_views(all_sources(), opened_lake())) as connection:
+    with connect(opened_lake(), more_views=all_views(all_sources(), opened_lake())) as connection:
         rows = query(connection, sql)
     if as_json:
         click.echo(to_json(rows))

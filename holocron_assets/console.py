@@ -70,6 +70,12 @@ def print_rows(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) 
     if len(rows[0]) * _NARROWEST_COLUMN > console.width:
         print_records(console, title, rows)
         return
+    console.print(table_of(title, rows))
+    console.line()
+
+
+def table_of(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Rows as a table; numbers stand to the right."""
     table = Table(
         title=title,
         title_justify="left",
@@ -78,13 +84,12 @@ def print_rows(console: Console, title: str, rows: Sequence[Mapping[str, Any]]) 
         show_edge=False,
         pad_edge=False,
     )
-    for name in rows[0]:
+    for name in rows[0] if rows else ():
         number = all(isinstance(row[name], int | float) and not isinstance(row[name], bool) for row in rows)
         table.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
-    console.print(table)
-    console.line()
+    return table
 
 
 def print_records(console: Console, title: str, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -111,62 +116,16 @@ def print_page(console: Console, report: Mapping[str, Any]) -> None:
     print_records(console, "Names", [{"goes by": names}] if names else [])
 
 
-def print_status(console: Console, report: Mapping[str, Any]) -> None:
-    """Print how things stand (see `reports.status_report` and `reports.models_report`)."""
-    stages = report["stages"]
-    print_rows(console, "Sources", report["sources"])
-    print_records(console, "A wiki that is not asked as usual", report["wikis"])
-    pages = [row for row in stages if row["stage"] == "pages"]
-    print_rows(console, "Pages", without_empty_columns(pages, drop="stage"))
-    print_rows(console, "Types", _by_status(stages, "page_types", ("settled", "needs review")))
-    states = ("promoted", "adjudicated", "candidate", "staged", "suppressed", "merged")
-    print_rows(console, "Entities", _without_zeros(_by_status(stages, "entities", states)))
-    print_rows(console, "Entities to look at", _by_status(stages, "entity_reviews", ("needs review",)))
-    print_interrogations(console, report)
-    names = ("model", "ended_at", "items", "calls", "loads", "busy_share", "outcome")
-    runs = [{name: row[name] for name in names} for row in report["gpu_runs"]]
-    print_rows(console, "Last runs of models", runs)
-    print_rows(console, "Changes", without_empty_columns(report["changes"]))
-    print_records(console, "Dead letter", report["dead_letters"])
-    print_records(console, "A damaged file that was set aside", report["set_aside"])
-
-
-def print_interrogations(console: Console, report: Mapping[str, Any]) -> None:
-    """Print how far interrogations are (see `reports.models_report`)."""
-    asked = [_interrogation(row) for row in report["interrogations"] if row["done"] or row["to_do"]]
-    print_rows(console, "Interrogations", asked)
-    if asked and report["models"]:
-        console.print(f"Not everything can be asked now: {escape(report['models'])}.", end="\n\n")
-
-
-def _interrogation(row: Mapping[str, Any]) -> dict[str, Any]:
-    items = {name: row[name] for name in ("wanted", "answered", "due", "waiting", "dead")}
-    batches = f"{row['done']} of {row['done'] + row['to_do']}"
-    return {"interrogation": row["interrogation"], **items, "partitions": batches}
-
-
 def without_empty_columns(rows: Sequence[Mapping[str, Any]], *, drop: str = "") -> list[dict[str, Any]]:
     """The rows without the columns that no row has a value in, and without the one to drop."""
     kept = [name for name in (rows[0] if rows else ()) if any(row[name] is not None for row in rows)]
     return [{name: row[name] for name in kept if name != drop} for row in rows]
 
 
-def _without_zeros(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def without_zeros(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The rows without the columns that are 0 in all of them: a terminal has 80 characters."""
     kept = [name for name in (rows[0] if rows else ()) if any(row[name] for row in rows)]
     return [{name: row[name] for name in kept} for row in rows]
-
-
-def _by_status(
-    stages: Iterable[Mapping[str, Any]], stage: str, statuses: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Counts of one stage: a row for each source and type, a column for each status."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in stages:
-        if row["stage"] == stage:
-            first = {"source": row["source"], "type": row["reason"], **dict.fromkeys(statuses, 0)}
-            found.setdefault((row["source"], row["reason"]), first)[row["status"]] = row["titles"]
-    return sorted(found.values(), key=lambda row: (row["source"], -sum(row[name] for name in statuses)))
 
 
 def _in_words(name: str, value: Any) -> Any:
@@ -190,7 +149,7 @@ def print_summary(
     more = f", {_MOST_REVIEWS} of {len(review)}" if len(review) > _MOST_REVIEWS else ""
     print_rows(console, "Pages", summary["pages"])
     print_rows(console, "Types", summary["types"])
-    print_rows(console, "Entities", _without_zeros(summary["entities"]))
+    print_rows(console, "Entities", without_zeros(summary["entities"]))
     print_rows(console, f"Needs review{more}", shown[:_MOST_REVIEWS])
     print_rows(console, "Dead letters", summary["dead_letters"])
     times = [{"stage": name, "seconds": round(spent, 2)} for name, spent in seconds.items()]

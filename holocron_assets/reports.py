@@ -1,25 +1,15 @@
-"""What a person asks of the lake: everything about one page, how things stand, what a run came to."""
+"""What a person asks of the lake: everything about one page, and what a run came to."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from holocron_assets.classify.merge import MODEL_TABLE
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.sources import Source
-from holocron_assets.crawl.standing import hosts_not_as_usual
-from holocron_assets.derive.dispatch.served import is_switched_off, served_models
-from holocron_assets.derive.dispatch.tallies import interrogation_rows
-from holocron_assets.derive.engine.problems import ModelServerUnavailable
-from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.quarantine import all_set_aside
 from holocron_assets.lake.tables import GPU_RUNS, PAGES
 from holocron_assets.lake.views import connect, query
-from holocron_assets.models.errors import ModelServerError
 
 _PAGE_QUERIES = {
     "revisions": """
@@ -76,32 +66,6 @@ _MODELS_ANSWER = f"""
         work_medium, canon_context, model_digest, result_key, batch, run_id
     from {MODEL_TABLE} where title_key = $key
 """  # noqa: S608 - a name of our own
-
-
-_CHANGES = """
-    with waiting as (
-        select source, count(*) as changes, min(seen_at) as since from lake.page_changes group by source
-    ),
-    last_checks as (
-        select source, unnest(arg_max(checks, started_at)) from lake.revision_checks as checks group by source
-    )
-    select
-        looks.source, looks.looked_at, looks.due_at, looks.problem,
-        coalesce(waiting.changes, 0) as waiting_changes, waiting.since as waiting_since,
-        checks.why as check_of, checks.started_at as check_started_at,
-        checks.finished_at as check_finished_at, checks.checked as pages_checked,
-        checks.changed as found_changed
-    from lake.change_looks as looks
-    left join waiting using (source)
-    left join last_checks as checks using (source)
-    order by looks.source
-"""
-
-
-_LAST_GPU_RUNS = """
-    select model, started_at, ended_at, items, calls, calls_saved, loads, busy_share, outcome, reason
-    from gpu_runs order by started_at desc limit 5
-"""
 
 
 _GPU_RUNS_TOGETHER = """
@@ -185,65 +149,6 @@ def _where_it_waits(frontier: dict[str, Any], revisions: list[dict[str, Any]]) -
 
 def _at(frontier: dict[str, Any]) -> str:
     return f"{frontier['due_at']:%Y-%m-%d %H:%M:%S} UTC"
-
-
-def status_report(lake: Lake, sources: Sequence[Source], politeness_folder: Path) -> dict[str, Any]:
-    """How things stand.
-
-    Args:
-        lake: what is known.
-        sources: whose settings say what is in reach.
-        politeness_folder: what processes share about hosts.
-
-    Returns:
-        Sources, `wikis` that are left alone or asked less (until when and why), rows of `processing_status`
-        (`stages`), what wikis told of changes, dead letters, and damaged files that were `set_aside`.
-    """
-    with connect(lake, more_views=frontier_views(sources, lake)) as connection:
-        stages = query(connection, "from processing_status")
-        changes = query(connection, _CHANGES)
-        dead = query(connection, "from dead_letters order by died_at desc")
-    return {
-        "sources": [
-            {"source": source.name, "enabled": source.enabled, "kind": source.kind, "origin": source.origin}
-            for source in sources
-        ],
-        "wikis": hosts_not_as_usual(sources, politeness_folder, utc_now()),
-        "stages": stages,
-        "changes": changes,
-        "dead_letters": dead,
-        "set_aside": [{"at": aside.at, "what": str(aside)} for aside in all_set_aside(lake)],
-    }
-
-
-def models_report(lake: Lake) -> dict[str, Any]:
-    """How far models are with what they are to be asked.
-
-    Args:
-        lake: where pages and answers are.
-
-    Returns:
-        Rows of `interrogations` (see `derive.tallies`); `models`: why some of it cannot be asked now, None if
-        all of it can; and the last `gpu_runs`.
-    """
-    interrogations = load_interrogations()
-    digests, problem = _served_digests(interrogations)
-    rows = interrogation_rows(lake, interrogations, digests, utc_now())
-    with connect(lake, tables=[GPU_RUNS]) as connection:
-        runs = query(connection, _LAST_GPU_RUNS)
-    return {"interrogations": rows, "models": problem, "gpu_runs": runs}
-
-
-def _served_digests(interrogations: Sequence[Interrogation]) -> tuple[Mapping[str, str], str | None]:
-    """Digests of the models that can be asked, and what is wrong if some cannot."""
-    if is_switched_off():
-        return {}, "no model is asked: HOLOCRON_LLM is off"
-    try:
-        served = served_models(interrogations)
-    except (ModelServerError, ModelServerUnavailable) as error:
-        return {}, str(error)
-    lacking = ", ".join(sorted(served.lacking))
-    return served.digests, f"the model server has not got {lacking}" if lacking else None
 
 
 def run_summary(lake: Lake, sources: Sequence[Source]) -> dict[str, list[dict[str, Any]]]:

@@ -4,6 +4,7 @@ import json
 import socket
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from holocron_assets.cli import main
 from holocron_assets.lake.decisions import all_decisions
 from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.tables import PAGES
+from holocron_assets.operations.status import Status
 
 
 def holocron(of: Holocron, *arguments: str) -> Result:
@@ -154,7 +156,7 @@ def test_any_text_may_be_asked_for_as_a_page(finished_sample: Holocron, title: s
 
 def test_status_counts_pages_types_and_entities(finished_sample: Holocron) -> None:
     said = told(holocron(finished_sample, "status"))
-    assert "sample done 180" in said
+    assert "pages sample" in said
     assert "sample Droid 4" in said
     assert "source type promoted candidate" in said
 
@@ -167,9 +169,10 @@ def test_status_names_dead_letters_with_their_error(with_dead_letter: Holocron) 
 
 def test_status_in_json_holds_the_rows_of_the_views(finished_sample: Holocron) -> None:
     report = answered(holocron(finished_sample, "status", "--json"))
-    of_models = {"interrogations", "models", "gpu_runs"}
-    assert set(report) == {"sources", "stages", "wikis", "changes", "dead_letters", "set_aside", *of_models}
-    assert sum(row["titles"] for row in report["stages"] if row["stage"] == "page_types") == 180
+    assert set(report) == {field.name for field in fields(Status)}
+    (typed,) = [row for row in report["stages"] if row["stage"] == "page_types"]
+    assert typed["done"] + typed["review"] == 180
+    assert sum(row["items"] for row in report["reasons"] if row["stage"] == "page_types") == 180
 
 
 def test_status_of_an_empty_lake_says_what_fills_it(tmp_path: Path) -> None:
@@ -181,7 +184,7 @@ def test_status_tells_of_a_broken_source_file(finished_sample: Holocron, tmp_pat
     copy = finished_sample.copy_to(tmp_path)
     (copy.sources_folder / "broken.yaml").write_text("name: broken\nkind: gopher\n")
     result = holocron(copy, "status")
-    assert "sample done 180" in told(result)
+    assert "page_types sample" in told(result)
     assert "broken.yaml, line 2, key 'kind'" in result.stderr
 
 

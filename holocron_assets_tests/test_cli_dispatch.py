@@ -109,7 +109,7 @@ def test_a_model_that_nobody_can_ask_is_told_of(commands: Commands) -> None:
     commands.ollama.models.clear()
     assert commands.json("dispatch", "--dry-run")["lacking"] == [MODEL]
     assert f"`ollama pull {MODEL}`" in commands.words("stale")
-    assert commands.json("status")["models"] == f"the model server has not got {MODEL}"
+    assert commands.json("status")["models"]["problem"] == f"the model server has not got {MODEL}"
 
 
 def test_stale_counts_what_was_never_looked_at(commands: Commands) -> None:
@@ -134,7 +134,7 @@ def test_status_tells_how_far_each_interrogation_is(commands: Commands) -> None:
     assert (row["model"], row["done"], row["to_do"]) == (MODEL, 0, 1)
     assert row["wanted"] == row["due"] > 0
     assert (row["answered"], row["waiting"], row["dead"]) == (0, 0, 0)
-    assert report["models"] is None
+    assert report["models"]["problem"] is None
     assert report["gpu_runs"] == []
 
 
@@ -150,7 +150,7 @@ def test_status_is_told_without_a_model_too(
     commands: Commands, environment: dict[str, str], problem: str
 ) -> None:
     report = commands.json("status", **environment)
-    assert problem in report["models"]
+    assert problem in report["models"]["problem"]
     rows = {row["interrogation"]: row for row in report["interrogations"]}
     assert rows["page_classification"]["to_do"] == 1
 

@@ -10,11 +10,12 @@ import pytest
 from rich.console import Console
 from sample_holocron import SAMPLE_BATCH, Holocron, list_seeds_and_cut, sample_holocron
 
-from holocron_assets.console import print_status
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.tables import ENTITIES, PAGES
-from holocron_assets.reports import find_page, page_report, run_summary, status_report
+from holocron_assets.operations.looking import look
+from holocron_assets.reports import find_page, page_report, run_summary
+from holocron_assets.status_console import print_status
 
 
 def report_of(holocron: Holocron, title: str) -> dict[str, Any]:
@@ -56,13 +57,10 @@ def test_an_entity_that_a_person_should_look_at_says_why_and_is_counted(
     report = report_of(holocron, "Issa Dorrane")
     assert report["entities"][0]["review_reason"] == "page restored"
     assert report["stuck"].endswith(". A person should look at it: page restored.")
-    stages = status_report(holocron.lake, [holocron.source()], holocron.politeness_folder)["stages"]
-    (counted,) = [row for row in stages if row["stage"] == "entity_reviews"]
-    assert (counted["status"], counted["reason"], counted["titles"]) == (
-        "needs review",
-        "PersonCharacter",
-        1,
-    )
+    status = look(holocron.lake, [holocron.source()], holocron.politeness_folder)
+    (counted,) = [row for row in status.reasons if (row.stage, row.status) == ("entities", "needs review")]
+    assert (counted.reason, counted.items) == ("PersonCharacter", 1)
+    assert [row.review for row in status.stages if row.stage == "entities"] == [1]
 
 
 def test_a_merged_entity_says_what_it_is_now(finished_sample: Holocron, tmp_path: Path) -> None:
@@ -161,14 +159,13 @@ def test_a_page_of_another_source_is_not_found(finished_sample: Holocron) -> Non
     assert find_page(finished_sample.lake, "Issa Dorrane", "other") == []
 
 
-@pytest.mark.parametrize("ask", [find_page, page_report, status_report, run_summary])
+@pytest.mark.parametrize("ask", [find_page, page_report, run_summary])
 def test_an_empty_lake_gives_empty_reports(tmp_path: Path, ask: Callable[..., Any]) -> None:
     holocron = sample_holocron(tmp_path)
     sources = [holocron.source()]
     arguments: dict[Any, tuple[Any, ...]] = {
         find_page: ("Issa Dorrane", None),
         page_report: (sources, "sample", "Issa Dorrane"),
-        status_report: (sources, holocron.politeness_folder),
         run_summary: (sources,),
     }
     said = ask(holocron.lake, *arguments[ask])
@@ -176,7 +173,7 @@ def test_an_empty_lake_gives_empty_reports(tmp_path: Path, ask: Callable[..., An
     assert not any(rows)
 
 
-_ROWS = {"revisions", "type", "entities", "stages", "dead_letters", "pages", "types", "review"}
+_ROWS = {"revisions", "type", "entities", "dead_letters", "pages", "types", "review"}
 
 
 def test_a_summary_counts_what_a_source_came_to(finished_sample: Holocron) -> None:
@@ -200,7 +197,6 @@ def test_what_people_merged_and_promoted_is_counted_too(finished_sample: Holocro
     counted = {name: species[name] for name in ("entities", "promoted", "adjudicated", "merged")}
     assert counted == {"entities": len(rows), "promoted": len(rows) - 2, "adjudicated": 1, "merged": 1}
     printed = StringIO()
-    report = status_report(holocron.lake, [], tmp_path) | {"interrogations": [], "gpu_runs": []}
-    print_status(Console(file=printed, width=100), report)
+    print_status(Console(file=printed, width=100), look(holocron.lake, [], tmp_path))
     head = next(line for line in printed.getvalue().splitlines() if "adjudicated" in line)
     assert head.split()[2:] == ["promoted", "adjudicated", "candidate", "merged"], "no state that none has"

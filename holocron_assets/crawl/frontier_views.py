@@ -46,7 +46,7 @@ Rows = Mapping[str, str]
 
 
 def frontier_views(sources: Iterable[Source], lake: Lake | None = None) -> str:
-    """SQL for views `frontier`, `wanted_pages` and `processing_status`, and those that they stand on.
+    """SQL for views `frontier` and `wanted_pages`, and those that they stand on.
 
     Args:
         sources: their depth, namespaces and patterns count.
@@ -59,7 +59,7 @@ def frontier_views(sources: Iterable[Source], lake: Lake | None = None) -> str:
         if lake is None
         else rows_now(lake, {one.name: coverage(lake, one) for one in sources})
     )
-    parts = ("new_rows", "reached", "known_titles", "frontier", "status")
+    parts = ("new_rows", "reached", "known_titles", "frontier")
     return relations(sources, rows) + "".join(_text(part, relation="view") for part in parts)
 
 

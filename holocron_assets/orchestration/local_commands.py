@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from holocron_assets.console import print_interrogations, print_paths, print_rows, print_summary
+from holocron_assets.console import print_paths, print_rows, print_summary
 from holocron_assets.crawl.batches import cut_given_titles
 from holocron_assets.crawl.revision_check import start_pass
 from holocron_assets.crawl.seeds import load_site
@@ -24,6 +24,7 @@ from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.journal_packing import journals_are_due, pack_journals
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.quarantine import all_set_aside
+from holocron_assets.operations.looking import how_far
 from holocron_assets.orchestration.change_looks import look_to_the_end
 from holocron_assets.orchestration.database_troubles import database_troubles_named
 from holocron_assets.orchestration.instance import open_instance
@@ -33,8 +34,9 @@ from holocron_assets.orchestration.mending import mending
 from holocron_assets.orchestration.retention import forget_old_runs, old_runs_are_due
 from holocron_assets.orchestration.runs import FinishedRun
 from holocron_assets.orchestration.work import Work
-from holocron_assets.reports import gpu_summary, models_report, run_summary
+from holocron_assets.reports import gpu_summary, run_summary
 from holocron_assets.settings import politeness_folder, run_retention, sources_folder
+from holocron_assets.status_console import print_interrogations
 
 
 def run_everything(
@@ -61,7 +63,7 @@ def run_everything(
     print_summary(console, run_summary(lake, sources), report.seconds)
     if models:
         print_rows(console, "Asked of models", gpu_summary(lake, [run.run_id for run in report.finished]))
-        print_interrogations(console, models_report(lake))
+        print_interrogations(console, *how_far(lake))
     return _tell_outcome(console, lake, report)
 
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import dagster as dg
 from dagster import RunsFilter
 
-from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.compaction import CompactionUnderWayError, compact
 from holocron_assets.lake.damage import DamagedPartitionError
 from holocron_assets.lake.journal_packing import journals_are_due, pack_journals
 from holocron_assets.lake.publishing import views_are_stale
+from holocron_assets.operations.views import all_views
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.link_assets import compacted, known_links
 from holocron_assets.orchestration.mending import mend_all, mended_tick
@@ -89,7 +89,7 @@ def pack_old_journals(context: dg.OpExecutionContext, lake: LakeResource) -> Non
 )
 def publish_stale_views(context: dg.OpExecutionContext, lake: LakeResource, sources: SourcesResource) -> None:
     """Publish the views, if that is due."""
-    opened, definition = lake.open(), frontier_views(sources.all())
+    opened, definition = lake.open(), all_views(sources.all())
     if views_are_stale(opened, definition):
         with clear_failures():
             metadata = published(opened, definition)

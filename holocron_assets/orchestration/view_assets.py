@@ -5,7 +5,6 @@ from typing import Any
 
 import dagster as dg
 
-from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.publishing import publish_views
 from holocron_assets.lake.tables import (
@@ -20,6 +19,7 @@ from holocron_assets.lake.tables import (
     REVIEW_ITEMS,
     TAGS,
 )
+from holocron_assets.operations.views import all_views
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.metadata import OWNER
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
@@ -51,7 +51,7 @@ def views(
 ) -> dg.MaterializeResult[None]:
     """Publish the views."""
     with clear_failures():
-        metadata = published(lake.open(), frontier_views(sources.all()))
+        metadata = published(lake.open(), all_views(sources.all()))
     context.log.info(f"published {metadata['dagster/row_count']} views")
     return dg.MaterializeResult(metadata=metadata)
 

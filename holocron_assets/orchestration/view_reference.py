@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.view_texts import ViewText, view_texts
 from holocron_assets.lake.views import connect
+from holocron_assets.operations.views import all_views
 
 _HEAD = """\
 # Views
@@ -40,7 +40,7 @@ def views_markdown() -> str:
 
 def _all_texts() -> Sequence[ViewText]:
     lake = open_lake(Path("no lake"))
-    with connect(lake, more_views=frontier_views([])) as connection:
+    with connect(lake, more_views=all_views([])) as connection:
         return view_texts(lake, connection)
 
 

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from holocron_assets.crawl.batches import source_of, unfinished_batches
-from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.known_links import compaction_is_due, enough_is_new, standing
 from holocron_assets.crawl.revision_check import passes, seeds_are_due, unfinished_pass
 from holocron_assets.crawl.seeds import fingerprint, seeds_are_stale
@@ -17,6 +16,7 @@ from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.publishing import views_are_stale
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SITES
+from holocron_assets.operations.views import all_views
 from holocron_assets.orchestration.names import (
     BATCH_JOB,
     ENTITIES_JOB,
@@ -153,7 +153,7 @@ def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
 
 def views_to_publish(lake: Lake, sources: Sequence[Source]) -> list[Work]:
     """The views, if there is something to see and they are not what the lake and sources would give today."""
-    definition = frontier_views(sources)
+    definition = all_views(sources)
     if not lake.partitions(PAGES) or not views_are_stale(lake, definition):
         return []
     return [Work(VIEWS_JOB, None, definition)]

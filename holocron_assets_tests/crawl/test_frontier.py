@@ -31,6 +31,7 @@ from holocron_assets.lake.parquet import DamagedPartitionError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import PAGES, SEED_TITLES
 from holocron_assets.lake.views import connect, publish, query
+from holocron_assets.operations.views import all_views
 
 
 @pytest.fixture
@@ -333,14 +334,13 @@ def test_the_status_of_pages_is_counted_with_what_was_skipped_and_why(lake: Lake
     put_seeds(lake, "A", "B", "Template:T")
     due_at = utc_now() + DELAYS[-1]
     put_outcomes(lake, "wiki-000001", outcome("A", "failed", due_at=due_at), outcome("B"))
-    with connect(lake, more_views=frontier_views([wiki_source()], lake)) as connection:
-        rows = query(
-            connection, "select * exclude (stage, source) from processing_status where stage = 'pages'"
-        )
+    with connect(lake, more_views=all_views([wiki_source()], lake)) as connection:
+        columns = "status, reason, items, next_due_at"
+        rows = query(connection, f"select {columns} from processing_reasons where stage = 'pages'")  # noqa: S608 - ours
     assert rows == [
-        {"status": "done", "reason": None, "titles": 1, "next_due_at": None},
-        {"status": "skipped", "reason": "namespace 10 is not asked for", "titles": 1, "next_due_at": None},
-        {"status": "waiting", "reason": None, "titles": 1, "next_due_at": due_at},
+        {"status": "done", "reason": None, "items": 1, "next_due_at": None},
+        {"status": "skipped", "reason": "namespace 10 is not asked for", "items": 1, "next_due_at": None},
+        {"status": "waiting", "reason": None, "items": 1, "next_due_at": due_at},
     ]
 
 

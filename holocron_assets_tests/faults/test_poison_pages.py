@@ -13,8 +13,9 @@ from holocron_assets.lake.freshness import stale_partitions
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.schema import Row, Table
 from holocron_assets.lake.tables import PAGE_FACTS, PAGE_LINKS, PAGE_SIGNALS, PAGE_TYPES, UNREAD_PAGES
+from holocron_assets.operations.looking import look
 from holocron_assets.orchestration.steps import BATCH_STEPS, run_step
-from holocron_assets.reports import page_report, status_report
+from holocron_assets.reports import page_report
 
 PROGRAM = Path(__file__).with_name("deadly_parser.py")
 BATCH = "wiki-000001"
@@ -77,9 +78,9 @@ def rows_of_others(holocron: Holocron, table: Table) -> list[Row]:
 
 
 def dead_letters(holocron: Holocron) -> dict[str, tuple[int, str]]:
-    report = status_report(holocron.lake, [holocron.source("wiki")], holocron.politeness_folder)
-    assert {letter["title"] for letter in report["dead_letters"]} <= {"Poison"}
-    return {letter["stage"]: (letter["attempts"], letter["error"]) for letter in report["dead_letters"]}
+    letters = look(holocron.lake, [holocron.source("wiki")], holocron.politeness_folder).dead_letters
+    assert {letter.title for letter in letters} <= {"Poison"}
+    return {letter.stage: (letter.attempts, letter.error or "") for letter in letters}
 
 
 WAYS = {

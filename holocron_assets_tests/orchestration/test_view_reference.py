@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from holocron_assets.crawl.frontier_views import frontier_views
+from holocron_assets.operations.views import all_views
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.publishing import publish_views
 from holocron_assets.lake.view_texts import declared_texts
@@ -23,7 +23,7 @@ _COLUMNS = """
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database of all views of an empty lake."""
     lake = open_lake(tmp_path_factory.mktemp("lake"))
-    publish_views(lake, frontier_views([]))
+    publish_views(lake, all_views([]))
     return lake.database
 
 

@@ -92,7 +92,8 @@ select
     case when reason = 'changed' then told_at end as told_at,
     via_key,
     asked_at,
-    answered_status as answer
+    answered_status as answer,
+    listed_at
 from judged;
 
 -- What fetched pages link to and the lake has no page of, the most wanted first.

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from holocron_assets.derive.engine.engine import open_client
@@ -14,7 +14,7 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.models.catalog import Catalog, shipped_catalog
 from holocron_assets.models.connection import running_server
-from holocron_assets.models.errors import UnknownModelError
+from holocron_assets.models.errors import ModelServerError, UnknownModelError
 
 _LATEST = ":latest"
 
@@ -66,6 +66,22 @@ def served_models(
     found = {name: listed[name] for name in names if name in listed}
     lacking = frozenset(models[0] for models in wanted if not found.keys() & set(models))
     return ServedModels(found, frozenset(found.keys() & running), lacking)
+
+
+def look_at_models(interrogations: Sequence[Interrogation]) -> tuple[ServedModels | None, str | None]:
+    """What can be asked now, and why not all of it, for people.
+
+    Returns:
+        What the server has, None if it was not asked or gives no answer; and what is wrong, if anything is.
+    """
+    if is_switched_off():
+        return None, "no model is asked: HOLOCRON_LLM is off"
+    try:
+        served = served_models(interrogations)
+    except (ModelServerError, ModelServerUnavailable) as error:
+        return None, str(error)
+    lacking = ", ".join(sorted(served.lacking))
+    return served, f"the model server has not got {lacking}" if lacking else None
 
 
 def gpu_holder(lake: Lake) -> str | None:

@@ -1,31 +1,49 @@
 """How far each interrogation is, for people: what it wants, what was answered, and what is still to come."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
+
+import duckdb
 
 from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, count, stale_partitions
-from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.items import derivation_of
 from holocron_assets.derive.interrogations.recipe import NOT_THERE
-from holocron_assets.derive.interrogations.wanted import conditions_of
+from holocron_assets.derive.interrogations.wanted_sql import WANTED_TABLES, wanted_sql
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import ENTITY_PAIRS, PAGE_SIGNALS, PAGES
 from holocron_assets.lake.tables.derive import LLM_RUNS
 from holocron_assets.lake.views import connect, query
 
+Place = tuple[str, str]
+"""An interrogation and one of its partitions, by their names."""
+
 _OUTCOMES = """
-    select partition, status, count(*) as items
+    select interrogation, partition, status, count(*) as items
     from lake.llm_runs
-    where interrogation = $interrogation
     group by all
 """
 
 
+def wanted_counts(lake: Lake, interrogations: Sequence[Interrogation]) -> dict[Place, int]:
+    """How many pages or pairs each interrogation wants of each partition; asked of all at once."""
+    sql = wanted_sql(interrogations, "superseded_pages")
+    with connect(lake, tables=WANTED_TABLES) as connection:
+        return counted_places(connection, f"({sql})")
+
+
+def counted_places(connection: duckdb.DuckDBPyConnection, wanted: str) -> dict[Place, int]:
+    """How many items of each place a relation has that holds what `wanted_sql` gives."""
+    sql = f"select interrogation, partition, count(*) as items from {wanted} group by all"  # noqa: S608 - our own
+    return {(row["interrogation"], row["partition"]): row["items"] for row in query(connection, sql)}
+
+
 def interrogation_rows(
-    lake: Lake, interrogations: Sequence[Interrogation], digests: Mapping[str, str], now: datetime
+    lake: Lake,
+    interrogations: Sequence[Interrogation],
+    digests: Mapping[str, str],
+    now: datetime,
+    wanted: Mapping[Place, int] | None = None,
 ) -> list[dict[str, Any]]:
     """How far each interrogation is.
 
@@ -35,6 +53,7 @@ def interrogation_rows(
         digests: of the models that can be asked, by name. Without its model, an interrogation's partitions
             count as they were made.
         now: the moment.
+        wanted: see `wanted_counts`; counted here, unless it is given.
 
     Returns:
         A row each: partitions `done` and `to_do`; the items wanted (of a batch that was not begun: its pages,
@@ -42,7 +61,15 @@ def interrogation_rows(
     """
     found = stale_partitions(lake, interrogations, digests=digests, most_opened=None, without_models=True)
     stale = _by_interrogation(found)
-    return [_row(lake, one, stale.get(one.name, []), now) for one in interrogations]
+    if wanted is None:
+        wanted = wanted_counts(lake, interrogations)
+    outcomes: dict[Place, Counter[str]] = defaultdict(Counter)
+    with connect(lake, tables=[LLM_RUNS]) as connection:
+        for row in query(connection, _OUTCOMES):
+            what = "answered" if row["status"] == "ok" else "dead"
+            outcomes[row["interrogation"], row["partition"]][what] += row["items"]
+    tallied = _Tallied(now, outcomes, wanted)
+    return [_row(one, lake.partitions(one.table), stale.get(one.name, []), tallied) for one in interrogations]
 
 
 def stale_rows(
@@ -100,62 +127,43 @@ def _named(part: StalePartition) -> dict[str, Any]:
     return {"interrogation": part.interrogation.name, "model": part.model, "why": list(part.differences)}
 
 
+class _Tallied(NamedTuple):
+    """What was counted of all interrogations.
+
+    Attributes:
+        now: the moment.
+        outcomes: items of partitions that were asked about, by what became of them.
+        wanted: see `wanted_counts`.
+    """
+
+    now: datetime
+    outcomes: Mapping[Place, Counter[str]]
+    wanted: Mapping[Place, int]
+
+
 def _row(
-    lake: Lake, interrogation: Interrogation, stale: Sequence[StalePartition], now: datetime
+    interrogation: Interrogation, there: Iterable[str], stale: Sequence[StalePartition], tallied: _Tallied
 ) -> dict[str, Any]:
+    name, now = interrogation.name, tallied.now
     counts = {part.partition: part.counts for part in stale if part.counts}
     undone = {part.partition for part in stale}
-    made = set(lake.partitions(interrogation.table)) - undone
-    items = _items_of(lake, interrogation, made)
+    made = set(there) - undone
+    items: Counter[str] = Counter()
+    for partition in made:
+        items.update(tallied.outcomes.get((name, partition), {}))
     for each in counts.values():
         items.update(answered=each.answered, dead=each.dead, due=each.ready(now), waiting=each.waiting(now))
-    wanted = _wanted(lake, interrogation, undone - counts.keys())
+    not_begun = sum(tallied.wanted.get((name, partition), 0) for partition in undone - counts.keys())
     dues = [due for each in counts.values() if (due := each.next_due(now))]
     return {
-        "interrogation": interrogation.name,
+        "interrogation": name,
         "model": next((part.model for part in stale if part.model), interrogation.models[0]),
         "done": len(made),
         "to_do": len(undone),
-        "wanted": items.total() + wanted,
+        "wanted": items.total() + not_begun,
         "answered": items["answered"],
-        "due": items["due"] + wanted,
+        "due": items["due"] + not_begun,
         "waiting": items["waiting"],
         "dead": items["dead"],
         "next_due": min(dues, default=None),
     }
-
-
-def _items_of(lake: Lake, interrogation: Interrogation, partitions: set[str]) -> Counter[str]:
-    """Items of finished partitions, by what became of them."""
-    with connect(lake, tables=[LLM_RUNS]) as connection:
-        rows = query(connection, _OUTCOMES, {"interrogation": interrogation.name})
-    found: Counter[str] = Counter()
-    for row in rows:
-        if row["partition"] in partitions:
-            found["answered" if row["status"] == "ok" else "dead"] += row["items"]
-    return found
-
-
-def _wanted(lake: Lake, interrogation: Interrogation, partitions: set[str]) -> int:
-    """Pages or pairs that an interrogation wants of some partitions; asked of all at once."""
-    if not partitions:
-        return 0
-    conditions, values = conditions_of(interrogation)
-    where = " and ".join(f"({condition})" for condition in conditions) or "true"
-    candidates, name = _candidates(interrogation)
-    sql = f"select {name} as part, count(*) as items from ({candidates}) where {where} group by all"  # noqa: S608 - names are declared, conditions were checked at load
-    with connect(lake, tables=[PAGES, *derivation_of(interrogation).inputs]) as connection:
-        rows = query(connection, sql, values)
-    return sum(row["items"] for row in rows if row["part"] in partitions)
-
-
-def _candidates(interrogation: Interrogation) -> tuple[str, str]:
-    """The rows that an interrogation chooses from, in SQL, and their column of the partition's name."""
-    if interrogation.over == "pairs":
-        return f"from lake.{ENTITY_PAIRS.name}", "entity_type"
-    types = TYPE_TABLES[interrogation.wants.of]
-    shared = {column.name for column in PAGE_SIGNALS.columns} & {column.name for column in types.columns}
-    own = ", ".join(sorted(shared - {"batch", "title_key"}))
-    typed = f"(from lake.{types.name} select * exclude ({own}))"
-    joined = f"from lake.{PAGE_SIGNALS.name} join {typed} using (batch, title_key)"
-    return f"{joined} semi join current_answers using (batch, title_key)", "batch"

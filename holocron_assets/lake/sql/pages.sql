@@ -40,6 +40,15 @@ qualify
         and row_number() over (partition by source, page_id, status = 'ok' order by moment desc) > 1
     );
 
+-- Pages that were read and of which the batch has nothing that counts any more.
+create view superseded_pages as
+with gone as materialized (from superseded_answers)
+select batch, title_key
+from answers left join gone using (batch, position)
+where batch in (select batch from gone)
+group by batch, title_key
+having count(gone.batch) = count(*);
+
 -- The answer that counts for each title: the newest.
 create view current_answers as
 select source, title_key, batch, position

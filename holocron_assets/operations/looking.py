@@ -1,0 +1,179 @@
+"""A look at how things stand: the views, what is being asked of models, the model server, hosts, people."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+
+from holocron_assets.crawl.frontier_views import frontier_views
+from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.standing import hosts_not_as_usual
+from holocron_assets.derive.dispatch.served import ServedModels, gpu_holder, look_at_models
+from holocron_assets.derive.dispatch.tallies import counted_places, interrogation_rows
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.quarantine import all_set_aside
+from holocron_assets.lake.views import connect, query
+from holocron_assets.operations.controls import standing_controls
+from holocron_assets.operations.status import (
+    Changes,
+    DeadLetter,
+    GpuRun,
+    HeldBack,
+    Host,
+    Interrogation,
+    Models,
+    SetAside,
+    SourceSetting,
+    Status,
+)
+from holocron_assets.operations.status_rows import AgedWork, FailureCause, Hour, Queue, Reason, Stage
+from holocron_assets.operations.views import status_views
+
+MOST_DEAD_LETTERS = 20
+"""Dead letters that are told of; the newest."""
+
+_A_DAY = timedelta(days=1)
+_AN_HOUR = timedelta(hours=1)
+_Row = TypeVar("_Row")
+
+_CHANGES = """
+    with waiting as (
+        select source, count(*) as changes, min(seen_at) as since from lake.page_changes group by source
+    ),
+    last_checks as (
+        select source, unnest(arg_max(checks, started_at)) from lake.revision_checks as checks group by source
+    )
+    select
+        looks.source, looks.looked_at, looks.due_at, looks.problem,
+        coalesce(waiting.changes, 0) as waiting_changes, waiting.since as waiting_since,
+        checks.why as check_of, checks.started_at as check_started_at,
+        checks.finished_at as check_finished_at, checks.checked as pages_checked,
+        checks.changed as found_changed
+    from lake.change_looks as looks
+    left join waiting using (source)
+    left join last_checks as checks using (source)
+    order by looks.source
+"""
+_NEWEST_DEAD_LETTERS = f"from dead_letters order by died_at desc limit {MOST_DEAD_LETTERS}"
+_LAST_GPU_RUNS = "from gpu_runs order by started_at desc limit 5"
+_GPU_RUNS_OF_A_DAY = "from gpu_runs where ended_at > $since order by started_at"
+
+
+def look(lake: Lake, sources: Sequence[Source], politeness_folder: Path) -> Status:
+    """Look at how things stand.
+
+    Args:
+        lake: what is known.
+        sources: every source: their settings say what is in reach.
+        politeness_folder: what processes share about hosts.
+
+    Raises:
+        DamagedPartitionError, duckdb.Error: the lake cannot be read.
+    """
+    now = utc_now()
+    interrogations = load_interrogations()
+    served, problem = look_at_models(interrogations)
+    digests = served.digests if served else {}
+    with connect(lake, more_views=frontier_views(sources, lake)) as connection:
+        connection.execute("set parquet_metadata_cache = true")  # every file is opened several times
+        query(connection, status_views("table"))
+        day = {"since": now - _A_DAY}
+        wanted = counted_places(connection, "wanted_items")
+        runs = query(connection, _GPU_RUNS_OF_A_DAY, day)
+        return Status(
+            at=now,
+            sources=tuple(SourceSetting(one.name, one.enabled, one.kind, one.origin) for one in sources),
+            stages=_rows(connection, Stage, "from processing_status"),
+            queues=_rows(connection, Queue, "from queue_health"),
+            aged=_rows(connection, AgedWork, "from aged_work"),
+            failures=_rows(connection, FailureCause, "from failures"),
+            throughput=_rows(connection, Hour, "from recent_throughput"),
+            reasons=_rows(connection, Reason, "from processing_reasons order by all"),
+            interrogations=_far(interrogation_rows(lake, interrogations, digests, now, wanted)),
+            models=_models(runs, served, problem, gpu_holder(lake), now),
+            gpu_runs=_rows(connection, GpuRun, _LAST_GPU_RUNS),
+            changes=_rows(connection, Changes, _CHANGES),
+            hosts=tuple(Host(**row) for row in hosts_not_as_usual(sources, politeness_folder, now)),
+            paused=_held_back(lake),
+            dead_letters=_rows(connection, DeadLetter, _NEWEST_DEAD_LETTERS),
+            set_aside=tuple(SetAside(aside.at, str(aside)) for aside in all_set_aside(lake)),
+        )
+
+
+def how_far(lake: Lake) -> tuple[tuple[Interrogation, ...], str | None]:
+    """How far each interrogation is, and why some of it cannot be asked now; None if all of it can."""
+    interrogations = load_interrogations()
+    served, problem = look_at_models(interrogations)
+    rows = interrogation_rows(lake, interrogations, served.digests if served else {}, utc_now())
+    return _far(rows), problem
+
+
+def _far(rows: Iterable[Mapping[str, Any]]) -> tuple[Interrogation, ...]:
+    return tuple(Interrogation(**row) for row in rows)
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection,
+    kind: type[_Row],
+    sql: str,
+    parameters: Mapping[str, Any] | None = None,
+) -> tuple[_Row, ...]:
+    """The rows of a query as values of a class, by the names that it has."""
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    found = query(connection, sql, parameters)
+    return tuple(kind(**{name: row[name] for name in names}) for row in found)
+
+
+def _held_back(lake: Lake) -> tuple[HeldBack, ...]:
+    held = standing_controls(lake).held.values()
+    return tuple(
+        HeldBack(
+            scope=hold.scope.kind,
+            name=hold.scope.name,
+            action=hold.action,
+            author=hold.author,
+            reason=hold.reason,
+            since=hold.since,
+            resume=hold.resume_command,
+        )
+        for hold in held
+    )
+
+
+def _models(
+    runs: Sequence[Mapping[str, Any]],
+    served: ServedModels | None,
+    problem: str | None,
+    at_work: str | None,
+    now: datetime,
+) -> Models:
+    """What models did, by the rows of `gpu_runs` of a day in order, and do."""
+    asked = [run["model"] for run in runs]
+    lasted = sum((run["ended_at"] - run["started_at"]).total_seconds() for run in runs)
+    return Models(
+        loaded=tuple(sorted(served.loaded)) if served else None,
+        problem=problem,
+        at_work=at_work,
+        switches=sum(one != other for one, other in pairwise(asked)),
+        loads=sum(run["loads"] for run in runs),
+        load_seconds=sum(run["load_seconds"] for run in runs),
+        busy_share=sum(_busy_seconds(run, now - _AN_HOUR) for run in runs) / _AN_HOUR.total_seconds(),
+        busy_share_of_runs=sum(run["busy_seconds"] for run in runs) / lasted if lasted else None,
+        items=sum(run["items"] for run in runs),
+        calls=sum(run["calls"] for run in runs),
+        calls_saved=sum(run["calls_saved"] for run in runs),
+        tokens_in=sum(run["tokens_in"] for run in runs),
+        tokens_out=sum(run["tokens_out"] for run in runs),
+    )
+
+
+def _busy_seconds(run: Mapping[str, Any], since: datetime) -> float:
+    """Busy seconds of a run after a moment, as if it had been as busy all the time."""
+    after: float = (run["ended_at"] - max(run["started_at"], since)).total_seconds()
+    return max(after, 0.0) * float(run["busy_share"])

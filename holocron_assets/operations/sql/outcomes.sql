@@ -1,0 +1,35 @@
+-- What came of work, and when. What is made of pages in the run that reads them has no moment of its own.
+
+create or replace view outcomes as
+select
+    'pages' as stage, source, null::varchar as interrogation, requested_title as subject,
+    case when status in ('failed', 'dead') then status else 'done' end as outcome, error, fetched_at as ended_at
+from lake.pages
+union all
+select stage.step, source, null, title, 'dead', error, died_at
+from lake.unread_pages as stage
+union all
+select 'interrogations', source, interrogation, subject, if(status = 'ok', 'done', status), error, finished_at
+from lake.llm_runs
+union all
+select 'entities', source, null, title, 'done', null, valid_from
+from lake.entities
+union all
+select 'review', source, null, title, 'done', null, decided_at
+from lake.decisions
+where kind <> 'requeue'
+union all
+select
+    'requests', source, null, scope, if(outcome = 'ok', 'done', 'failed'),
+    outcome || coalesce(' (HTTP ' || status || ')', '') || coalesce(': ' || error, ''), started_at
+from lake.http_attempts
+union all
+select
+    'calls', null, interrogation, subject, if(outcome = 'ok', 'done', 'failed'),
+    outcome || coalesce(': ' || error, ''), started_at
+from lake.llm_attempts
+where tag is null;
+
+create or replace $relation recent_outcomes as
+from outcomes
+where ended_at > coalesce(getvariable('now')::timestamptz, now()) - interval 24 hour;

@@ -1,0 +1,123 @@
+-- Where all work stands, by stage and reason. $relation is "view", or "table" to look at the frontier once.
+
+-- Titles with the moment since when they are where they are, and with the one at which there was a reason to ask.
+create or replace view titles_by_age as
+with titles as materialized (from frontier),
+manifests as materialized (select title_key, min(cut_at) as cut_at from crawl.manifests group by title_key),
+requeues as materialized (select title_key, max(decided_at) as decided_at from crawl.requeues group by title_key),
+read as materialized (select title_key, asked_at from titles where answer = 'ok')
+select
+    titles.source, status, titles.due_at,
+    case when status in ('skipped', 'pending') then reason end as reason,
+    case
+        when reason = 'changed' then told_at
+        when reason = 'requeue' then decided_at
+        else coalesce(listed_at, read.asked_at)
+    end as known_at,
+    case
+        when status = 'in flight' then cut_at
+        when status in ('waiting', 'dead') or reason = 'retry' then titles.asked_at
+        when status = 'pending' then known_at
+    end as since,
+    -- What was asked for before there was this reason to was known all along.
+    status in ('pending', 'in flight') or titles.asked_at >= known_at as is_first
+from titles
+left join manifests using (title_key)
+left join requeues using (title_key)
+left join read on read.title_key = titles.via_key;
+
+create or replace $relation outdated_pages as
+from superseded_pages;
+
+create or replace $relation read_batches as
+select source, batch, count(distinct title_key) filter (status = 'ok') as pages, max(fetched_at) as since
+from lake.pages
+group by source, batch;
+
+-- What each interrogation wants. A batch is there since its pages are; since when a pair is, nothing tells.
+create or replace $relation wanted_items as
+select wanted.*, since
+from ($wanted) as wanted left join read_batches on batch = partition;
+
+-- What was asked of them as they are now, and what of that is to be asked again, or was given up.
+create or replace view asked_items as
+select asked.* exclude (item_id), split_part(item_id, '#', 1) as item
+from lake.llm_runs as asked
+semi join ($versions) as versions using (interrogation, prompt_version);
+
+create or replace view unanswered_items as
+select
+    interrogation, source, since, null as due_at, 'pending' as status
+from wanted_items anti join asked_items using (interrogation, partition, item)
+union all
+select
+    interrogation, asked.source, finished_at, if(asked.status = 'failed', due_at, null),
+    case
+        when asked.status = 'failed' and due_at > coalesce(getvariable('now')::timestamptz, now()) then 'waiting'
+        when asked.status = 'dead' and coalesce(requeue.decided_at < finished_at, true) then 'dead'
+        else 'pending'
+    end
+from asked_items as asked
+semi join wanted_items as wanted using (interrogation, partition, item)
+left join last_requeues as requeue
+    on requeue.source = asked.source and requeue.title_key = try_cast(asked.item as bigint)
+where asked.status <> 'ok';
+
+create or replace $relation processing_reasons as
+with moments as (
+    select coalesce(getvariable('now')::timestamptz, now()) as present, present - interval 1 hour as hour_ago
+),
+everything as (
+    select
+        'pages' as stage, source, null::varchar as interrogation, status, reason, 1 as items, since, due_at,
+        is_first and known_at > hour_ago as is_new
+    from titles_by_age cross join moments
+    union all
+    select 'page_types', source, null, 'pending', null, pages, since, null, since > hour_ago
+    from read_batches anti join (select distinct batch from lake.page_types) as typed using (batch)
+    cross join moments
+    where pages > 0
+    union all
+    select
+        'page_types', source, null, if(needs_review, 'needs review', 'settled'), primary_type, count(*), null, null, false
+    from lake.page_types
+    anti join outdated_pages using (batch, title_key)
+    group by all
+    union all
+    select
+        'interrogations', source, interrogation, status, null, 1, since, due_at,
+        status = 'pending' and since > hour_ago
+    from unanswered_items cross join moments
+    union all
+    select 'interrogations', source, interrogation, 'done', null, count(*), null, null, false
+    from asked_items
+    where status = 'ok'
+    group by all
+    union all
+    select 'entities', candidates.source, null, 'pending', entity_type, 1, read.since, null, read.since > hour_ago
+    from lake.entity_candidates as candidates
+    anti join outdated_pages using (batch, title_key)
+    anti join entities using (title_key)
+    left join read_batches as read using (batch)
+    cross join moments
+    union all
+    select
+        'entities', source, null, if(review_reason is null, state, 'needs review'), entity_type, 1, review_since, null,
+        false
+    from entities
+    union all
+    select 'review', source, null, 'open', kind, 1, since, null, since > hour_ago
+    from needs_review cross join moments
+)
+select
+    stage, source, interrogation, status, reason,
+    sum(items)::bigint as items,
+    min(since) as oldest_at,
+    min(due_at) as next_due_at,
+    sum(items) filter (is_new)::bigint as new_in_hour,
+    sum(items) filter (since <= present - interval 60 minute)::bigint as over_60,
+    sum(items) filter (since <= present - interval 240 minute)::bigint as over_240,
+    sum(items) filter (since <= present - interval 1440 minute)::bigint as over_1440
+from everything cross join moments
+group by all
+order by all;

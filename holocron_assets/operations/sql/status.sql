@@ -1,0 +1,112 @@
+-- How things stand: what waits where and for how long, how fast it goes, and what fails.
+
+create or replace view processing_status as
+select
+    stage, source, interrogation,
+    coalesce(sum(items) filter (status = 'pending'), 0)::bigint as pending,
+    coalesce(sum(items) filter (status = 'in flight'), 0)::bigint as in_flight,
+    coalesce(sum(items) filter (status = 'waiting'), 0)::bigint as waiting,
+    coalesce(sum(items) filter (status in ('needs review', 'open')), 0)::bigint as review,
+    coalesce(sum(items) filter (status = 'dead'), 0)::bigint as dead,
+    coalesce(sum(items) filter (status = 'skipped'), 0)::bigint as skipped,
+    coalesce(sum(items) filter (
+        status not in ('pending', 'in flight', 'waiting', 'needs review', 'open', 'dead', 'skipped')
+    ), 0)::bigint as done,
+    min(oldest_at) filter (status in ('pending', 'in flight', 'waiting', 'open')) as oldest_at,
+    min(next_due_at) filter (status = 'waiting') as next_due_at
+from processing_reasons
+group by stage, source, interrogation
+order by list_position(['pages', 'page_types', 'interrogations', 'entities', 'review'], stage), source, interrogation;
+
+create or replace view aged_work as
+select
+    stage, source, interrogation,
+    sum(items)::bigint as items,
+    coalesce(sum(over_60), 0)::bigint as over_60_minutes,
+    coalesce(sum(over_240), 0)::bigint as over_240_minutes,
+    coalesce(sum(over_1440), 0)::bigint as over_1440_minutes,
+    min(oldest_at) as oldest_at
+from processing_reasons
+where status in ('pending', 'in flight', 'waiting', 'open')
+group by all
+having over_60_minutes > 0
+order by oldest_at;
+
+create or replace view queue_health as
+with recent as (
+    select
+        stage, source, interrogation,
+        count(*) filter (outcome = 'done') as done,
+        count(*) filter (outcome = 'failed') as failed,
+        count(*) filter (outcome = 'dead') as dead
+    from recent_outcomes
+    where ended_at > coalesce(getvariable('now')::timestamptz, now()) - interval 1 hour
+    group by all
+),
+last_done as (
+    select stage, source, interrogation, max(ended_at) as last_done_at
+    from recent_outcomes
+    where outcome = 'done'
+    group by all
+),
+queues as (
+    select
+        stage, source, interrogation,
+        coalesce(sum(items) filter (status in ('pending', 'in flight', 'waiting', 'open')), 0)::bigint as depth,
+        min(oldest_at) filter (status in ('pending', 'in flight', 'waiting', 'open')) as oldest_at,
+        coalesce(sum(new_in_hour), 0)::bigint as came
+    from processing_reasons
+    group by all
+)
+select
+    queues.stage, queues.source, queues.interrogation, depth, oldest_at,
+    epoch(coalesce(getvariable('now')::timestamptz, now()) - oldest_at) / 60 as oldest_minutes,
+    came as in_last_hour,
+    if(queues.stage = 'page_types', null, coalesce(recent.done, 0)) as out_last_hour,
+    coalesce(recent.failed, 0) as failed_last_hour,
+    coalesce(recent.dead, 0) as dead_last_hour,
+    last_done_at,
+    case when depth = 0 then 0 when recent.done > came then depth * 60.0 / (recent.done - came) end as eta_minutes
+from queues
+left join recent
+    on recent.stage = queues.stage
+    and recent.source is not distinct from queues.source
+    and recent.interrogation is not distinct from queues.interrogation
+left join last_done
+    on last_done.stage = queues.stage
+    and last_done.source is not distinct from queues.source
+    and last_done.interrogation is not distinct from queues.interrogation
+order by list_position(['pages', 'page_types', 'interrogations', 'entities', 'review'], queues.stage), queues.source, queues.interrogation;
+
+-- Errors name the page that they are about: without it, and without long numbers, they are the cause.
+create or replace view failures as
+select
+    stage, source, interrogation,
+    left(
+        regexp_replace(
+            regexp_replace(replace(coalesce(error, outcome), coalesce(subject, ''), '...'), '^''\.\.\.'': ', ''),
+            '[0-9a-f]*[0-9]{4,}[0-9a-f]*', 'N', 'g'
+        ),
+        200
+    ) as cause,
+    count(*) as failures,
+    count(*) filter (outcome = 'dead') as dead,
+    arg_max(subject, ended_at) as example,
+    min(ended_at) as first_at,
+    max(ended_at) as last_at
+from recent_outcomes
+where outcome <> 'done'
+group by all
+order by failures desc, stage, cause;
+
+create or replace view throughput as
+$by_hour
+from outcomes
+group by all
+order by all;
+
+create or replace view recent_throughput as
+$by_hour
+from recent_outcomes
+group by all
+order by all;

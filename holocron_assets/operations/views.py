@@ -1,0 +1,48 @@
+"""The views that need configuration, all of them: the frontier's, and those that say how things stand."""
+
+from collections.abc import Iterable
+from importlib.resources import files
+from string import Template
+
+from holocron_assets.crawl.frontier_views import frontier_views
+from holocron_assets.crawl.sources import Source
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.wanted_sql import versions_sql, wanted_sql
+from holocron_assets.lake.paths import Lake
+
+_SQL = files("holocron_assets.operations").joinpath("sql")
+_BY_HOUR = """
+select
+    date_trunc('hour', ended_at) as hour, stage, source, interrogation,
+    count(*) filter (outcome = 'done') as done,
+    count(*) filter (outcome = 'failed') as failed,
+    count(*) filter (outcome = 'dead') as dead
+"""
+_PARTS = ("standing", "outcomes", "status")
+
+
+def all_views(sources: Iterable[Source], lake: Lake | None = None) -> str:
+    """SQL for every view that stands on sources and interrogations.
+
+    Args:
+        sources: as for `frontier_views`.
+        lake: as for `frontier_views`.
+    """
+    return frontier_views(sources, lake) + status_views("view")
+
+
+def status_views(relation: str) -> str:
+    """SQL for `processing_status`, `queue_health`, `aged_work`, `failures`, `throughput`, and what is below.
+
+    Args:
+        relation: "view", or "table": what several of them stand on is made once, by who asks all of them.
+    """
+    interrogations = load_interrogations()
+    filled = {
+        "relation": relation,
+        "by_hour": _BY_HOUR,
+        "wanted": wanted_sql(interrogations, "outdated_pages"),
+        "versions": versions_sql(interrogations),
+    }
+    texts = (_SQL.joinpath(f"{part}.sql").read_text(encoding="utf-8") for part in _PARTS)
+    return "".join(Template(text).substitute(filled) for text in texts)
