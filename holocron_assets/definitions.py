@@ -20,6 +20,7 @@ from holocron_assets.orchestration.dispatch_sensor import DISPATCH_SENSORS
 from holocron_assets.orchestration.gpu_job import DERIVE_JOBS
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.link_assets import known_links
+from holocron_assets.orchestration.observing import observe_runs
 from holocron_assets.orchestration.refresh import add_pages, refresh
 from holocron_assets.orchestration.resolve_job import resolve_entities
 from holocron_assets.orchestration.resolve_stages import STAGES
@@ -29,6 +30,8 @@ from holocron_assets.orchestration.telling import TELLING_SENSORS
 from holocron_assets.orchestration.upkeep import upkeep, upkeep_job
 from holocron_assets.orchestration.view_assets import views
 from holocron_assets.settings import data_folder, dispatch_file, politeness_folder, sources_folder
+
+observe_runs()
 
 
 def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg.Definitions:

@@ -15,8 +15,12 @@ from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import PAGES
+from holocron_assets.observe.context import carried
+from holocron_assets.observe.logs import logger
 
 Group = Sequence[Row]
+
+_LOG = logger(__name__)
 
 _SECONDS_TO_FINISH = 5  # whoever asked for an end waits no longer for a wiki that does not answer
 
@@ -173,7 +177,7 @@ class _Reading:
 
     def _start(self, pool: ThreadPoolExecutor, group: Group) -> None:
         self._journal.append({"started": _keys(group)})
-        self._running[pool.submit(self._reader.read, group, self._run_id)] = group
+        self._running[pool.submit(carried(self._reader.read), group, self._run_id)] = group
 
     def _settle(self, future: Future[list[dict[str, Any]]]) -> None:
         """Take in what one group's reading gave."""
@@ -204,6 +208,10 @@ class _Reading:
             self._journal.append({"rows": rows})
 
     def _keep(self, group: Group, rows: Sequence[Row]) -> None:
+        for row in rows:
+            if row["status"] in {"failed", "dead"}:
+                what = {name: row[name] for name in ("source", "status", "attempts", "error")}
+                _LOG.warning("read no page", page=row["requested_title"], **what)
         self._journal.append({"ended": _keys(group), "rows": rows})
         self.progress.rows.update(zip(_keys(group), rows, strict=True))
 

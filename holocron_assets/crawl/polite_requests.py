@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
 
 from holocron_assets.crawl.challenges import is_challenge
 from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
@@ -18,6 +19,9 @@ from holocron_assets.crawl.limits import HostLimits, Turn
 from holocron_assets.crawl.outcomes import Answer
 from holocron_assets.crawl.politeness import Decision, judge
 from holocron_assets.lake.schema import Row
+from holocron_assets.observe.context import about, request_id
+from holocron_assets.observe.logs import logger
+from holocron_assets.observe.spans import failed, span
 
 PRIVATE_ADDRESS = "private_address"
 """Outcome of a request whose host leads to an address that is not public: nothing is sent there."""
@@ -27,6 +31,22 @@ _PATIENCE_SECONDS = 10.0
 # After the third failure the host is held for less than our patience: who blames the request can still ask
 # for something else, and see whether the host answers that.
 _MOST_TRIES = 3
+
+
+_CLIENT_ERROR = 400
+_TOLD = (
+    "source",
+    "host",
+    "verb",
+    "titles",
+    "attempt",
+    "outcome",
+    "status",
+    "latency_ms",
+    "error",
+    "decision",
+)
+_LOG = logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -81,7 +101,7 @@ class _Sent:
 class PoliteRequests:
     """Sends requests to one host. Safe to use from several threads if `record` is."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - three parts it is made of, two labels, and whom it heeds
         self,
         http: HttpClient,
         limits: HostLimits,
@@ -89,13 +109,18 @@ class PoliteRequests:
         *,
         source: str,
         scope: str,
+        safe_point: Callable[[], object] = lambda: None,
     ) -> None:
-        """Send within `limits`, and give `record` a row of table `http_attempts` for each decision."""
+        """Send within `limits`, and give `record` a row of table `http_attempts` for each decision.
+
+        `safe_point` is called before each request is sent; it raises where none is to be sent any more.
+        """
         self.host = limits.host
         self.source = source
         self.limits = limits
         self._http = http
         self._record = record
+        self._safe_point = safe_point
         self._labels = {"source": source, "scope": scope, "host": limits.host}
 
     def send(self, request: Request, read: Callable[[HttpAnswer], Read]) -> tuple[HttpAnswer, Read]:
@@ -134,27 +159,62 @@ class PoliteRequests:
         """
         now = time.time()
         told = {"error": reason, "decision": "not sent", **_treatment(self.limits.state(), now)}
-        self._record(self._row(request, 1, now, outcome) | told)
+        self._note(self._row(request, 1, now, outcome) | told)
         return WikiRefused(self.host, reason, outcome)
 
     def _try(
         self, request: Request, number: int, patience: float, read: Callable[[HttpAnswer], Read]
     ) -> tuple[_Sent, Read]:
+        with about(request_id=uuid.uuid4().hex):
+            return self._try_named(request, number, patience, read)
+
+    def _try_named(
+        self, request: Request, number: int, patience: float, read: Callable[[HttpAnswer], Read]
+    ) -> tuple[_Sent, Read]:
         # What was learnt is shared before the slot is free: the next request must heed it.
         try:
             with self.limits.turn(patience) as turn:
+                self._safe_point()  # not before: a turn may be long in coming
                 started, sent_at = time.monotonic(), time.time()
-                answer = self._http.send(request.verb, request.url, request.parameters)
+                answer = self._ask(request, number)
                 if answer.private_host is not None:
                     raise self.refuse(request, self._is_private(request, answer), PRIVATE_ADDRESS)
                 reading = read(answer)
                 decision = self._learn(answer, reading, started)
         except HostBusy as busy:
-            self._record(self._row_unsent(request, number, busy))
+            self._note(self._row_unsent(request, number, busy))
             raise
         sent = _Sent(turn, sent_at, answer, reading, decision)
-        self._record(self._row_sent(request, number, sent))
+        self._note(self._row_sent(request, number, sent))
         return sent, reading
+
+    def _ask(self, request: Request, number: int) -> HttpAnswer:
+        """Send a request; its span has the names of OpenTelemetry's conventions for HTTP clients."""
+        place = urlsplit(request.shown_url)
+        told = {
+            "http.request.method": request.verb,
+            "http.request.resend_count": number - 1 or None,
+            "url.full": request.shown_url,
+            "server.address": place.hostname,
+            "server.port": place.port,
+            "holocron.source": self.source,
+            "holocron.request_id": request_id(),
+        }
+        with span(request.verb, "client", told) as made:
+            answer = self._http.send(request.verb, request.url, request.parameters)
+            if answer.status is not None:
+                made.set_attribute("http.response.status_code", answer.status)
+            if answer.error:
+                failed(made, answer.error.partition(":")[0], answer.error)
+            elif answer.status and answer.status >= _CLIENT_ERROR:
+                failed(made, str(answer.status), None)
+        return answer
+
+    def _note(self, row: Row) -> None:
+        """Record what came of a request, and write a line of it."""
+        self._record(row)
+        tell = _LOG.info if row["outcome"] == "ok" else _LOG.warning
+        tell("asked a wiki", **{name: row[name] for name in _TOLD if row.get(name) is not None})
 
     def _is_private(self, request: Request, answer: HttpAnswer) -> str:
         return (
@@ -194,7 +254,7 @@ class PoliteRequests:
     def _row(self, request: Request, number: int, at: float, outcome: str) -> dict[str, Any]:
         return {
             **self._labels,
-            "attempt_id": uuid.uuid4().hex,
+            "attempt_id": request_id() or uuid.uuid4().hex,
             "verb": request.verb,
             "url": request.shown_url,
             "titles": request.titles,

@@ -1,7 +1,7 @@
 """Where a batch's pages are read from: a wiki's API, or a dump."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from importlib.metadata import version
@@ -22,6 +22,7 @@ from holocron_assets.crawl.xml_dump import DumpError, DumpPage
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
+from holocron_assets.observe.context import about
 
 PERHAPS_A_PAGES_FAULT = frozenset(
     {"server_error", "network_error", "api_error", "not_api", "client_error", "robots"}
@@ -48,6 +49,10 @@ class WikiReader:
 
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
         """Rows of table `pages` (see `PageReader.read`)."""
+        with about(page=group[0]["title"] if len(group) == 1 else None, pages=len(group)):
+            return self._read(group, run_id)
+
+    def _read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
         try:
             fetched = self._client.fetch_pages([page["title"] for page in group], with_links=self._with_links)
         except (WikiUnavailable, WikiRefused) as error:
@@ -94,15 +99,23 @@ class DumpReader:
 
     groups_at_once = 1
 
-    def __init__(self, lake: Lake, source: Source, extract: api_pages.Extract) -> None:
+    def __init__(
+        self,
+        lake: Lake,
+        source: Source,
+        extract: api_pages.Extract,
+        safe_point: Callable[[], object] = lambda: None,
+    ) -> None:
         """Read the export of `source`; `extract` finds links and redirect target in a text."""
         self.group_sizes: Sequence[int] = (source.batch_size, 20, 1)
         self._lake = lake
         self._source = source
         self._extract = extract
+        self._safe_point = safe_point
 
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
         """Rows of table `pages` (see `PageReader.read`)."""
+        self._safe_point()
         # Before the export is opened: if it is replaced meanwhile, this was read before the new one came.
         begun_at = utc_now()
         # A batch that was cut while the source was a wiki has no places in an export.
@@ -148,6 +161,7 @@ def wiki_client(  # noqa: PLR0913 - what is asked for what, and two wishes
     *,
     patience_seconds: float | None = None,
     tally: Tally | None = None,
+    safe_point: Callable[[], object] = lambda: None,
 ) -> Iterator[WikiClient]:
     """A client of a source's wiki, whose requests are recorded under `scope`.
 
@@ -159,6 +173,7 @@ def wiki_client(  # noqa: PLR0913 - what is asked for what, and two wishes
         patience_seconds: after so long no request is sent any more, and the last answer may take 30 s; for
             who has to be done within a minute.
         tally: counts the requests too.
+        safe_point: called before each request is sent; it raises where none is to be sent any more.
     """
     politeness = source.politeness
     patience, deadline = math.inf, politeness.timeout_seconds
@@ -190,6 +205,7 @@ def wiki_client(  # noqa: PLR0913 - what is asked for what, and two wishes
             source=source.name,
             scope=scope,
             maxlag=politeness.maxlag,
+            safe_point=safe_point,
         )
 
 
@@ -202,10 +218,11 @@ def page_reader(  # noqa: PLR0913 - the same
     politeness_folder: Path,
     *,
     tally: Tally | None = None,
+    safe_point: Callable[[], object] = lambda: None,
 ) -> Iterator[PageReader]:
     """The reader of one batch of a source (see `wiki_client` for the arguments)."""
     if source.kind == "mediawiki_dump":
-        yield DumpReader(lake, source, extract)
+        yield DumpReader(lake, source, extract, safe_point)
         return
-    with wiki_client(lake, source, batch, politeness_folder, tally=tally) as client:
+    with wiki_client(lake, source, batch, politeness_folder, tally=tally, safe_point=safe_point) as client:
         yield WikiReader(client, source, extract)

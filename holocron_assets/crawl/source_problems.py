@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from holocron_assets.crawl.sources import Source
-from holocron_assets.lake.masking import without_secrets
+from holocron_assets.observe.masking import without_secrets
 
 KeyPath = tuple[str | int, ...]
 

@@ -80,6 +80,7 @@ class WikiClient:
         source: str,
         scope: str,
         maxlag: int = 5,
+        safe_point: Callable[[], object] = lambda: None,
     ) -> None:
         """Speak to the API at `api_url`.
 
@@ -91,8 +92,9 @@ class WikiClient:
             source: name of the source, for the rows.
             scope: what the requests serve, for the rows: a batch, or 'seeds'.
             maxlag: seconds of database lag from which the wiki shall refuse us.
+            safe_point: called before each request is sent; it raises where none is to be sent any more.
         """
-        polite = PoliteRequests(http, limits, record, source=source, scope=scope)
+        polite = PoliteRequests(http, limits, record, source=source, scope=scope, safe_point=safe_point)
         self._requests = ApiRequests(api_url, polite)
         self._http = http
         self._source = source

@@ -27,6 +27,7 @@ from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, Table
 from holocron_assets.lake.tables import UNREAD_PAGES
+from holocron_assets.observe.logs import logger
 
 LONGEST_SECONDS = 60.0
 """A page that is read for longer ends the process. The longest of a large wiki takes a second."""
@@ -36,6 +37,7 @@ _NOTE_LENGTH = 24
 _NO_PAGE = ""
 _HANG_MARK = b"Timeout"  # how faulthandler begins to say that time is up
 _LONGEST_ERROR = 500
+_LOG = logger(__name__)
 
 
 def unread_input(table: Table) -> RowInput:
@@ -143,10 +145,12 @@ class PageByPage:
             return None
 
     def _give_up(self, page: Row, error: str, attempts: int) -> None:
+        step = self._derivation.table.name
+        _LOG.warning("gave a page up", page=page["title"], step=step, attempts=attempts, error=error)
         self.given_up[page["title_key"]] = {
             **{name: page[name] for name in ("source", "batch", "title", "title_key")},
             "scope": _scope(self._batch, self._derivation.table),
-            "step": self._derivation.table.name,
+            "step": step,
             "attempts": attempts,
             "error": f"{page['title']}: {error}",
             "code_version": self._derivation.code_version,

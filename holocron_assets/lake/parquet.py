@@ -15,6 +15,8 @@ from holocron_assets.lake.packs import packs_of, read_packed
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, Table
 from holocron_assets.lake.sealing import seal
+from holocron_assets.observe.logs import logger
+from holocron_assets.observe.spans import span
 
 __all__ = [
     "DamagedPartitionError",
@@ -29,6 +31,9 @@ __all__ = [
     "write_partition",
     "write_table",
 ]
+
+
+_LOG = logger(__name__)
 
 
 class MissingPartitionError(LookupError):
@@ -115,9 +120,12 @@ def _write(  # noqa: PLR0913 - the same
 ) -> Footer:
     """Write rows that fit."""
     file = lake.file(table, partition)
-    footer, rows = sealed(table, arrow, file, code_version=code_version, inputs=dict(inputs or {}))
-    with replacing(file) as aside:
-        write_file(table, rows, aside)
+    told = {"holocron.table": table.name, "holocron.partition": partition, "holocron.rows": arrow.num_rows}
+    with span("write", attributes=told):
+        footer, rows = sealed(table, arrow, file, code_version=code_version, inputs=dict(inputs or {}))
+        with replacing(file) as aside:
+            write_file(table, rows, aside)
+    _LOG.info("wrote a partition", table=table.name, partition=partition, rows=footer.rows)
     return footer
 
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.lake.masking import without_secrets
+from holocron_assets.observe.masking import without_secrets
 from holocron_assets.models.catalog import HubFile, Model
 from holocron_assets.models.sources import Report, SourceError
 

@@ -14,6 +14,7 @@ from time import monotonic, sleep
 import grpc
 
 from holocron_assets.lake.errors import PermanentError
+from holocron_assets.observe.logs import log_format
 
 _LOCATION = "holocron_assets"
 _SECONDS_TO_LOAD = 300  # a slow machine under load; the code takes 5 seconds to load
@@ -61,9 +62,10 @@ class Family:
             FamilyError: the code server does not answer.
         """
         python = sys.executable
+        logs = ["--log-format", "json"] if log_format() == "json" else []
         code = ["-m", "dagster", "code-server", "start", "-m", "holocron_assets.definitions"]
         named = ["--socket", str(self._socket), "--location-name", _LOCATION, "--log-level", "warning"]
-        self._add("code server", [python, *code, *named])
+        self._add("code server", [python, *code, *named, *logs])
         deadline = monotonic() + _SECONDS_TO_LOAD
         while not self.answers():
             self.check()
@@ -73,7 +75,7 @@ class Family:
         server = {"socket": str(self._socket), "host": "localhost", "location_name": _LOCATION}
         # JSON is YAML too.
         self._workspace.write_text(json.dumps({"load_from": [{"grpc_server": server}]}), encoding="utf-8")
-        self._add("daemon", [python, "-m", "dagster._daemon", "run", "-w", str(self._workspace)])
+        self._add("daemon", [python, "-m", "dagster._daemon", "run", "-w", str(self._workspace), *logs])
         web = ["-m", "holocron_assets.orchestration.web_ui", "-h", "127.0.0.1", "-p", str(self._port)]
         self._add("web UI", [python, *web, "-w", str(self._workspace)])
 

@@ -15,8 +15,11 @@ from time import monotonic
 
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.clock import WallClock
+from holocron_assets.observe.logs import logger
+from holocron_assets.observe.setup import observe_process
 from holocron_assets.orchestration.family import Family, FamilyError
 
+_LOG = logger("holocron_assets.orchestration.keeper")  # it is run as a program, under another name
 _LOOKS_SECONDS = 0.5
 _INSTANCE = "from holocron_assets.orchestration.instance import"
 # In processes of their own: this one stays small.
@@ -135,12 +138,12 @@ class Keeper:
 
 
 def _say(what: str) -> None:
-    sys.stderr.write(f"{what}\n")
-    sys.stderr.flush()
+    _LOG.warning(what)
 
 
 def main() -> None:
     """Keep a family as the child of `holocron ui`."""
+    observe_process()
     parser = argparse.ArgumentParser()
     parser.add_argument("--lock-file", type=Path, required=True)
     parser.add_argument("--port", type=int, required=True)

@@ -14,6 +14,8 @@ from holocron_assets.lake.damage import DamagedPartitionError
 from holocron_assets.lake.quarantine import set_aside
 from holocron_assets.lake.tables import PAGE_CHANGES, REVISION_CHECKS
 from holocron_assets.lake.verifying import damage_of
+from holocron_assets.observe.context import about
+from holocron_assets.observe.spans import span
 
 MOST_AT_ONCE = 20
 """Damaged files that one look sets aside before it gives up until the next."""
@@ -82,7 +84,8 @@ def mended_tick(tick: _Tick) -> _Tick:
 
     @wraps(tick)
     def mended(context: _Context, **resources: Any) -> Any:  # the daemon gives all of it by name
-        return mending(lambda: tick(context, **resources), context.log.error)
+        with about(tick=tick.__name__), span(f"tick {tick.__name__}"):
+            return mending(lambda: tick(context, **resources), context.log.error)
 
     return cast("_Tick", mended)
 

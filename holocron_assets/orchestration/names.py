@@ -18,11 +18,16 @@ HOST_TAG = "holocron/host"
 WORK_TAG = "holocron/work"
 SOURCE_TAG = "holocron/source"
 PARTITION_TAG = "dagster/partition"
+PRIORITY_TAG = "dagster/priority"
 GPU_MODEL_TAG = "holocron/gpu_model"
 MODEL_TAG = "holocron/model"
 MODEL_POOL_TAG = "holocron/model_pool"
 PROGRESS_TAG = "holocron/progress"
 OUTCOME_TAG = "holocron/outcome"
+TRACE_TAG = "holocron/traceparent"
+PAUSED = "paused"
+"""What the tag of the outcome holds when a person holds the work back."""
+
 WAITING_TAGS = {"holocron/waits": "true"}
 """Of jobs that wait for other runs: `dagster.yaml` lets only two be, so that others find a place."""
 
@@ -31,10 +36,13 @@ TAGS = {
     SOURCE_TAG: "Source that the run's partition belongs to.",
     WORK_TAG: "The work that the run is for: job, partition and version. Failures are counted by it.",
     PARTITION_TAG: "Partition of the run, by Dagster. One run per value at a time.",
+    PRIORITY_TAG: "Priority of the run's source, if it has one: higher is sooner out of the queue.",
     GPU_MODEL_TAG: "Model that the run asks on this machine's GPU. One run at a time, whatever the value.",
     MODEL_TAG: "Model that the run asks, wherever it is.",
     MODEL_POOL_TAG: "Pool of the model that the run asks.",
+    TRACE_TAG: "Span that asked for the run (W3C traceparent), where traces are on.",
     PROGRESS_TAG: "What was left when the run was asked for: one that changed nothing is tried again later.",
-    OUTCOME_TAG: "'complete', 'partial' or 'stopped': what became of the work of a run that asks a model.",
+    OUTCOME_TAG: "'complete', 'partial', 'stopped' or 'paused': what became of the work of a run that asks a "
+    "model. 'paused' also on other runs that ended because a person holds back what they were for.",
 }
 """What the tags of a run hold."""

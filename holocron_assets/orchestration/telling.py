@@ -13,8 +13,8 @@ from dagster import DagsterEventType, EventLogRecord, RunsFilter, RunStatusChang
 from filelock import Timeout
 from pydantic import BaseModel
 
-from holocron_assets.lake.masking import without_secrets
 from holocron_assets.lake.paths import Lake
+from holocron_assets.observe.masking import without_secrets
 from holocron_assets.operations.told.dead_letters import TABLES as DEAD_LETTER_TABLES
 from holocron_assets.operations.told.dead_letters import dead_letter_notices
 from holocron_assets.operations.told.delivering import deliver

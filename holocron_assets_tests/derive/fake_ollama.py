@@ -24,6 +24,7 @@ class Chat:
 
     body: dict[str, Any]
     arrived_at: float
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def model(self) -> str:
@@ -76,7 +77,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.path != "/api/chat":
             self.send(404, "404 page not found")
             return
-        self.server.fake.serve(self, Chat(body, time()))
+        self.server.fake.serve(self, Chat(body, time(), dict(self.headers.items())))
 
     def send(self, status: int, content: Mapping[str, Any] | str) -> None:
         text = content if isinstance(content, str) else json.dumps(content)

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from holocron_assets.derive.engine.official_client import ollama
+from holocron_assets.observe.context import request_id
+from holocron_assets.observe.spans import trace_parent
 
 MOST_BYTES = 16 * 1024 * 1024
 """Of one reply, in all; that of 16,000 tokens has 3 MB, each in a line of its own."""
@@ -29,13 +31,21 @@ def open_client(url: str) -> ollama.AsyncClient:
         trust_env=host not in _LOOPBACK,
         follow_redirects=False,
         headers={"Accept-Encoding": "identity"},
-        event_hooks={"response": [_bound]},
+        event_hooks={"request": [_name], "response": [_bound]},
     )
 
 
 def is_unreachable(error: Exception) -> bool:
     """Whether an error of the client means that nothing listens there: no request was sent."""
     return isinstance(error, ConnectionError | httpx.ConnectError | httpx.ConnectTimeout)
+
+
+async def _name(request: httpx.Request) -> None:
+    """Let the server know the call by the id that our lines and tables have, and by its span."""
+    if known := request_id():
+        request.headers["X-Request-ID"] = known
+    if parent := trace_parent():
+        request.headers["traceparent"] = parent
 
 
 async def _bound(response: httpx.Response) -> None:

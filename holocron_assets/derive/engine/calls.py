@@ -19,6 +19,11 @@ Status = Literal["ok", "failed", "dead"]
 Message = Mapping[str, str]
 
 
+def new_call_id() -> str:
+    """The id of a call that is not made yet."""
+    return uuid.uuid4().hex
+
+
 class ChosenModel(NamedTuple):
     """A model that the server has.
 
@@ -123,6 +128,7 @@ class Exchange:
         answer: the answer as data; None if there is none that counts.
         parse_strategy: how the reply was read.
         failure: why there is no answer that counts.
+        call_id: names the call in the table, in log lines, and to the server.
     """
 
     request: Request
@@ -132,6 +138,7 @@ class Exchange:
     answer: dict[str, Any] | None = None
     parse_strategy: str | None = None
     failure: Failure | None = None
+    call_id: str = field(default_factory=new_call_id)
 
     def row(self, **of_item: Any) -> dict[str, Any]:
         """The row of table `llm_attempts`.
@@ -141,7 +148,7 @@ class Exchange:
         """
         reply = self.reply
         return {
-            "call_id": uuid.uuid4().hex,
+            "call_id": self.call_id,
             "model": self.request.model,
             "started_at": self.started_at,
             "outcome": self.failure.outcome if self.failure else "ok",

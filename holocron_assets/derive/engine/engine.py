@@ -8,7 +8,14 @@ from time import monotonic
 from typing import Any, TypeVar, cast
 
 from holocron_assets.derive.engine.bounded_client import open_client
-from holocron_assets.derive.engine.calls import ChosenModel, Exchange, Outcome, Reply, Request
+from holocron_assets.derive.engine.calls import (
+    ChosenModel,
+    Exchange,
+    Outcome,
+    Reply,
+    Request,
+    new_call_id,
+)
 from holocron_assets.derive.engine.listening import another_model, heard
 from holocron_assets.derive.engine.official_client import ollama
 from holocron_assets.derive.engine.outcomes import Attempt
@@ -27,10 +34,13 @@ from holocron_assets.derive.engine.replies import (
     check_answer,
     read_reply,
 )
+from holocron_assets.derive.engine.telling import call_attributes, tell_of_call
 from holocron_assets.derive.engine.tries import PAUSES, Try, first_try
 from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.derive.interrogations.prompting import TemplateError
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.observe.context import about
+from holocron_assets.observe.spans import span
 
 __all__ = ["Engine", "open_client"]
 
@@ -162,6 +172,11 @@ class Engine:
             What came of it. No fault of the item, the model or the server raises; what `around_call` raises
             does.
         """
+        named = {"interrogation": item.interrogation.name, "partition": item.partition}
+        with about(page=item.subject, **named):
+            return await self._answer(item, model, digest, attempt)
+
+    async def _answer(self, item: Item, model: str, digest: str, attempt: int) -> Outcome:
         made = Attempt(item, model, digest, attempt, run_id=self._run_id, tag=self._tag)
         if item.problem:
             return made.refused(item.problem, is_transient=item.is_transient)
@@ -207,10 +222,21 @@ class Engine:
         return True
 
     async def _exchange(self, request: Request, digest: str) -> Exchange:
+        call_id = new_call_id()
+        with (
+            about(request_id=call_id),
+            span(f"chat {request.model}", "client", call_attributes(request)) as made,
+        ):
+            exchange = await self._call(request, digest, call_id)
+            tell_of_call(exchange, made)
+        return exchange
+
+    async def _call(self, request: Request, digest: str, call_id: str) -> Exchange:
         started_at, started = utc_now(), monotonic()
 
         def ended(reply: Reply | None = None, **what: Any) -> Exchange:
-            return Exchange(request, started_at, (monotonic() - started) * 1000, reply, **what)
+            milliseconds = (monotonic() - started) * 1000
+            return Exchange(request, started_at, milliseconds, reply, **what, call_id=call_id)
 
         try:
             async with asyncio.timeout(request.timeout_seconds):

@@ -6,6 +6,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from holocron_assets.observe.context import carried
+
 _Told = TypeVar("_Told")
 _Result = TypeVar("_Result")
 _Running = tuple[asyncio.AbstractEventLoop, "asyncio.Task[Any]"]
@@ -39,7 +41,7 @@ def told_by(
         return await work(told.put)
 
     with ThreadPoolExecutor(1, "model") as thread:
-        result = thread.submit(asyncio.run, run())
+        result = thread.submit(carried(asyncio.run), run())
         result.add_done_callback(lambda _: told.put(_Over()))
         try:
             while not isinstance(one := told.get(), _Over):

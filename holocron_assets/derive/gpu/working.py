@@ -19,6 +19,7 @@ from holocron_assets.derive.gpu.turns import OpenPartition, Step
 from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.lake.errors import PermanentError, TransientError
 from holocron_assets.lake.footers import Footer
+from holocron_assets.observe.context import carried
 
 PREPARED = 16
 """Items that are ready to be asked about, waiting for the model."""
@@ -54,6 +55,7 @@ class Working:
         digest: the model's digest.
         run_id: of the run that works.
         tell: told each partition that was written, from another thread than the caller's.
+        is_paused: whether a partition, given with its interrogation's name, is to be left as it is for now.
         tally: what it came to so far.
         problem: why it could not go on; None if it could.
     """
@@ -64,6 +66,7 @@ class Working:
     digest: str
     run_id: str
     tell: Callable[[Written], None]
+    is_paused: Callable[[str, str], bool] = lambda _interrogation, _partition: False
     tally: Tally = field(default_factory=Tally)
     problem: Exception | None = None
     _unwritten: set[OpenPartition] = field(default_factory=set)
@@ -111,7 +114,12 @@ class Working:
             self._write_if_done(opened, tasks)
 
     async def _is_open(self, opened: OpenPartition, item: Item) -> bool:
-        """Whether the item still has to be asked about: it may have been in a question that went first."""
+        """Whether the item is still to be asked about.
+
+        It may have been in a question that went first, or somebody paused it since it was prepared.
+        """
+        if await asyncio.to_thread(self.is_paused, opened.work.interrogation.name, opened.work.partition):
+            return False
         if opened.passed < self.turns.passed:
             opened.passed = self.turns.passed
             await self._in_journal(opened.work.catch_up)
@@ -143,7 +151,7 @@ class Working:
         self.tell(Written(opened, footer))
 
     async def _in_journal(self, write: Callable[..., _Result], *arguments: Any) -> _Result:
-        writing = asyncio.get_running_loop().run_in_executor(self._journals, write, *arguments)
+        writing = asyncio.get_running_loop().run_in_executor(self._journals, carried(write), *arguments)
         return await asyncio.shield(writing)  # what was answered is written, whoever is cancelled
 
 

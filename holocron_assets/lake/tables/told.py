@@ -13,8 +13,8 @@ NOTICES = Table(
         Column(
             "notice_id",
             type_string,
-            "Of a run its id; else made of what it is about. Sent as `webhook-id`, by which who gets it twice "
-            "knows it",
+            "Of a run its id; else made of what it is about. Sent as `webhook-id`: who gets it twice "
+            "knows it by that",
         ),
         Column(
             "event",

@@ -15,8 +15,10 @@ from time import monotonic
 from holocron_assets.crawl.http import HttpAnswer, HttpClient
 from holocron_assets.lake.attempts import delay_after, is_waiting
 from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.masking import without_secrets
 from holocron_assets.lake.schema import Row
+from holocron_assets.observe.context import carried
+from holocron_assets.observe.logs import logger
+from holocron_assets.observe.masking import without_secrets
 from holocron_assets.operations.told.notices import NoticeBook
 from holocron_assets.operations.told.webhooks import Webhook, Webhooks, signed_headers
 from holocron_assets.operations.told.yaml_file import SettingsError
@@ -29,6 +31,7 @@ _BODY_LIMIT = 64 * 1024  # of an answer, of which only the status counts
 _OK, _OVER_OK, _SERVER_ERROR = 200, 300, 500
 _FOR_NOW = frozenset({408, 425, 429})
 _SHOWN = 300
+_LOG = logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,12 @@ def deliver(
     with ThreadPoolExecutor(len(due), thread_name_prefix="webhook") as threads:
         serving = [
             threads.submit(
-                _serve, book, webhooks.webhooks[name], rows, told[name], lambda: monotonic() < deadline
+                carried(_serve),
+                book,
+                webhooks.webhooks[name],
+                rows,
+                told[name],
+                lambda: monotonic() < deadline,
             )
             for name, rows in due.items()
         ]
@@ -129,6 +137,15 @@ def _serve(
             if not is_time():
                 return
             answer = _send(client, webhook, row["notice_id"], row["body"])
+            tell = _LOG.warning if answer.error else _LOG.info
+            tell(
+                "told a webhook",
+                webhook=row["webhook"],
+                notice_id=row["notice_id"],
+                notice=row["event"],
+                status=answer.status,
+                error=answer.error,
+            )
             now, attempts = utc_now(), row["attempts"] + 1
             what = {"attempts": attempts, "tried_at": now, "status": answer.status, "error": answer.error}
             if answer.error is None:

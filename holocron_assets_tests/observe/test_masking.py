@@ -2,7 +2,7 @@
 
 import pytest
 
-from holocron_assets.lake.masking import without_secrets
+from holocron_assets.observe.masking import without_secrets
 
 SECRETS = {
     "OLLAMA_API_KEY": "sk-abcdef",

@@ -1,0 +1,5 @@
+"""What can be wrong with what is asked of logs and traces."""
+
+
+class ObserveError(ValueError):
+    """The environment asks for logs or traces that there are not; the message names the variable."""

@@ -1,0 +1,48 @@
+"""Lists, crawls and asks, as runs of Dagster without any config; one run fails. Then it is killed.
+
+python work_observed.py TRACEPARENT
+"""
+
+import os
+import signal
+import sys
+
+import dagster as dg
+
+from holocron_assets.crawl.batches import cut_batches
+from holocron_assets.crawl.source_files import load_source
+from holocron_assets.definitions import defs
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.gpu_job import WhatToAsk, run_config
+from holocron_assets.orchestration.names import BATCH_JOB, GPU_JOB, SEEDS_JOB, TRACE_TAG
+from holocron_assets.settings import data_folder, sources_folder
+
+
+def main() -> None:
+    (parent,) = sys.argv[1:]
+    with dg.DagsterInstance.ephemeral() as instance:
+
+        def run(job: str, partition: str | None = None) -> None:
+            config = run_config("gpu", WhatToAsk()) if job == GPU_JOB else {}
+            defs.resolve_job_def(job).execute_in_process(
+                instance=instance,
+                partition_key=partition,
+                run_config={"ops": config["ops"]} if config else {},
+                raise_on_error=False,
+                tags={TRACE_TAG: parent},
+            )
+
+        instance.add_dynamic_partitions("sources", ["tiny"])
+        run(SEEDS_JOB, "tiny")
+        (batch,) = cut_batches(
+            Lake(data_folder()), load_source(sources_folder() / "tiny.yaml"), now=utc_now()
+        )
+        instance.add_dynamic_partitions("batches", [batch, "tiny-000099"])
+        run(BATCH_JOB, batch)
+        run(GPU_JOB)
+        run(BATCH_JOB, "tiny-000099")  # which was never cut
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+main()
