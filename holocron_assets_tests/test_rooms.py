@@ -13,6 +13,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LONGEST_FILE = 350
 
 BELOW = {
+    "observe": {"observe"},
     "lake": {"lake"},
     "resolve": {"lake", "resolve"},
     "models": {"lake", "models"},
@@ -28,7 +29,10 @@ BELOW = {
         *("operations", "web", "orchestration"),
     },
 }
-"""The rooms that each room may import. Data flows from crawl to resolve through the lake, not by imports."""
+"""The rooms that each room may import, besides `observe`, which all write their lines with.
+
+Data flows from crawl to resolve through the lake, not by imports.
+"""
 
 AT_THE_TOP = {
     *(
@@ -83,7 +87,8 @@ def test_every_module_is_in_a_known_place() -> None:
 
 @pytest.mark.parametrize("room", BELOW)
 def test_a_room_imports_only_rooms_below(room: str) -> None:
-    found = {relative(module): own_parts(module) - BELOW[room] for module in (PACKAGE / room).rglob("*.py")}
+    below = BELOW[room] | {"observe"}
+    found = {relative(module): own_parts(module) - below for module in (PACKAGE / room).rglob("*.py")}
     allowed = {
         # The settings and the guard know no room. The rest is what a command needs, which orchestration does.
         "orchestration": {
