@@ -18,6 +18,7 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.lake.errors import TransientError
 from holocron_assets.models.connection import model_server
 from holocron_assets.models.errors import ModelServerError
+from holocron_assets.operations.controls import refuse_held
 from holocron_assets.reports import find_page
 from holocron_assets.settings import dispatch_file
 
@@ -44,6 +45,7 @@ def ask(interrogation: str, title: str, source_name: str | None, *, as_json: boo
             if found
             else _unknown(title)
         )
+    refuse_held(lake, source=found[0][0], interrogation=asked.name)
     model = asked.models[0]
     try:
         with model_server() as server:

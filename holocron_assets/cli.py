@@ -1,6 +1,5 @@
 """`holocron`: a person's hands on all of it."""
 
-import getpass
 import os
 import sys
 import unicodedata
@@ -23,7 +22,8 @@ from holocron_assets.commands import (
     source_option,
 )
 from holocron_assets.console import print_page, print_rows, to_json
-from holocron_assets.crawl.requeue import requeue as requeue_pages
+from holocron_assets.control_commands import controls, drain, pause, prioritize, requeue, resume
+from holocron_assets.crawl.batches import source_of
 from holocron_assets.crawl.source_files import (
     SourceError,
     read_sources,
@@ -38,6 +38,7 @@ from holocron_assets.export_commands import export, hash_command
 from holocron_assets.graph_commands import graph
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models_commands import models
+from holocron_assets.operations.controls import refuse_held
 from holocron_assets.operations.views import all_views
 from holocron_assets.repeat_commands import repeat
 from holocron_assets.review_commands import review
@@ -45,6 +46,7 @@ from holocron_assets.settings import sources_folder
 from holocron_assets.status_commands import status
 from holocron_assets.verify_commands import verify
 from holocron_assets.web_commands import web
+from holocron_assets.webhooks_commands import webhooks
 
 _FEW_PAGES = 2  # an answer takes seconds on a CPU
 
@@ -63,6 +65,8 @@ def main() -> None:
 
 main.add_command(artifacts)
 main.add_command(ask)
+for command in (controls, drain, pause, prioritize, requeue, resume):
+    main.add_command(command)
 main.add_command(models)
 main.add_command(decide)
 main.add_command(decisions)
@@ -76,6 +80,7 @@ main.add_command(review)
 main.add_command(status)
 main.add_command(verify)
 main.add_command(web)
+main.add_command(webhooks)
 
 
 @main.command()
@@ -107,6 +112,7 @@ def run(source_name: str | None, llm: str | None, llm_pages: int) -> None:
     if llm:
         os.environ["HOLOCRON_LLM"] = llm
     chosen, broken = ([named_source(source_name)], []) if source_name else _enabled_sources()
+    refuse_held(opened_lake(), source=source_name)
     done = run_everything(Console(), opened_lake(), chosen, few=llm_pages)
     for error in broken:
         click.echo(str(error), err=True)
@@ -123,6 +129,7 @@ def crawl(source_name: str, titles: tuple[str, ...]) -> None:
     from holocron_assets.orchestration.local_commands import crawl_titles, run_everything
 
     source, lake = named_source(source_name), opened_lake()
+    refuse_held(lake, source=source_name)
     done = (
         crawl_titles(Console(), lake, source, titles) if titles else run_everything(Console(), lake, [source])
     )
@@ -137,6 +144,7 @@ def recheck(source_name: str) -> None:
     """Compare every page of a source with its wiki, 50 a request, and fetch what differs."""
     from holocron_assets.orchestration.local_commands import recheck_source
 
+    refuse_held(opened_lake(), source=source_name)
     if not recheck_source(Console(), opened_lake(), named_source(source_name)):
         sys.exit(1)
 
@@ -149,6 +157,7 @@ def import_file(file: Path, source_name: str) -> None:
     """Read a MediaWiki XML export, to promoted entities."""
     from holocron_assets.orchestration.local_commands import run_everything
 
+    refuse_held(opened_lake(), source=source_name)
     folder = sources_folder()
     if not (folder / f"{source_name}.yaml").exists():
         click.echo(f"made {write_dump_source(folder, source_name, file)}")
@@ -186,28 +195,6 @@ def page(title: str, source_name: str | None, *, as_json: bool) -> None:
         return
     for report in page_reports:
         print_page(Console(), report)
-
-
-@main.command()
-@source_option
-@click.option("--title", "titles", multiple=True, metavar="TITLE", help="Only this page; may be repeated.")
-@click.option("--all", "everything", is_flag=True, help="Every dead letter.")
-@click.option("--reason", required=True, help="Why; it is kept.")
-@click.option("--author", default=getpass.getuser, help="Who decides; you, without.")
-@clear_errors
-def requeue(
-    source_name: str | None, titles: tuple[str, ...], reason: str, author: str, *, everything: bool
-) -> None:
-    """Bring dead letters back, of pages and interrogations, with a full count of attempts."""
-    if bool(titles) == everything:
-        raise click.UsageError("name pages with --title, or take all with --all")
-    rows = requeue_pages(
-        opened_lake(), source=source_name, titles=titles or None, author=author, reason=reason
-    )
-    missed = set(titles) - {row["title"] for row in rows}
-    if missed:
-        fail(f"not dead-lettered: {', '.join(sorted(missed))}; {len(rows)} others were requeued")
-    click.echo(f"requeued {counted(len(rows), 'page')}")
 
 
 @main.group()
@@ -294,6 +281,7 @@ def launch(  # noqa: PLR0913 - one for each option
     """Launch a job through Dagster's run queue; a daemon (`make ui`) must be running."""
     from holocron_assets.orchestration.launching import launch_job
 
+    refuse_held(opened_lake(), source=source_name or (partition and (source_of(partition) or partition)))
     settings = {"source": source_name, "titles": list(titles) or None, "maximum_batches": maximum_batches}
     config = {name: value for name, value in settings.items() if value is not None}
     try:

@@ -26,6 +26,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.presence import FolderGoneError
 from holocron_assets.lake.titles import InvalidTitle
 from holocron_assets.models.errors import ModelFileError, ModelServerError, UnknownModelError
+from holocron_assets.operations.controls import HeldBackError
 from holocron_assets.settings import data_folder, sources_folder, state_folder
 
 _EXPECTED_ERRORS = (
@@ -40,6 +41,7 @@ _EXPECTED_ERRORS = (
     InterrogationError,
     DispatchError,
     DecisionError,
+    HeldBackError,
     ModelServerUnavailable,
     ModelFileError,
     ModelServerError,

@@ -15,6 +15,8 @@ from holocron_assets.derive.dispatch.served import gpu_holder, is_switched_off, 
 from holocron_assets.derive.dispatch.tallies import stale_rows
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.operations.controls import standing_controls
+from holocron_assets.operations.wishes import StandingWishes
 from holocron_assets.settings import dispatch_file
 
 
@@ -67,7 +69,8 @@ def _look(settings: DispatchSettings) -> tuple[dict[str, Any], list[Plan]]:
     """What would be done now, for people and for scripts, and as plans."""
     lake, interrogations, now = opened_lake(), load_interrogations(), utc_now()
     served = served_models(interrogations)
-    waiting = backlog(lake, interrogations, digests=served.digests, now=now)
+    heed = StandingWishes(lake).heeded
+    waiting = backlog(lake, interrogations, digests=served.digests, now=now, heed=heed)
     plans = plan(waiting, settings, served.loaded, now)
     report = {
         "mode": settings.mode,
@@ -75,6 +78,7 @@ def _look(settings: DispatchSettings) -> tuple[dict[str, Any], list[Plan]]:
         "at_work": gpu_holder(lake),
         "loaded": sorted(served.loaded),
         "lacking": sorted(served.lacking),
+        "held_back": [str(hold) for hold in standing_controls(lake).held.values()],
         "plans": [{"pool": one.pool, **one.decision.to_json()} for one in plans],
     }
     return report, plans
@@ -96,6 +100,8 @@ def _tell(report: Mapping[str, Any], *, as_json: bool) -> None:
         console.print(f"Pool {one['pool']}: {' '.join(one['reasons'])}")
         print_rows(console, "Turns", one["turns"])
         print_rows(console, "Scores", [_score(score) for score in one["scores"]])
+    for hold in report["held_back"]:
+        console.print(f"Held back: {hold}.", markup=False)
     _tell_lacking(report["lacking"])
 
 

@@ -19,6 +19,7 @@ from holocron_assets.lake.errors import TransientError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.models.connection import model_server
 from holocron_assets.models.fetching import fetch_models
+from holocron_assets.operations.controls import refuse_held
 from holocron_assets.settings import dispatch_file
 
 _MOST_DEVIATIONS = 10
@@ -63,6 +64,7 @@ def ask(  # noqa: PLR0913 - one for each option
     asked = _chosen(interrogation, version)
     _check_tag(tag)
     lake = opened_lake()
+    refuse_held(lake, interrogation=asked.name)
     items = sample_items(lake, asked, sample)
     if not items:
         fail(f"{asked.name} wants no page that is in the lake; `holocron status` tells what is there")

@@ -3,7 +3,7 @@
 Every 16 MiB the pages so far are appended to a journal, with the place from which the next pass goes on.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +58,7 @@ def listing_lock(lake: Lake, source: Source) -> FileLock:
     return FileLock(lake.locks / f"list-{source.name}.lock")
 
 
-def list_dump(lake: Lake, source: Source) -> DumpListing:
+def list_dump(lake: Lake, source: Source, safe_point: Callable[[], object] = lambda: None) -> DumpListing:
     """List an export, from where an earlier attempt was killed, and write its index.
 
     The caller holds the `listing_lock`, and removes the journal when it has what it wants.
@@ -66,6 +66,7 @@ def list_dump(lake: Lake, source: Source) -> DumpListing:
     Args:
         lake: takes the index, and the copy if the export is packed.
         source: whose export.
+        safe_point: called whenever what was listed is on disk; it raises where the listing is to stop.
 
     Returns:
         The listing. An export that breaks off gives the pages before, and the error.
@@ -80,7 +81,7 @@ def list_dump(lake: Lake, source: Source) -> DumpListing:
     journal, state = _begin(lake, source, mark)
     with journal:
         if state.end is None:
-            state = _Pass(path, journal, state).run(lake.dump_copy(DUMP_INDEX, source.name))
+            state = _Pass(path, journal, state, safe_point).run(lake.dump_copy(DUMP_INDEX, source.name))
     if load_index(lake, source) is None:
         rows = _index_rows(source, journal)
         write_stream(lake, DUMP_INDEX, source.name, rows, code_version=INDEX_VERSION, inputs={DUMP: mark})
@@ -176,8 +177,9 @@ def _index_rows(source: Source, journal: Journal) -> Iterator[Row]:
 class _Pass:
     """The reading of an export from a place to its end."""
 
-    def __init__(self, path: Path, journal: Journal, state: _State) -> None:
+    def __init__(self, path: Path, journal: Journal, state: _State, safe_point: Callable[[], object]) -> None:
         self._path, self._journal, self._begun_at = path, journal, state.place
+        self._safe_point = safe_point
         left_out = state.place.unpacked_offset - state.head_bytes
         self._parser = PageParser(NO_PAGES, ordinal=state.place.ordinal, left_out=left_out)
         if state.place.file_offset:
@@ -235,6 +237,7 @@ class _Pass:
             target.sync()
             self._record(self._places[-1].ordinal - self._pages[0].ordinal)
             self._next_checkpoint_at = self._position + _CHECKPOINT_BYTES
+            self._safe_point()
 
     def _list_pages(self) -> None:
         if self._parser.pages:

@@ -137,7 +137,9 @@ def _first_seen(lake: Lake, source: Source, marks: Mapping[str, str]) -> datetim
     return seen
 
 
-def store_seeds(lake: Lake, source: Source, client: WikiClient | None) -> SeedListing:
+def store_seeds(
+    lake: Lake, source: Source, client: WikiClient | None, safe_point: Callable[[], object] = lambda: None
+) -> SeedListing:
     """List a source's seeds and write table `seed_titles`.
 
     Lists are journaled as they come, so that a killed listing goes on where it was, unless the source's
@@ -148,6 +150,7 @@ def store_seeds(lake: Lake, source: Source, client: WikiClient | None) -> SeedLi
         lake: where the site is read and the seeds go.
         source: what to list.
         client: asks the wiki; None for a dump.
+        safe_point: called now and then while a dump is read; it raises where that is to stop.
 
     Returns:
         The listing. A dump that breaks off in the middle gives the pages before the break, and a problem; so
@@ -161,7 +164,7 @@ def store_seeds(lake: Lake, source: Source, client: WikiClient | None) -> SeedLi
     site, marks = load_site(lake, source.name), fingerprint(source)
     if client is None:
         with listing_lock(lake, source):
-            return _standing(lake, source, marks) or _from_dump(lake, source, marks)
+            return _standing(lake, source, marks) or _from_dump(lake, source, marks, safe_point)
     return _from_wiki(lake, source, site, client, marks)
 
 
@@ -183,8 +186,10 @@ def _standing(lake: Lake, source: Source, marks: Mapping[str, str]) -> SeedListi
     return listing if listing and is_there and marks.items() <= listing.footer.inputs.items() else None
 
 
-def _from_dump(lake: Lake, source: Source, marks: Mapping[str, str]) -> SeedListing:
-    listing = list_dump(lake, source)
+def _from_dump(
+    lake: Lake, source: Source, marks: Mapping[str, str], safe_point: Callable[[], object]
+) -> SeedListing:
+    listing = list_dump(lake, source, safe_point)
 
     def titles() -> Iterator[_Title]:
         for ordinal, title, namespace, revision_id in listing.listed():

@@ -5,7 +5,7 @@ hold of everything and one of a source or interrogation are apart: what both hol
 """
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -27,6 +27,10 @@ PAUSE, DRAIN, RESUME, PRIORITIZE = "pause", "drain", "resume", "prioritize"
 _IN_TIME = itemgetter("said_at", "control_id")
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _DONE = {PAUSE: "paused", DRAIN: "drained"}
+
+
+class HeldBackError(Exception):
+    """A person holds back what was to be done: who, why, and what lets it go on. Nothing went wrong."""
 
 
 class Scope(NamedTuple):
@@ -132,6 +136,34 @@ def standing_controls(lake: Lake) -> Controls:
             back goes on.
     """
     return _standing(lake, lake.mark([CONTROLS]))
+
+
+def refuse_held(
+    lake: Lake, *, source: str | None = None, interrogation: str | None = None, is_begun: bool = False
+) -> None:
+    """Raise HeldBackError if something may not be started, whoever wants it to be.
+
+    Args:
+        lake: knows what is held back.
+        source: whose pages are worked on.
+        interrogation: what is asked about them.
+        is_begun: whether it was under way before: a drain lets it be finished.
+    """
+    hold = standing_controls(lake).holds(source=source, interrogation=interrogation)
+    if hold and not (is_begun and hold.action == DRAIN):
+        raise HeldBackError(str(hold))
+
+
+def safe_point(
+    lake: Lake, *, source: str | None = None, interrogation: str | None = None
+) -> Callable[[], None]:
+    """What work under way calls where it can stop and lose nothing: raises HeldBackError in a pause."""
+
+    def stop_if_paused() -> None:
+        if hold := standing_controls(lake).pauses(source=source, interrogation=interrogation):
+            raise HeldBackError(str(hold))
+
+    return stop_if_paused
 
 
 def all_controls(lake: Lake) -> Sequence[Row]:

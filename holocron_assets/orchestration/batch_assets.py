@@ -4,7 +4,10 @@ from time import perf_counter
 
 import dagster as dg
 
+from holocron_assets.crawl.batches import source_of
+from holocron_assets.operations.controls import refuse_held
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.holding import ended_when_held
 from holocron_assets.orchestration.metadata import (
     OWNER,
     sample_list,
@@ -34,7 +37,9 @@ def batch_asset(step: Step) -> dg.AssetsDefinition:
     )
     def made(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
         started, batch = perf_counter(), context.partition_key
-        with clear_failures():
+        with ended_when_held(context), clear_failures():
+            is_made = lake.open().has(step.table, batch)
+            refuse_held(lake.open(), source=source_of(batch), is_begun=not is_made)
             footer, rows = run_step(lake.open(), step, batch, context.run.run_id)
             notes = step.notes(lake.open(), batch) if step.notes else {}
         metadata = written_metadata(

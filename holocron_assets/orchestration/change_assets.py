@@ -17,9 +17,11 @@ from holocron_assets.lake.parquet import read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import PAGE_CHANGES, REVISION_CHECKS
+from holocron_assets.operations.controls import refuse_held, safe_point
 from holocron_assets.orchestration.change_looks import changes_told
 from holocron_assets.orchestration.crawl_assets import CRAWL_POOL
 from holocron_assets.orchestration.failures import RETRIES
+from holocron_assets.orchestration.holding import ended_when_held
 from holocron_assets.orchestration.metadata import (
     OWNER,
     table_description,
@@ -51,10 +53,11 @@ def revision_checks(
 ) -> dg.MaterializeResult[None]:
     """Compare the revisions of fetched pages with those that the wiki has now."""
     started, opened, tally = perf_counter(), lake.open(), Tally()
-    with polite_failures(tally):
+    with ended_when_held(context), polite_failures(tally):
         source = sources.get(context.partition_key)
         if source.kind != "mediawiki_api":
             raise PermanentError(f"source {source.name!r} is a dump: its pages do not change")
+        refuse_held(opened, source=source.name)
         by_hand = WORK_TAG not in context.run.tags
         # A person and a sensor may start it at once: the second waits, and goes on where the first ended.
         with FileLock(opened.locks / f"recheck-{source.name}.lock"):
@@ -82,5 +85,6 @@ def _go_on(
     if current["finished_at"]:
         return current, ()
     scope = f"{source.name}-recheck-{utc_now():%Y%m%d}"
-    with wiki_client(lake, source, scope, shared_folder, tally=tally) as client:
+    stop = safe_point(lake, source=source.name)
+    with wiki_client(lake, source, scope, shared_folder, tally=tally, safe_point=stop) as client:
         return check_revisions(lake, source, client, seconds=_RUN_SECONDS)

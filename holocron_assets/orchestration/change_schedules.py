@@ -63,7 +63,7 @@ def _start(
     start_pass(lake, source.name, "schedule", utc_now())
     if alone := left_alone([source], shared_folder, utc_now()):
         return dg.SkipReason(f"the check waits: {'; '.join(alone.values())}")
-    requested = run_requests(context.instance, checks_to_run(lake, [source]))
+    requested = run_requests(context.instance, lake, checks_to_run(lake, [source]))
     if not requested.requests:
         return dg.SkipReason("; ".join(requested.waiting) or "a run for it is under way")
     return requested.requests

@@ -15,7 +15,9 @@ from holocron_assets.crawl.tally import Tally
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.damage import DamagedPartitionError
 from holocron_assets.lake.paths import Lake
+from holocron_assets.operations.controls import standing_controls
 from holocron_assets.orchestration.change_looks import changes_told, look_once
+from holocron_assets.orchestration.holding import holds_named
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.mending import mend, mended_tick
 from holocron_assets.orchestration.names import RECHECK_JOB
@@ -63,7 +65,8 @@ def changed_pages(
 ) -> dg.SensorResult:
     """Look where a look is due. What was told is in the lake; `new_pages` cuts it into batches."""
     opened, enabled, told = lake.open(), sources.enabled(), _Told()
-    due = _due(opened, enabled, told)
+    controls = standing_controls(opened)
+    due = _due(opened, [one for one in enabled if not controls.is_held(source=one.name)], told)
     deadline = monotonic() + _ASKING_SECONDS
     for source in due:
         if monotonic() < deadline:
@@ -72,11 +75,12 @@ def changed_pages(
     work = _checks(opened, enabled, sources, told)
     for message in told.messages:
         context.log.info(message)
-    requested = run_requests(context.instance, work)
+    requested = run_requests(context.instance, opened, work)
     # What else there is to tell is told first: it would be lost with the tick. A fault is met again.
     if told.faults and not (requested.requests or told.events):
         raise ExceptionGroup("; ".join(told.messages), told.faults)
-    skipped = "; ".join([*told.messages, *requested.waiting]) or "no look is due"
+    waiting = requested.waiting or holds_named(opened)
+    skipped = "; ".join([*told.messages, *waiting]) or "no look is due"
     known = set(context.instance.get_dynamic_partitions(SOURCES.name or ""))
     new = [source.name for source in enabled if source.name not in known]
     return dg.SensorResult(

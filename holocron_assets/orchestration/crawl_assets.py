@@ -18,7 +18,9 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import Footer, read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES, SITES
+from holocron_assets.operations.controls import refuse_held, safe_point
 from holocron_assets.orchestration.failures import RETRIES
+from holocron_assets.orchestration.holding import ended_when_held, is_begun
 from holocron_assets.orchestration.metadata import (
     OWNER,
     large_metadata,
@@ -74,8 +76,9 @@ def sites(
     """Ask what the wiki says of itself."""
     started = perf_counter()
     tally = Tally()
-    with polite_failures(tally):
+    with ended_when_held(context), polite_failures(tally):
         source = sources.get(context.partition_key)
+        refuse_held(lake.open(), source=source.name)
         with _client(lake.open(), source, sources, tally) as client:
             footer, row = store_site(lake.open(), source, client)
     seconds = perf_counter() - started
@@ -105,11 +108,13 @@ def seed_titles(
 ) -> dg.MaterializeResult[None]:
     """List what the source starts from. A list that breaks off is kept, and fails the run to say so."""
     started = perf_counter()
-    tally = Tally()
-    with polite_failures(tally):
+    tally, opened = Tally(), lake.open()
+    with ended_when_held(context), polite_failures(tally):
         source = sources.get(context.partition_key)
-        with _client(lake.open(), source, sources, tally) as client:
-            listing = store_seeds(lake.open(), source, client)
+        begun = opened.journal(SEED_TITLES, source.name).exists()
+        refuse_held(opened, source=source.name, is_begun=begun)
+        with _client(opened, source, sources, tally) as client:
+            listing = store_seeds(opened, source, client, safe_point(opened, source=source.name))
     if listing.problem:
         raise dg.Failure(
             f"{listing.footer.rows} titles were kept, but the list is not whole: {listing.problem}",
@@ -120,7 +125,7 @@ def seed_titles(
     return dg.MaterializeResult(
         metadata={
             **large_metadata(
-                lake.open(), SEED_TITLES, source.name, listing.footer, counted="origin", seconds=seconds
+                opened, SEED_TITLES, source.name, listing.footer, counted="origin", seconds=seconds
             ),
             **{f"titles {name}": count for name, count in listing.counts.items()},
             **politeness_metadata(tally),
@@ -147,14 +152,18 @@ def pages(
     started = perf_counter()
     batch, opened = context.partition_key, lake.open()
     tally = Tally()
-    with polite_failures(tally):
+    with ended_when_held(context), polite_failures(tally):
         manifest(opened, batch)
         source = sources.get(source_of(batch))
+        refuse_held(opened, source=source.name, is_begun=is_begun(opened, batch))
+        stop = safe_point(opened, source=source.name)
         extract = link_extractor(load_site(opened, source.name))
         # A person and a sensor may start the same batch: the second waits, and finds everything done.
         with (
             FileLock(opened.locks / f"batch-{batch}.lock"),
-            page_reader(opened, source, batch, extract, sources.shared_folder, tally=tally) as reader,
+            page_reader(
+                opened, source, batch, extract, sources.shared_folder, tally=tally, safe_point=stop
+            ) as reader,
         ):
             rows = fetch_batch(opened, batch, reader, context.run.run_id)
     footer = read_footer(opened, PAGES, batch)
@@ -181,5 +190,6 @@ def _client(
         return
     # A file a day, so that none grows without end.
     scope = f"{source.name}-seeds-{utc_now():%Y%m%d}"
-    with wiki_client(lake, source, scope, sources.shared_folder, tally=tally) as client:
+    stop = safe_point(lake, source=source.name)
+    with wiki_client(lake, source, scope, sources.shared_folder, tally=tally, safe_point=stop) as client:
         yield client

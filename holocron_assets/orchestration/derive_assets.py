@@ -20,6 +20,8 @@ from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.footers import Footer
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
+from holocron_assets.operations.controls import HeldBackError
+from holocron_assets.operations.wishes import StandingWishes
 from holocron_assets.orchestration.asking import (
     answers_metadata,
     asking,
@@ -28,12 +30,13 @@ from holocron_assets.orchestration.asking import (
     stretch_metadata,
 )
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.holding import ended_when_held
 from holocron_assets.orchestration.metadata import OWNER, table_description, table_metadata
+from holocron_assets.orchestration.names import PRIORITY_TAG
 from holocron_assets.orchestration.partitions import BATCHES, ENTITY_TYPES
 from holocron_assets.orchestration.resources import LakeResource, ModelsResource
 
 GROUP = "derivations"
-_PRIORITY_TAG = "dagster/priority"
 _PRIORITIES_A_MODEL = 10_000
 """More than an interrogation's priority can be: a model's steps come before all of the next one's."""
 
@@ -57,7 +60,7 @@ def derive_asset(interrogation: Interrogation, *, pool: str, step_priority: int)
         pool=pool,
         # One run for all partitions of all models: a run for each would load every model anew.
         backfill_policy=dg.BackfillPolicy.single_run(),
-        op_tags={_PRIORITY_TAG: str(step_priority)},
+        op_tags={PRIORITY_TAG: str(step_priority)},
         group_name=GROUP,
         kinds={"parquet", "ollama"},
         owners=[OWNER],
@@ -70,7 +73,7 @@ def derive_asset(interrogation: Interrogation, *, pool: str, step_priority: int)
     def answered(
         context: dg.AssetExecutionContext, lake: LakeResource, models: ModelsResource
     ) -> Iterator[dg.AssetMaterialization | dg.MaterializeResult[None]]:
-        with clear_failures():
+        with ended_when_held(context), clear_failures():
             yield from _answered(context, interrogation, lake.open(), models)
 
     return answered
@@ -126,11 +129,18 @@ def _answered(
     lake: Lake,
     models: ModelsResource,
 ) -> Iterator[dg.AssetMaterialization | dg.MaterializeResult[None]]:
-    """Ask about everything in the run's partitions; what is complete is told even if not all is."""
+    """Ask about everything in the run's partitions; what is complete is told even if not all is.
+
+    What a person holds back is left out, and the run ends as canceled.
+    """
     asked = asking(lake, models, context.run, [interrogation])
     model = next(name for name in interrogation.models if name in asked.served.digests)
     stretch, seen, complete = Stretch(), set[str](), list[_Complete]()
-    agenda = Given(interrogation, context.partition_keys)
+    wishes = StandingWishes(lake)
+    held = {name: why for name in context.partition_keys if (why := wishes.hold_of(interrogation, name))}
+    agenda = Given(interrogation, [name for name in context.partition_keys if name not in held], wishes)
+    if not agenda.partitions:
+        raise HeldBackError("; ".join(dict.fromkeys(held.values())))
     with closing(work_on(asked.model_run(model, [interrogation]), agenda, stretch)) as working:
         for written in working:
             work = written.opened.work
@@ -143,6 +153,8 @@ def _answered(
         return
     # What became complete is told all the same.
     yield from (materialization(lake, work, footer) for work, footer in complete)
+    if held or stretch.paused:
+        raise HeldBackError("; ".join(dict.fromkeys([*held.values(), *filter(None, [stretch.paused])])))
     seen.update(partition for _, partition in stretch.problems)
     elsewhere = sorted(set(context.partition_keys) - seen)
     raise_unfinished(stretch, more=[f"another run works on {name}" for name in elsewhere])

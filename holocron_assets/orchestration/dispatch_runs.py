@@ -12,6 +12,7 @@ from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.holding import is_held
 from holocron_assets.orchestration.names import (
     GPU_JOB,
     GPU_MODEL_TAG,
@@ -101,4 +102,6 @@ def _due(instance: dg.DagsterInstance, last: dg.RunRecord, in_vain: int, progres
 
 
 def _was_in_vain(run: dg.DagsterRun, progress: str) -> bool:
+    if is_held(run):
+        return False
     return run.status in _STOPPED or run.tags.get(PROGRESS_TAG) == progress

@@ -21,8 +21,10 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS
 from holocron_assets.models.connection import fetch_command
 from holocron_assets.models.errors import ModelServerError
+from holocron_assets.operations.wishes import StandingWishes
 from holocron_assets.orchestration.dispatch_runs import at_work, history, job_of, run_tags
 from holocron_assets.orchestration.gpu_job import WhatToAsk, run_config
+from holocron_assets.orchestration.holding import holds_named
 from holocron_assets.orchestration.mending import mended_tick
 from holocron_assets.orchestration.names import PROGRESS_TAG, WORK_TAG
 from holocron_assets.orchestration.resources import LakeResource
@@ -74,7 +76,8 @@ def _tick(
         return dg.SkipReason(f"models are at work: {', '.join(sorted(busy))}")
     interrogations = load_interrogations()
     served = served_models(interrogations)
-    waiting = backlog(lake, interrogations, digests=served.digests, now=utc_now())
+    heed = StandingWishes(lake).heeded
+    waiting = backlog(lake, interrogations, digests=served.digests, now=utc_now(), heed=heed)
     answers, resting = _answers(context.instance, pool, waiting, settings, interrogations, served, busy)
     requests = [answer.request for answer in answers if answer.request]
     reasons = [" ".join(answer.plan.decision.reasons) for answer in answers]
@@ -84,7 +87,7 @@ def _tick(
         return _recorded(context, lake, answers)
     if requests:
         return dg.SensorResult(run_requests=requests)
-    return dg.SkipReason("; ".join([*(resting or reasons), *_lacks(served)]))
+    return dg.SkipReason("; ".join([*(resting or reasons), *holds_named(lake), *_lacks(served)]))
 
 
 def _lacks(served: ServedModels) -> list[str]:

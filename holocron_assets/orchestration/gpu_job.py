@@ -21,6 +21,9 @@ from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.lake.errors import PermanentError
+from holocron_assets.lake.paths import Lake
+from holocron_assets.operations.controls import HeldBackError, standing_controls
+from holocron_assets.operations.wishes import StandingWishes
 from holocron_assets.orchestration.asking import (
     Asking,
     asking,
@@ -29,6 +32,7 @@ from holocron_assets.orchestration.asking import (
     stretch_metadata,
 )
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.holding import ended_when_held
 from holocron_assets.orchestration.names import GPU_JOB, OUTCOME_TAG
 from holocron_assets.orchestration.resources import LakeResource, ModelsResource
 from holocron_assets.settings import dispatch_file
@@ -103,7 +107,7 @@ def _derive_job(name: str, pool: str) -> dg.JobDefinition:
         context: dg.OpExecutionContext, lake: LakeResource, models: ModelsResource
     ) -> Iterator[dg.AssetMaterialization | dg.Output[None]]:
         config = WhatToAsk(**context.op_config)
-        with clear_failures():
+        with ended_when_held(context), clear_failures():
             interrogations = _named(config.interrogations)
             asked = asking(lake.open(), models, context.run, interrogations)
             if work := _work(context, asked, config, interrogations, pool):
@@ -134,7 +138,11 @@ def _work(
         by_model = {config.model: by_model.get(config.model, [])}
     partitions = None if config.partitions is None else frozenset(config.partitions)
     candidates = [one for several in by_model.values() for one in several]
-    agenda = Dispatched(asked.lake, candidates, asked.served, asked.settings, partitions, config.model)
+    wishes = StandingWishes(asked.lake)
+    _refuse_all_paused(asked.lake, candidates)
+    agenda = Dispatched(
+        asked.lake, candidates, asked.served, asked.settings, partitions, wishes, config.model
+    )
     if not agenda.model:
         decision = agenda.decision({})
         context.log.info(" ".join(decision.reasons))
@@ -144,6 +152,14 @@ def _work(
         context.instance.add_run_tags(context.run_id, {OUTCOME_TAG: "complete"})
         return None
     return asked.model_run(agenda.model, by_model[agenda.model]), agenda
+
+
+def _refuse_all_paused(lake: Lake, interrogations: Sequence[Interrogation]) -> None:
+    """Raise HeldBackError if a person has every interrogation paused that might be asked."""
+    controls = standing_controls(lake)
+    pauses = [controls.pauses(interrogation=one.name) for one in interrogations]
+    if pauses and all(pauses):
+        raise HeldBackError("; ".join(dict.fromkeys(map(str, pauses))))
 
 
 def _done(

@@ -9,7 +9,9 @@ from holocron_assets.crawl.known_links import make_known_links
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_LINKS, PAGES, SEED_TITLES
+from holocron_assets.operations.controls import refuse_held
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.holding import ended_when_held
 from holocron_assets.orchestration.metadata import OWNER, table_description, table_metadata
 from holocron_assets.orchestration.partitions import SOURCES
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
@@ -36,7 +38,8 @@ def known_links(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.MaterializeResult[None]:
     """Compact what the source's batches say of titles."""
-    with clear_failures():
+    with ended_when_held(context), clear_failures():
+        refuse_held(lake.open(), source=context.partition_key)
         metadata = compacted(lake.open(), sources.get(context.partition_key))
     return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(metadata["content_id"]))
 

@@ -168,11 +168,13 @@ def _job_finder() -> Callable[[str], dg.JobDefinition]:
 
 
 def _tell_outcome(console: Console, lake: Lake, report: RunReport) -> bool:
-    if not report.finished:
+    if not report.finished and not report.held:
         console.print("[green]Nothing to do: everything is done already.[/green]")
     for aside in all_set_aside(lake):
         if aside.at >= report.started:
             console.print(f"[yellow]set aside[/yellow] {escape(str(aside))}", soft_wrap=True)
+    for hold in report.held:
+        console.print(f"[yellow]held back[/yellow] {escape(hold)}", soft_wrap=True)
     for error in report.errors:
         console.print(f"[red]failed[/red] {escape(error)}", soft_wrap=True)
     print_paths(console, [("ask it in SQL", 'holocron sql "from entities"'), ("or open", lake.database)])

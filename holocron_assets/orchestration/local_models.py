@@ -31,6 +31,8 @@ from holocron_assets.lake.views import connect, query
 from holocron_assets.models.catalog import shipped_catalog
 from holocron_assets.models.connection import fetch_command, model_server
 from holocron_assets.models.fetching import fetch_models, own_model_files
+from holocron_assets.operations.controls import Scope, standing_controls
+from holocron_assets.operations.wishes import StandingWishes
 from holocron_assets.orchestration.gpu_job import WhatToAsk, run_config
 from holocron_assets.orchestration.names import GPU_JOB
 from holocron_assets.orchestration.work import Work
@@ -118,7 +120,7 @@ class ModelStage:
     def _stale_unsure(self) -> list[StalePartition]:
         asked = _about_rules()
         stale = stale_partitions(self.lake, asked, digests=served_models(asked).digests)
-        return [part for part in stale if self._is_own(part.partition)]
+        return [part for part in StandingWishes(self.lake).heeded(stale) if self._is_own(part.partition)]
 
     def most_linked(self) -> list[WhatToAsk]:
         """The other interrogations, the most important first, each about the pages that most link to.
@@ -126,13 +128,17 @@ class ModelStage:
         Raises:
             ModelServerUnavailable: the server does not answer.
         """
+        controls = standing_controls(self.lake)
+        sources = [one.name for one in self.sources if not controls.is_held(source=one.name)]
         with connect(self.lake) as connection:
-            found = query(connection, _MOST_LINKED, {"sources": [source.name for source in self.sources]})
+            found = query(connection, _MOST_LINKED, {"sources": sources})
         ranked = [(row["title_key"], row["batch"]) for row in found]
         others = [one for one in _over_pages() if not _is_about_rules(one)]
         digests = served_models(others).digests
         asked = []
-        for one in sorted(others, key=lambda one: -one.priority):
+        free = [one for one in others if not controls.is_held(interrogation=one.name)]
+        ranks = {one.name: controls.priority(Scope("interrogation", one.name), one.priority) for one in free}
+        for one in sorted(free, key=lambda one: -ranks[one.name]):
             pages = self._first_wanted(one, ranked)
             if self._is_open(one, pages, digests):
                 asked.append(

@@ -20,14 +20,17 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models.errors import ModelFileError, ModelServerError, UnknownModelError
+from holocron_assets.operations.controls import Scope, standing_controls
 from holocron_assets.orchestration.checks import concerns
 from holocron_assets.orchestration.dispatch_runs import at_work
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.gpu_job import WhatToAsk
+from holocron_assets.orchestration.holding import hold_on
 from holocron_assets.orchestration.local_models import ModelStage
 from holocron_assets.orchestration.local_progress import outcomes_told
 from holocron_assets.orchestration.mending import mending
 from holocron_assets.orchestration.names import BATCH_JOB, OUTCOME_TAG, QUALITY_JOB
+from holocron_assets.orchestration.run_requests import priority_of
 from holocron_assets.orchestration.runs import QUIET, FinishedRun, LocalRuns, run_of_ours
 from holocron_assets.orchestration.work import (
     Work,
@@ -51,6 +54,7 @@ class RunReport:
     Attributes:
         finished: the runs, in order.
         unseen: wikis that did not tell of their changes: which and why.
+        held: who holds back what was left undone, and why.
         failed_checks: quality checks that did not pass: name and why.
         no_model: why no model could be asked, if one should have been.
         seconds: time by asset.
@@ -59,6 +63,7 @@ class RunReport:
 
     finished: list[FinishedRun] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)
     failed_checks: list[tuple[str, str]] = field(default_factory=list)
     seconds: Counter[str] = field(default_factory=Counter)
     no_model: str | None = None
@@ -111,17 +116,18 @@ class LocalRun:
         """Work until nothing is pending: pages that failed for now are waited for.
 
         A batch that failed as a whole is not tried again in this run, and the report names it; unless its
-        wiki, which answered before, only wants to be left alone for a while.
+        wiki, which answered before, only wants to be left alone for a while. What a person holds back is left
+        as it is, also if they say so meanwhile, and the report names it.
         """
         return mending(self._finish, _untold)
 
     def _finish(self) -> RunReport:
-        for source in self.sources:
+        for source in self._free():
             if problem := self.look(source):
                 self.report.unseen.append(f"changes of {source.name}: {problem}")
         while self._work_on():
             pass
-        if self.models:
+        if self.models and not standing_controls(self.lake).is_held():
             try:
                 self._ask_models(self.models)
             except (ModelFileError, ModelServerError, ModelServerUnavailable, UnknownModelError) as error:
@@ -145,7 +151,7 @@ class LocalRun:
         if self._run(self._listings()) or self._run(batches_to_settle(self.lake, self.sources)):
             return True
         self._run(links_to_compact(self.lake, self.sources, at_end=False))
-        for source in self.sources:
+        for source in self._free():
             if seeds_are_usable(self.lake, source):
                 cut_batches(self.lake, source, now=utc_now(), gather=False)
         if self._run(batches_to_fetch(self.lake, self.sources)):
@@ -173,9 +179,18 @@ class LocalRun:
                     models.tell_of_waiting(holders)
                 work = models.work(what)
                 with outcomes_told(self.lake, what, partial(self.answered, work)):
-                    self._run([work])
+                    if not self._run([work]):
+                        return
                 run = self.instance.get_run_by_id(self.report.finished[-1].run_id)
                 outcome = run.tags.get(OUTCOME_TAG, "") if run else ""
+
+    def _free(self) -> list[Source]:
+        """The sources that nobody holds back, the highest in rank first; who does is noted."""
+        controls = standing_controls(self.lake)
+        for source in self.sources:
+            self._note(str(controls.holds(source=source.name) or ""))
+        free = [source for source in self.sources if not controls.is_held(source=source.name)]
+        return sorted(free, key=lambda source: -controls.priority(Scope("source", source.name)))
 
     def _listings(self) -> list[Work]:
         """Seeds to list; of disabled sources too, since they were named."""
@@ -185,13 +200,15 @@ class LocalRun:
     def _wait(self) -> bool:
         """Sleep until the first page or batch that failed for now is due; say whether there was one."""
         with connect(self.lake, more_views=frontier_views(self.sources, self.lake)) as connection:
-            names = {"sources": [source.name for source in self.sources]}
+            names = {"sources": [source.name for source in self._free()]}
             pages = [row["due_at"] for row in query(connection, _NEXT_DUE, names) if row["due_at"]]
-        undone = [
-            *self._listings(),
-            *batches_to_fetch(self.lake, self.sources),
-            *checks_to_run(self.lake, self.sources),
-        ]
+        undone = self._startable(
+            [
+                *self._listings(),
+                *batches_to_fetch(self.lake, self.sources),
+                *checks_to_run(self.lake, self.sources),
+            ]
+        )
         due = self._due()
         runs = [due[item.key] for item in undone if item.key in due and not self._given_up(item)]
         if not pages and not runs:
@@ -218,16 +235,37 @@ class LocalRun:
     def _run(self, work: Sequence[Work]) -> bool:
         """Run what was not given up and is due; say whether there was anything."""
         due, now = self._due(), utc_now()
-        work = [item for item in work if not self._given_up(item) and due.get(item.key, now) <= now]
+        work = self._startable(
+            [item for item in work if not self._given_up(item) and due.get(item.key, now) <= now]
+        )
         self.planned(work)
-        for run in LocalRuns(self.instance, self.lake, self.job, self.starting, self.ended).finish(work):
-            self.report.finished.append(run)
-            self.report.seconds.update(run.seconds)
+        runs = LocalRuns(self.instance, self.lake, self.job, self.starting, self.ended)
+        for item in work:
+            for run in runs.finish(self._startable([item])):  # somebody may hold it back by now
+                self._note(run.held)
+                self.report.finished.append(run)
+                self.report.seconds.update(run.seconds)
         return bool(work)
+
+    def _startable(self, work: Sequence[Work]) -> list[Work]:
+        """Those of some work that nobody holds back, the highest in rank first; who does is noted."""
+        controls = standing_controls(self.lake)
+        free = []
+        for item in sorted(work, key=lambda item: -priority_of(controls, item)):
+            hold = hold_on(self.lake, item)
+            if hold is None:
+                free.append(item)
+            else:
+                self._note(str(hold))
+        return free
+
+    def _note(self, hold: str | None) -> None:
+        if hold and hold not in self.report.held:
+            self.report.held.append(hold)
 
     def _given_up(self, item: Work) -> bool:
         """Whether the work was done in this run, whatever came of it, or failed for good."""
-        runs = [run for run in self.report.finished if run.work.key == item.key]
+        runs = [run for run in self.report.finished if run.work.key == item.key and not run.held]
         failures = [run for run in runs if run.error]
         if len(failures) < len(runs):
             return True

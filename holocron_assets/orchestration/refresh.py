@@ -10,8 +10,10 @@ from holocron_assets.crawl.seeds import load_site, seeds_are_usable
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
+from holocron_assets.operations.controls import HeldBackError, Scope, refuse_held, standing_controls
 from holocron_assets.orchestration.change_looks import look_to_the_end
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.holding import ended_when_held
 from holocron_assets.orchestration.names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB, WAITING_TAGS
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs import LocalRuns, QueuedRuns, Runs
@@ -50,9 +52,10 @@ def refresh_sources(
     context: dg.OpExecutionContext, config: RefreshConfig, lake: LakeResource, sources: SourcesResource
 ) -> None:
     """Bring sources up to date with runs of their own, and wait for them."""
-    with clear_failures():
-        chosen = [sources.get(config.source)] if config.source else sources.enabled()
     opened = lake.open()
+    with ended_when_held(context), clear_failures():
+        refuse_held(opened, source=config.source)
+        chosen = [sources.get(config.source)] if config.source else _free(context, opened, sources.enabled())
     runs = _runs(context, opened)
     problems = [] if config.source else [str(error) for error in sources.broken()]
     for source in chosen:
@@ -64,11 +67,15 @@ def refresh_sources(
         ):
             try:
                 step()
+            except HeldBackError as held:
+                context.log.info(f"{source.name} is left: {held}")
+                break
             except dg.Failure as failure:
                 # What can go on does, the pages before a dump's break too: the job fails at its end.
                 problems.append(f"{source.name}: {failure.description}")
-    _finish(runs, entities_to_resolve(opened))
-    _finish(runs, views_to_publish(opened, sources.all()))
+    with ended_when_held(context):
+        _finish(runs, entities_to_resolve(opened))
+        _finish(runs, views_to_publish(opened, sources.all()))
     names = ", ".join(source.name for source in chosen)
     if problems:
         raise dg.Failure("; ".join(problems), allow_retries=False)
@@ -86,14 +93,15 @@ def add_given_pages(
     """Fetch pages that a person names, whatever was fetched before."""
     opened = lake.open()
     runs = _runs(context, opened)
-    with clear_failures():
+    with ended_when_held(context), clear_failures():
         source = sources.get(config.source)
+        refuse_held(opened, source=source.name)
         _finish(runs, sites_to_ask(opened, [source]))
         batches = cut_given_titles(
             opened, source, load_site(opened, source.name), config.titles, now=utc_now()
         )
-    _finish(runs, [Work(BATCH_JOB, batch, "added", source.host) for batch in batches])
-    _finish(runs, entities_to_resolve(opened))
+        _finish(runs, [Work(BATCH_JOB, batch, "added", source.host) for batch in batches])
+        _finish(runs, entities_to_resolve(opened))
 
 
 @dg.job(
@@ -118,6 +126,16 @@ def add_pages() -> None:
     add_given_pages()
 
 
+def _free(context: dg.OpExecutionContext, lake: Lake, sources: Sequence[Source]) -> list[Source]:
+    """The sources that nobody holds back, those that rank highest first; the others are named in the log."""
+    controls = standing_controls(lake)
+    for source in sources:
+        if hold := controls.holds(source=source.name):
+            context.log.info(f"{source.name} is left out: {hold}")
+    free = [source for source in sources if not controls.is_held(source=source.name)]
+    return sorted(free, key=lambda source: -controls.priority(Scope("source", source.name)))
+
+
 def _look(context: dg.OpExecutionContext, lake: Lake, source: Source, sources: SourcesResource) -> None:
     """Let a source's wiki tell of its changes."""
     if problem := look_to_the_end(lake, source, sources.shared_folder, context.instance):
@@ -130,6 +148,7 @@ def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
     It ends, too, when the most batches were run.
     """
     while most > 0 and seeds_are_usable(lake, source):
+        refuse_held(lake, source=source.name)
         _finish(runs, batches_to_settle(lake, [source]))
         _finish(runs, links_to_compact(lake, [source], at_end=False))
         cut_batches(lake, source, now=utc_now(), most=most, gather=False)
@@ -149,8 +168,16 @@ def _runs(context: dg.OpExecutionContext, lake: Lake) -> Runs:
 
 
 def _finish(runs: Runs, work: Sequence[Work]) -> None:
-    """Run all of the work, then fail if any of it failed."""
-    failed = [run for run in runs.finish(work) if run.error]
+    """Run all of the work, then fail if any of it failed.
+
+    Raises:
+        dagster.Failure: some of it did.
+        HeldBackError: a person holds some of it back.
+    """
+    finished = runs.finish(work)
+    failed = [run for run in finished if run.error]
     if failed:
         named = "; ".join(f"{run.work}: {run.error}" for run in failed)
         raise dg.Failure(f"{len(failed)} of {len(work)} runs failed: {named}", allow_retries=False)
+    if held := [run.held for run in finished if run.held]:
+        raise HeldBackError(held[0])

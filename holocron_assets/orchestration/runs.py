@@ -17,6 +17,7 @@ from holocron_assets.interrupts import end_if_asked
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.crawl_assets import batch_cut
 from holocron_assets.orchestration.failures import failure_of
+from holocron_assets.orchestration.holding import is_held
 from holocron_assets.orchestration.names import (
     BATCH_JOB,
     PARTITION_TAG,
@@ -53,6 +54,7 @@ class FinishedRun:
         run_id: its id.
         error: why it failed; None if it did not.
         due_at: when the same may work, if it failed only for now.
+        held: who holds its work back, if it ended for that: then it did not fail.
         seconds: how long each step took, by name.
     """
 
@@ -61,6 +63,7 @@ class FinishedRun:
     error: str | None
     due_at: datetime | None
     seconds: Mapping[str, float]
+    held: str | None = None
 
 
 class Runs(Protocol):
@@ -178,6 +181,8 @@ class QueuedRuns:
 
 def _finished(instance: dg.DagsterInstance, item: Work, run_id: str, *, succeeded: bool) -> FinishedRun:
     failure = None if succeeded else failure_of(instance, run_id)
+    if failure and is_held(instance.get_run_by_id(run_id)):
+        return FinishedRun(item, run_id, None, None, step_seconds(instance, run_id), failure.reason)
     error, due_at = (failure.reason, failure.due_at) if failure else (None, None)
     return FinishedRun(item, run_id, error, due_at, step_seconds(instance, run_id))
 

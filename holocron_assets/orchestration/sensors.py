@@ -43,7 +43,9 @@ from holocron_assets.lake.tables import (
     TAGS,
     UNREAD_PAGES,
 )
+from holocron_assets.operations.controls import standing_controls
 from holocron_assets.orchestration.crawl_assets import batch_cut
+from holocron_assets.orchestration.holding import holds_named
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.mending import mended_tick
 from holocron_assets.orchestration.names import (
@@ -113,7 +115,9 @@ def new_pages(
     # A run that asks a wiki which is being left alone could only fail.
     alone = left_alone(enabled, sources.shared_folder, utc_now())
     listings = [work for work in seeds_to_list(opened, enabled) if work.host not in alone]
-    listed = [source for source in enabled if seeds_are_usable(opened, source)]
+    controls = standing_controls(opened)
+    free = [source for source in enabled if not controls.is_held(source=source.name)]
+    listed = [source for source in free if seeds_are_usable(opened, source)]
     slow = [source for source in listed if looks_are_slow(opened, source)]
     compactions = links_to_compact(opened, slow, at_end=False)
     try:
@@ -133,8 +137,9 @@ def new_pages(
         SOURCES: _unknown(context.instance, SOURCES, [source.name for source in enabled]),
         BATCHES: _unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES)),
     }
-    requested = run_requests(context.instance, [*listings, *compactions, *fetches])
-    return _answer(opened, requested, adopted, "; ".join(alone.values()) or "nothing is pending")
+    requested = run_requests(context.instance, opened, [*listings, *compactions, *fetches])
+    lacking = "; ".join([*holds_named(opened), *alone.values()]) or "nothing is pending"
+    return _answer(opened, requested, adopted, lacking)
 
 
 @dg.sensor(
@@ -157,7 +162,8 @@ def settle(
     if not stale:
         context.update_cursor(mark)
     adopted = {BATCHES: _unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES))}
-    return _answer(opened, run_requests(context.instance, stale), adopted, "every batch is settled")
+    requested = run_requests(context.instance, opened, stale)
+    return _answer(opened, requested, adopted, "every batch is settled")
 
 
 @dg.sensor(
@@ -185,7 +191,7 @@ def promotion(
         context.update_cursor(json.dumps({"waiting_since": waiting_since.isoformat()}))
         return dg.SkipReason("batches are in flight; entities are resolved after them, or in 10 minutes")
     work = _stale_entities(context.instance, opened, mark)
-    requested = run_requests(context.instance, work)
+    requested = run_requests(context.instance, opened, work)
     if not work:
         context.update_cursor(json.dumps({"resolved": mark}))
     elif requested.requests:
@@ -219,8 +225,10 @@ def _stale_entities(instance: dg.DagsterInstance, lake: Lake, mark: str) -> list
 
 
 def _crawl_goes_on(instance: dg.DagsterInstance, lake: Lake, sources: Sequence[Source]) -> bool:
-    """Whether candidates are still being made: batches are in flight, or being settled."""
-    if any(unfinished_batches(lake, source.name) for source in sources):
+    """Whether candidates are still being made: batches are in flight and not held back, or being settled."""
+    controls = standing_controls(lake)
+    free = [source.name for source in sources if not controls.is_held(source=source.name)]
+    if any(unfinished_batches(lake, name) for name in free):
         return True
     return _is_under_way(instance, BATCH_JOB) or _is_under_way(instance, SETTLE_JOB)
 

@@ -144,7 +144,7 @@ def upkeep(
     if journals_are_due(opened, now=now):
         more.append(f"journals of before {now:%Y-%m-%d}")
     work = upkeep_to_do(opened, sources.all(), now=now, more=more)
-    requested = run_requests(context.instance, work)
+    requested = run_requests(context.instance, opened, work)
     if not requested.requests:
         return dg.SkipReason("; ".join(requested.waiting) or "everything is as it should be")
     return requested.requests

@@ -62,6 +62,11 @@ class Work:
         """A name for the work, the same as long as nothing about it changes."""
         return f"{self}/{content_hash(self.version)[:12]}"
 
+    @property
+    def source(self) -> str | None:
+        """The source that its partition is, or is of."""
+        return (source_of(self.partition) or self.partition) if self.partition else None
+
     def __str__(self) -> str:
         """Job and partition, as a person names the work."""
         about = self.partition or self.about

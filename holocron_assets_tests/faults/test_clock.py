@@ -74,19 +74,19 @@ def failing() -> None:
 
 @pytest.mark.fault(8, "clock set back a day after a run failed")
 def test_work_whose_run_failed_on_a_clock_that_was_ahead_is_due_at_once(
-    instance: dg.DagsterInstance,
+    instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
-    work = Work("crawl_batch", "tiny-000001", "fetch")
+    lake, work = Lake(tmp_path / "data"), Work("crawl_batch", "tiny-000001", "fetch")
     run = instance.create_run_for_job(
         failing, tags={"holocron/work": work.key}, status=DagsterRunStatus.STARTED
     )
     instance.report_run_failed(run, "not today")
     (record,) = instance.get_run_records()
     ended_at = record.update_timestamp
-    assert run_requests(instance, [work], now=ended_at + timedelta(seconds=1)).requests == []
-    requested = run_requests(instance, [work], now=ended_at - DAY)
+    assert run_requests(instance, lake, [work], now=ended_at + timedelta(seconds=1)).requests == []
+    requested = run_requests(instance, lake, [work], now=ended_at - DAY)
     assert [request.partition_key for request in requested.requests] == ["tiny-000001"]
-    assert run_requests(instance, [work], now=ended_at + DAY).requests
+    assert run_requests(instance, lake, [work], now=ended_at + DAY).requests
 
 
 @pytest.mark.fault(8, "clock set back a day below the daemon's sensors")

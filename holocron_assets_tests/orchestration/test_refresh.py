@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -12,9 +13,12 @@ from tiny_wiki import add_tiny_source, copy_of_export, tiny_wiki
 from holocron_assets.definitions import build_definitions
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES, SEED_TITLES
+from holocron_assets.operations.controls import PAUSE, Scope, control
 from holocron_assets.orchestration import refresh as refresh_module
 from holocron_assets.orchestration.runs import LocalRuns
-from holocron_assets.orchestration.work import entities_to_resolve
+from holocron_assets.orchestration.work import Work, batches_to_fetch, entities_to_resolve
+
+SMALL = Scope("source", "small")
 
 
 @pytest.fixture
@@ -196,3 +200,36 @@ def test_add_pages_says_that_a_dump_is_read_whole(tmp_path: Path, instance: dg.D
     result = add_pages(small_holocron(tmp_path), instance, "small", "Issa Dorrane")
     assert not result.success
     assert "'small' is a dump" in failure_message(result)
+
+
+def test_what_a_person_holds_back_is_left_out_and_refused_by_name(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    holocron = small_holocron(tmp_path)
+    control(holocron.lake, PAUSE, SMALL, author="ada", reason="x")
+    left_out = refresh(holocron, instance)
+    assert left_out.success, failure_message(left_out)
+    assert holocron.lake.partitions(PAGES) == []
+    named = refresh(holocron, instance, "small")
+    run = instance.get_run_by_id(named.run_id)
+    assert run
+    assert run.status == dg.DagsterRunStatus.CANCELED
+    assert "`holocron resume --source small" in failure_message(named)
+
+
+@pytest.mark.full
+def test_a_source_that_is_paused_meanwhile_is_left_and_the_others_are_finished(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holocron = small_holocron(tmp_path, batch_size=2)
+    holocron.add_source("whole", copy_of_export(SAMPLE_EXPORT, tmp_path / "whole.xml", pages=2))
+
+    def pausing(*arguments: Any) -> list[Work]:
+        control(holocron.lake, PAUSE, SMALL, author="ada", reason="x")
+        return batches_to_fetch(*arguments)
+
+    monkeypatch.setattr(refresh_module, "batches_to_fetch", pausing)
+    result = refresh(holocron, instance)
+    assert result.success, failure_message(result)
+    assert holocron.lake.partitions(PAGES) == ["whole-000001"]
+    assert holocron.lake.partitions(ENTITIES) != []

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from pathlib import Path
 
 import dagster as dg
 import pytest
@@ -10,6 +11,7 @@ from dagster import DagsterRunStatus
 from holocron_assets.crawl.errors import WikiUnavailable
 from holocron_assets.derive.gpu.slots import SlotTakenError
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.failures import DUE_AT, clear_failures
 from holocron_assets.orchestration.run_requests import MOST_REQUESTS, run_requests, work_tags
 from holocron_assets.orchestration.work import Work
@@ -21,6 +23,11 @@ LISTING = Work("list_seeds", "wiki", "1")
 def instance() -> Iterator[dg.DagsterInstance]:
     with dg.DagsterInstance.ephemeral() as ephemeral:
         yield ephemeral
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path)
 
 
 def fail(instance: dg.DagsterInstance, tags: Mapping[str, str], seconds: float) -> None:
@@ -40,32 +47,34 @@ def fail(instance: dg.DagsterInstance, tags: Mapping[str, str], seconds: float) 
     listing.execute_in_process(instance=instance, tags=tags, raise_on_error=False)
 
 
-def test_a_job_is_asked_for_while_another_has_all_it_may(instance: dg.DagsterInstance) -> None:
+def test_a_job_is_asked_for_while_another_has_all_it_may(instance: dg.DagsterInstance, lake: Lake) -> None:
     for _ in range(MOST_REQUESTS):
         instance.create_run_for_job(_busy, status=DagsterRunStatus.STARTED)
     more = Work("crawl_batch", "wiki-000099", "fetch")
-    requested = run_requests(instance, [more, LISTING])
+    requested = run_requests(instance, lake, [more, LISTING])
     assert [request.job_name for request in requested.requests] == ["list_seeds"]
 
 
-def test_no_more_than_twenty_runs_of_a_job_are_asked_for(instance: dg.DagsterInstance) -> None:
+def test_no_more_than_twenty_runs_of_a_job_are_asked_for(instance: dg.DagsterInstance, lake: Lake) -> None:
     work = [Work("crawl_batch", f"wiki-{number:06d}", "fetch") for number in range(1, 50)]
-    assert len(run_requests(instance, [*work, LISTING]).requests) == MOST_REQUESTS + 1
+    assert len(run_requests(instance, lake, [*work, LISTING]).requests) == MOST_REQUESTS + 1
 
 
-def test_a_wiki_that_may_be_asked_at_once_is_asked_later_and_later(instance: dg.DagsterInstance) -> None:
+def test_a_wiki_that_may_be_asked_at_once_is_asked_later_and_later(
+    instance: dg.DagsterInstance, lake: Lake
+) -> None:
     fail(instance, work_tags(LISTING), 0)
-    assert run_requests(instance, [LISTING]).requests == []
-    assert run_requests(instance, [LISTING], now=utc_now() + timedelta(seconds=31)).requests != []
+    assert run_requests(instance, lake, [LISTING]).requests == []
+    assert run_requests(instance, lake, [LISTING], now=utc_now() + timedelta(seconds=31)).requests != []
     fail(instance, work_tags(LISTING), 0)
-    assert run_requests(instance, [LISTING], now=utc_now() + timedelta(seconds=31)).requests == []
-    assert run_requests(instance, [LISTING], now=utc_now() + timedelta(seconds=121)).requests != []
+    assert run_requests(instance, lake, [LISTING], now=utc_now() + timedelta(seconds=31)).requests == []
+    assert run_requests(instance, lake, [LISTING], now=utc_now() + timedelta(seconds=121)).requests != []
 
 
-def test_a_wiki_that_names_a_later_time_is_not_asked_before(instance: dg.DagsterInstance) -> None:
+def test_a_wiki_that_names_a_later_time_is_not_asked_before(instance: dg.DagsterInstance, lake: Lake) -> None:
     fail(instance, work_tags(LISTING), 3600)
-    assert run_requests(instance, [LISTING], now=utc_now() + timedelta(minutes=50)).requests == []
-    assert run_requests(instance, [LISTING], now=utc_now() + timedelta(minutes=61)).requests != []
+    assert run_requests(instance, lake, [LISTING], now=utc_now() + timedelta(minutes=50)).requests == []
+    assert run_requests(instance, lake, [LISTING], now=utc_now() + timedelta(minutes=61)).requests != []
 
 
 @dg.op

@@ -4,7 +4,7 @@ A look reads footers, and those once. Only partitions that were begun are opened
 how many items the others hold is known when they are worked on.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -116,13 +116,14 @@ class StalePartition:
         return self.counts.dues[0] if self.counts.dues[0] <= now else None
 
 
-def backlog(
+def backlog(  # noqa: PLR0913 - what to look at, how much of it, and whom to heed
     lake: Lake,
     interrogations: Sequence[Interrogation],
     *,
     digests: Mapping[str, str],
     now: datetime,
     most_opened: int | None = MOST_OPENED,
+    heed: Callable[[Sequence[StalePartition]], Sequence[StalePartition]] = lambda stale: stale,
 ) -> list[Waiting]:
     """What there is to do, for `dispatch.decide`.
 
@@ -132,8 +133,10 @@ def backlog(
         digests: of the models that can be asked, by name. Interrogations that have none of them are left out.
         now: the moment.
         most_opened: as in `stale_partitions`.
+        heed: gives those that may be worked on; see `Wishes.heeded`.
     """
-    return waiting_of(stale_partitions(lake, interrogations, digests=digests, most_opened=most_opened), now)
+    stale = stale_partitions(lake, interrogations, digests=digests, most_opened=most_opened)
+    return waiting_of(heed(stale), now)
 
 
 def waiting_of(stale: Iterable[StalePartition], now: datetime) -> list[Waiting]:

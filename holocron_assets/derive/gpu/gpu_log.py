@@ -110,7 +110,7 @@ class GpuRun:
         model: the model.
         digest: its digest.
         started_by: 'dispatch', 'person', 'local', 'ask' or 'repeat'.
-        outcome: 'complete', 'partial' or 'stopped'.
+        outcome: 'complete', 'partial', 'stopped' or 'paused'.
         reason: why it ended.
     """
 

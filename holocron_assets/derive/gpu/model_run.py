@@ -51,8 +51,9 @@ class Stretch:
 
     Attributes:
         tally: its counts.
-        outcome: 'complete', 'partial' or 'stopped'.
+        outcome: 'complete', 'partial', 'stopped' or 'paused'.
         reason: why it ended, in a sentence.
+        paused: why partitions were left, if a person had them left.
         items: items of the partitions that it worked on.
         remaining: of these, without an answer, and not given up.
         dead: of these, given up.
@@ -64,6 +65,7 @@ class Stretch:
     tally: Tally = field(default_factory=Tally)
     outcome: str = "stopped"
     reason: str = "it was interrupted"
+    paused: str | None = None
     items: int = 0
     remaining: int = 0
     dead: int = 0
@@ -84,6 +86,8 @@ class Stretch:
         """Say how it ended, and why."""
         if self.problem:
             self.outcome, self.reason = "partial", str(self.problem)
+        elif self.paused:
+            self.outcome, self.reason = "paused", self.paused
         elif stopped:
             self.outcome, self.reason = "stopped", stopped
         elif self.remaining or self.problems:
@@ -115,7 +119,13 @@ def work_on(
         Each partition whose outcomes were written, when they are.
     """
     open_one = partial(open_partition, run.lake, model=run.model, digest=run.digest)
-    supply = Supply(agenda, open_one, is_wanted)
+
+    def is_paused(interrogation: str, partition: str) -> bool:
+        pause = agenda.wishes.pause_of(interrogation, partition)
+        stretch.paused = stretch.paused or pause
+        return pause is not None
+
+    supply = Supply(agenda, open_one, is_wanted, is_paused)
     try:
         with closing(supply):
             yield from told_by(partial(_work, run, supply, stretch))
@@ -131,6 +141,8 @@ async def _work(run: ModelRun, supply: Supply, stretch: Stretch, tell: Callable[
 
     def written(one: Written) -> None:
         stretch.count(one)
+        if one.footer is None:
+            supply.is_paused(one.opened.work.interrogation.name, one.opened.work.partition)
         tell(one)
 
     async def load() -> None:
@@ -142,7 +154,9 @@ async def _work(run: ModelRun, supply: Supply, stretch: Stretch, tell: Callable[
         gpu = GpuLock(run.lake, f"{run.started_by} asking {run.model}", pool=place_of(run.pool, run.model))
         turns = RequestTurns(gpu, await Engine(client).slots(), prepare=load)
         engine = Engine(client, run_id=run.run_id, fetch_command=fetch_command(), around_call=turns.turn)
-        working = Working(engine, turns, run.model, run.digest, run.run_id, written, stretch.tally)
+        working = Working(
+            engine, turns, run.model, run.digest, run.run_id, written, supply.is_paused, stretch.tally
+        )
         try:
             await working.work(supply.steps())
         finally:

@@ -12,6 +12,7 @@ from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, stal
 from holocron_assets.derive.dispatch.decisions import Decision, decide
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels
+from holocron_assets.derive.dispatch.wishes import NO_WISHES, Wishes
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.derive.results.partition_work import PartitionWork
@@ -49,9 +50,11 @@ class Agenda(Protocol):
 
     Attributes:
         stopped: why no more is to be done although there is more; None if there is not.
+        wishes: what people hold back meanwhile.
     """
 
     stopped: str | None
+    wishes: Wishes
 
     def shares(self, held: Held) -> Sequence[Share]:
         """What is to be done next, in order; nothing when it is enough."""
@@ -64,6 +67,7 @@ class Given:
 
     interrogation: Interrogation
     partitions: Sequence[str]
+    wishes: Wishes = NO_WISHES
     stopped: str | None = None
     _is_told: bool = False
 
@@ -86,6 +90,7 @@ class Dispatched:
         served: the models that can be asked.
         settings: how work is dispatched.
         partitions: only these; all if None.
+        wishes: what people hold back, and which priorities they gave.
         model: that is asked; None while it is not chosen.
         deadline: on the clock `monotonic`; after it, no more is begun.
         stopped: why no more is to be done although there is more.
@@ -96,6 +101,7 @@ class Dispatched:
     served: ServedModels
     settings: DispatchSettings
     partitions: frozenset[str] | None = None
+    wishes: Wishes = NO_WISHES
     model: str | None = None
     deadline: float = field(default_factory=lambda: monotonic() + LONGEST_SECONDS)
     stopped: str | None = None
@@ -110,7 +116,7 @@ class Dispatched:
         found = stale_partitions(self.lake, self.interrogations, digests=self.served.digests, held=counts)
         self._stale = [
             one
-            for one in found
+            for one in self.wishes.heeded(found)
             if held.get((one.interrogation.name, one.partition)) != 0
             and (self.partitions is None or one.partition in self.partitions)
         ]
@@ -193,12 +199,14 @@ class Supply:
         agenda: says whose turn it is.
         open_one: opens a partition.
         is_wanted: whether to ask about an item at all.
+        is_paused: whether to leave a partition, given with its interrogation's name, as it is for now.
         problems: why partitions could not be opened, by interrogation and partition. The others go on.
     """
 
     agenda: Agenda
     open_one: OpenOne
     is_wanted: Callable[[Item], bool] = lambda _: True
+    is_paused: Callable[[str, str], bool] = lambda _interrogation, _partition: False
     problems: dict[tuple[str, str], Exception] = field(default_factory=dict)
     _shelves: dict[str, _Shelf] = field(default_factory=dict)
     _held: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -226,13 +234,17 @@ class Supply:
     def _steps_of(self, share: Share) -> Iterator[Step]:
         shelf = self._shelves.setdefault(share.interrogation.name, _Shelf())
         for partition in share.completions:
-            if partition not in shelf.seen:
+            if partition not in shelf.seen and not self.is_paused(share.interrogation.name, partition):
                 shelf.seen.add(partition)
                 yield from self._completion(share.interrogation, partition, shelf)
         shelf.add(share.partitions)
         left = share.items
         while left != 0 and (opened := self._first_open(share.interrogation, shelf)):
-            if shelf.items:
+            if self.is_paused(share.interrogation.name, opened.work.partition):
+                shelf.opened = None
+                shelf.items.clear()
+                yield opened, None
+            elif shelf.items:
                 item = shelf.items.popleft()
                 self._held[item.interrogation.name, item.partition] -= 1
                 left = left and left - 1
@@ -255,7 +267,10 @@ class Supply:
     def _first_open(self, interrogation: Interrogation, shelf: _Shelf) -> OpenPartition | None:
         """The partition that is open, or else the first that can be opened."""
         while shelf.opened is None and shelf.closed:
-            shelf.opened = self._open(interrogation, shelf.closed.popleft())
+            partition = shelf.closed.popleft()
+            if self.is_paused(interrogation.name, partition):
+                continue
+            shelf.opened = self._open(interrogation, partition)
             if shelf.opened:
                 work = shelf.opened.work
                 shelf.items.extend(filter(self.is_wanted, work.ready(utc_now())))

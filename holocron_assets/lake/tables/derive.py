@@ -142,7 +142,8 @@ GPU_RUNS = Table(
         Column(
             "outcome",
             type_string,
-            "'complete', 'partial' (some wait) or 'stopped' (another model's turn, or time)",
+            "'complete', 'partial' (some wait), 'stopped' (another model's turn, or time) or 'paused' (by a "
+            "person)",
         ),
         Column("reason", type_string, "Why it ended"),
     ),
