@@ -38,6 +38,8 @@ from holocron_assets.export_commands import export, hash_command
 from holocron_assets.graph_commands import graph
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models_commands import models
+from holocron_assets.observe.errors import ObserveError
+from holocron_assets.observe.setup import observe_process
 from holocron_assets.operations.controls import refuse_held
 from holocron_assets.operations.views import all_views
 from holocron_assets.repeat_commands import repeat
@@ -61,6 +63,10 @@ def main() -> None:
 
     HOLOCRON_DATA moves the data folder, HOLOCRON_SOURCES the folder of source files.
     """
+    try:
+        observe_process()
+    except ObserveError as error:
+        raise click.UsageError(str(error)) from error
 
 
 main.add_command(artifacts)

@@ -26,6 +26,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.presence import FolderGoneError
 from holocron_assets.lake.titles import InvalidTitle
 from holocron_assets.models.errors import ModelFileError, ModelServerError, UnknownModelError
+from holocron_assets.observe.errors import ObserveError
 from holocron_assets.operations.controls import HeldBackError
 from holocron_assets.settings import data_folder, sources_folder, state_folder
 
@@ -46,6 +47,7 @@ _EXPECTED_ERRORS = (
     ModelFileError,
     ModelServerError,
     UnknownModelError,
+    ObserveError,
     duckdb.Error,
 )
 

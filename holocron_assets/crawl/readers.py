@@ -22,6 +22,7 @@ from holocron_assets.crawl.xml_dump import DumpError, DumpPage
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
+from holocron_assets.observe.context import about
 
 PERHAPS_A_PAGES_FAULT = frozenset(
     {"server_error", "network_error", "api_error", "not_api", "client_error", "robots"}
@@ -48,6 +49,10 @@ class WikiReader:
 
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
         """Rows of table `pages` (see `PageReader.read`)."""
+        with about(page=group[0]["title"] if len(group) == 1 else None, pages=len(group)):
+            return self._read(group, run_id)
+
+    def _read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
         try:
             fetched = self._client.fetch_pages([page["title"] for page in group], with_links=self._with_links)
         except (WikiUnavailable, WikiRefused) as error:

@@ -11,6 +11,7 @@ from dagster import DagsterRunStatus, RunsFilter
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
+from holocron_assets.observe.spans import trace_parent
 from holocron_assets.operations.controls import Controls, Scope, standing_controls
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.holding import hold_on, is_held
@@ -21,6 +22,7 @@ from holocron_assets.orchestration.names import (
     PAUSED,
     PRIORITY_TAG,
     SOURCE_TAG,
+    TRACE_TAG,
     WORK_TAG,
 )
 from holocron_assets.orchestration.work import Work
@@ -114,6 +116,8 @@ def work_tags(item: Work, priority: int = 0) -> dict[str, str]:
         tags[SOURCE_TAG] = item.source
     if item.host:
         tags[HOST_TAG] = item.host
+    if parent := trace_parent():
+        tags[TRACE_TAG] = parent
     return tags
 
 

@@ -19,6 +19,7 @@ from holocron_assets.derive.gpu.turns import OpenPartition, Step
 from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.lake.errors import PermanentError, TransientError
 from holocron_assets.lake.footers import Footer
+from holocron_assets.observe.context import carried
 
 PREPARED = 16
 """Items that are ready to be asked about, waiting for the model."""
@@ -150,7 +151,7 @@ class Working:
         self.tell(Written(opened, footer))
 
     async def _in_journal(self, write: Callable[..., _Result], *arguments: Any) -> _Result:
-        writing = asyncio.get_running_loop().run_in_executor(self._journals, write, *arguments)
+        writing = asyncio.get_running_loop().run_in_executor(self._journals, carried(write), *arguments)
         return await asyncio.shield(writing)  # what was answered is written, whoever is cancelled
 
 
