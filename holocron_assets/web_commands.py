@@ -1,13 +1,20 @@
 """`holocron web`: the review page, on this machine only."""
 
 import getpass
+from functools import cache
+from typing import TYPE_CHECKING
 
 import click
 
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.commands import clear_errors, opened_lake
 
+if TYPE_CHECKING:
+    from holocron_assets.web.faces import Faces
+
 _PORT = 8001
+_UI = "http://127.0.0.1:3000/"
+"""Where `holocron ui` is, unless told otherwise."""
 
 
 @click.command()
@@ -27,7 +34,17 @@ def web(host: str, port: int, author: str) -> None:
     """
     from holocron_assets.web.app import make_app  # noqa: PLC0415 - no other command serves pages
     from holocron_assets.web.desk import Desk  # noqa: PLC0415 - the same
+    from holocron_assets.web.faces import face_routes  # noqa: PLC0415 - the same
     from holocron_assets.web.serving import serve  # noqa: PLC0415 - the same
 
     desk = Desk(opened_lake(), author, tuple(load_taxonomy().types))
-    serve(make_app(desk), host, port, lambda url: click.echo(f"Review on {url} - Ctrl-C stops it."))
+    app = make_app(desk, face_routes(_faces))
+    serve(app, host, port, lambda url: click.echo(f"Review on {url} - Ctrl-C stops it."))
+
+
+@cache
+def _faces() -> "Faces":
+    """What machines read. Who only reviews does not wait for Dagster to be loaded."""
+    from holocron_assets.orchestration.faces import instance_for_looks, make_faces  # noqa: PLC0415 - see above
+
+    return make_faces(instance_for_looks, _UI)

@@ -24,6 +24,7 @@ from holocron_assets.lake.paths import PartitionNameError
 from holocron_assets.lake.schema import SchemaError
 from holocron_assets.lake.titles import InvalidTitle
 from holocron_assets.models.errors import ModelServerError
+from holocron_assets.observe.spans import open_span_fails
 from holocron_assets.orchestration.mending import mend
 
 _PERMANENT = (
@@ -59,7 +60,8 @@ def clear_failures() -> Iterator[None]:
     has waited long enough.
     """
     try:
-        yield
+        with open_span_fails():
+            yield
     except DamagedPartitionError as error:
         raise _mended(error) from error
     except _PERMANENT as error:
@@ -103,8 +105,16 @@ class RunFailure(NamedTuple):
 def failure_of(instance: dg.DagsterInstance, run_id: str) -> RunFailure:
     """Why a run failed, read from its events."""
     event = _first_event(instance, run_id, dg.DagsterEventType.STEP_FAILURE)
-    data = event.step_failure_data if event else None
-    if data and data.user_failure_data and data.user_failure_data.description:
+    if event and (failure := failure_of_step(event)):
+        return failure
+    ending = _first_event(instance, run_id, dg.DagsterEventType.RUN_FAILURE)
+    return RunFailure((ending and ending.message) or f"it ended without success; see run {run_id}")
+
+
+def failure_of_step(event: dg.DagsterEvent) -> RunFailure | None:
+    """Why a step failed, read from the event that tells so; None if that does not say."""
+    data = event.step_failure_data
+    if data.user_failure_data and data.user_failure_data.description:
         due = data.user_failure_data.metadata.get(DUE_AT)
         due_at = due.value if isinstance(due, dg.TimestampMetadataValue) else None
         return RunFailure(
@@ -112,13 +122,12 @@ def failure_of(instance: dg.DagsterInstance, run_id: str) -> RunFailure:
             datetime.fromtimestamp(due_at, UTC) if due_at else None,
             is_permanent=due_at is None,
         )
-    if data and data.error:
+    if data.error:
         cause = data.error
         while cause.cause:
             cause = cause.cause
         return RunFailure(cause.message.strip())
-    ending = _first_event(instance, run_id, dg.DagsterEventType.RUN_FAILURE)
-    return RunFailure((ending and ending.message) or f"it ended without success; see run {run_id}")
+    return None
 
 
 def _first_event(

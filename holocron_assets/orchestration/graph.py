@@ -241,7 +241,7 @@ def _makes(job: dg.JobDefinition) -> frozenset[str]:
 def _asked_in(pools: set[str]) -> Iterator[str]:
     """The derivations whose models are of some pools."""
     for node in defs.resolve_asset_graph().asset_nodes:
-        if node.group_name == DERIVATIONS and node.pools & pools:
+        if node.group_name == DERIVATIONS and pools.intersection(node.pools or ()):
             yield node.key.to_user_string()
 
 

@@ -17,6 +17,8 @@ from starlette.datastructures import QueryParams
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from holocron_assets.observe.setup import observe_process
+from holocron_assets.orchestration.faces import WithFaces, make_faces
 from holocron_assets.orchestration.instance import prepare_home
 from holocron_assets.own_machine import OwnMachineOnly
 from holocron_assets.web.serving import serve
@@ -32,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("-p", "--port", type=int, default=3000)
     parser.add_argument("-w", "--workspace", required=True)
     options = parser.parse_args(arguments)
+    observe_process()
     # A web server ends by the signal that it was told to end with; what it has open is to be closed first.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     prepare_home()
@@ -39,9 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         instance.optimize_for_webserver(_STATEMENT_MILLISECONDS, _RECYCLE_SECONDS, _MORE_CONNECTIONS)
         workspace = WorkspaceFileTarget([options.workspace])
         with WorkspaceProcessContext(instance, workspace) as context:
-            serve(
-                guarded(create_app_from_workspace_process_context(context)), options.host, options.port, _tell
-            )
+            app = WithFaces(create_app_from_workspace_process_context(context), make_faces(lambda: instance))
+            serve(guarded(app), options.host, options.port, _tell)
 
 
 def guarded(app: ASGIApp) -> ASGIApp:

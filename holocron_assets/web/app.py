@@ -1,5 +1,6 @@
 """The web page as an application: its paths, and what it shows when something fails."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from importlib.resources import files
 
@@ -7,7 +8,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
@@ -27,8 +28,13 @@ _OF_STARLETTE = {
 """What Starlette says on its own account, in our words."""
 
 
-def make_app(desk: Desk) -> ASGIApp:
-    """The application of the review page."""
+def make_app(desk: Desk, more: Sequence[BaseRoute] = ()) -> ASGIApp:
+    """The application of the review page.
+
+    Args:
+        desk: what pages know.
+        more: paths beside its own, as those of the faces for machines.
+    """
     review, entities = ReviewPages(desk), EntityPages(desk)
     app = Starlette(
         routes=[
@@ -42,6 +48,7 @@ def make_app(desk: Desk) -> ASGIApp:
             Route("/text/{batch}/{title_key}", entities.text),
             Route("/search", entities.search),
             Mount("/static", StaticFiles(directory=_STATIC)),
+            *more,
         ],
         exception_handlers={HTTPException: _when_refused, Exception: _when_failed},
     )

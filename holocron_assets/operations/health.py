@@ -1,0 +1,148 @@
+"""Whether anything is wrong with the whole: checks, each with its outcome and why."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from holocron_assets.derive.dispatch.served import is_switched_off
+from holocron_assets.operations.dagster_state import DagsterState
+from holocron_assets.operations.kept_look import Looked
+from holocron_assets.operations.status import Status
+from holocron_assets.operations.status_rows import Queue, Stage
+
+Outcome = Literal["ok", "degraded", "failed"]
+
+OUTCOMES: tuple[Outcome, ...] = ("ok", "degraded", "failed")
+"""The better first. `degraded`: some of the work goes on. `failed`: none does, until somebody sees to it."""
+
+STUCK = timedelta(hours=1)
+"""Work that has waited for longer while nothing of its kind was done does not go on."""
+
+SILENT = timedelta(minutes=3)
+"""Every part of Dagster's daemon shows each half minute that it lives."""
+
+_BY_PEOPLE = "review"
+"""The stage that waits for people, for as long as they like."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes:
+        name: what.
+        outcome: how it is.
+        reason: why, for people.
+    """
+
+    name: str
+    outcome: Outcome
+    reason: str
+
+
+def worst(checks: Iterable[Check]) -> Outcome:
+    """How the whole is."""
+    return max((check.outcome for check in checks), key=OUTCOMES.index, default="ok")
+
+
+def health_report(checks: Sequence[Check]) -> dict[str, Any]:
+    """The checks as plain values of JSON, with how the whole is."""
+    return {
+        "health": worst(checks),
+        "checks": {check.name: {"outcome": check.outcome, "reason": check.reason} for check in checks},
+    }
+
+
+def lake_checks(looked: Looked[Status]) -> list[Check]:
+    """What is to be said of a look at the lake."""
+    status = looked.found
+    if status is None:
+        return [Check("lake", "failed", f"it cannot be read: {looked.problem}")]
+    return [Check("lake", "ok", "it can be read"), _models(status), _progress(status)]
+
+
+def dagster_checks(looked: Looked[DagsterState]) -> list[Check]:
+    """What is to be said of a look at Dagster."""
+    dagster = looked.found
+    if dagster is None:
+        return [Check("dagster_storage", "failed", f"it cannot be read: {looked.problem}")]
+    return [Check("dagster_storage", "ok", "it can be read"), _daemon(dagster)]
+
+
+def _daemon(dagster: DagsterState) -> Check:
+    """Whether every part of the daemon shows that it lives."""
+    silent = {
+        name: heard for name, heard in dagster.heard_at.items() if not heard or dagster.at - heard > SILENT
+    }
+    if not silent:
+        return Check("daemon", "ok", "every part of it was heard of within three minutes")
+    who = "it" if len(silent) == len(dagster.heard_at) else ", ".join(sorted(silent))
+    last = max((heard for heard in silent.values() if heard), default=None)
+    when = f"since {last:%Y-%m-%d %H:%M:%S} UTC" if last else "so far"
+    return Check("daemon", "failed", f"{who} was not heard of {when}; `holocron ui` starts it")
+
+
+def _models(status: Status) -> Check:
+    """Whether models answer, if they are to be asked."""
+    name, problem = "models", status.models.problem
+    if is_switched_off():
+        return Check(name, "ok", "no model is asked: HOLOCRON_LLM is off")
+    if problem is None:
+        return Check(name, "ok", "what is to be asked can be asked")
+    is_gone = status.models.loaded is None
+    is_wanted = any(stage.interrogation and _is_due(stage) for stage in status.stages)
+    return Check(name, "failed" if is_gone and is_wanted else "degraded", problem)
+
+
+def _progress(status: Status) -> Check:
+    """Whether what may be done now is done."""
+    name = "progress"
+    done_at = {(queue.stage, queue.source, queue.interrogation): queue for queue in status.queues}
+    waiting: dict[str, list[tuple[Stage, Queue | None]]] = {}
+    for stage in status.stages:
+        if _is_due(stage) and not _is_excused(status, stage):
+            queue = done_at.get((stage.stage, stage.source, stage.interrogation))
+            waiting.setdefault(stage.stage, []).append((stage, queue))
+    if not waiting:
+        return Check(name, "ok", "nothing waits that may be done now")
+    stuck = {stage: rows for stage, rows in waiting.items() if _are_stuck(rows, status.at)}
+    if not stuck:
+        return Check(name, "ok", f"work goes on: {', '.join(sorted(waiting))}")
+    told = "; ".join(_told(stage, rows, status.at) for stage, rows in sorted(stuck.items()))
+    return Check(name, "failed" if len(stuck) == len(waiting) else "degraded", told)
+
+
+def _is_due(stage: Stage) -> bool:
+    return stage.stage != _BY_PEOPLE and stage.pending + stage.in_flight > 0
+
+
+def _is_excused(status: Status, stage: Stage) -> bool:
+    """Whether it is right that nothing is done: a person or a wiki will have it so, or a model lacks."""
+    names = {("all", None), ("source", stage.source), ("interrogation", stage.interrogation)}
+    if any((held.scope, held.name) in names for held in status.paused):
+        return True
+    if stage.interrogation:
+        return is_switched_off() or status.models.problem is not None  # that is a check of its own
+    if any(one.source == stage.source and not one.enabled for one in status.sources):
+        return True
+    left_alone = {host.source for host in status.hosts if host.until is not None}
+    return stage.stage == "pages" and stage.source in left_alone
+
+
+def _are_stuck(rows: Sequence[tuple[Stage, Queue | None]], now: datetime) -> bool:
+    """Whether something of a stage has waited for long, and nothing of that stage was done meanwhile.
+
+    One source or model often waits for another, which is no fault.
+    """
+    done = [queue.last_done_at for _, queue in rows if queue and queue.last_done_at]
+    if any(now - moment < STUCK for moment in done):
+        return False
+    return any(stage.oldest_at and now - stage.oldest_at >= STUCK for stage, _ in rows)
+
+
+def _told(name: str, rows: Sequence[tuple[Stage, Queue | None]], now: datetime) -> str:
+    items = sum(stage.pending + stage.in_flight for stage, _ in rows)
+    oldest = min(stage.oldest_at for stage, _ in rows if stage.oldest_at)
+    hours = (now - oldest) / timedelta(hours=1)
+    return f"{name}: {items} wait, the oldest for {hours:.1f} h, and none was done in the last hour"

@@ -1,0 +1,62 @@
+"""What was done since the lake began: sums over tables that only grow, so that they never become less."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import DECISIONS, GPU_RUNS, HTTP_ATTEMPTS, LLM_ATTEMPTS, PAGES
+from holocron_assets.lake.views import connect, query
+
+# A page that failed is asked again, and its row replaced: only answers stay what they are.
+_PAGES = """
+    select source, count(*) as pages from lake.pages where status not in ('failed', 'dead') group by source
+"""
+_REQUESTS = """
+    select source, outcome, count(*) as requests, coalesce(sum(bytes), 0)::bigint as bytes
+    from lake.http_attempts
+    group by all
+"""
+_CALLS = "select model, outcome, count(*) as calls from lake.llm_attempts where tag is null group by all"
+_STRETCHES = """
+    select
+        model, sum(items)::bigint as items, sum(calls_saved)::bigint as calls_saved,
+        sum(tokens_in)::bigint as tokens_in, sum(tokens_out)::bigint as tokens_out,
+        sum(loads)::bigint as loads, sum(load_seconds) as load_seconds, sum(busy_seconds) as busy_seconds,
+        count(*) filter (before is not null and before <> model) as switches
+    from (select *, lag(model) over (order by started_at, gpu_run_id) as before from lake.gpu_runs)
+    group by model
+"""
+_DECISIONS = "select kind, count(*) as decisions from lake.decisions group by kind"
+
+_Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Rows of sums.
+
+    Attributes:
+        pages: pages that were read, by source.
+        requests: HTTP requests and bytes, by source and outcome.
+        calls: calls of models, by model and outcome.
+        stretches: what stretches of calls came to, by model; `switches` are to the model.
+        decisions: of people, by kind.
+    """
+
+    pages: _Rows
+    requests: _Rows
+    calls: _Rows
+    stretches: _Rows
+    decisions: _Rows
+
+
+def look_at_totals(lake: Lake) -> Totals:
+    """Sum up what the lake holds of what was done.
+
+    Raises:
+        DamagedPartitionError, duckdb.Error: the lake cannot be read.
+    """
+    with connect(lake, tables=[PAGES, HTTP_ATTEMPTS, LLM_ATTEMPTS, GPU_RUNS, DECISIONS]) as connection:
+        found = (query(connection, sql) for sql in (_PAGES, _REQUESTS, _CALLS, _STRETCHES, _DECISIONS))
+        return Totals(*found)

@@ -1,0 +1,104 @@
+"""The watch: looks at the lake and at Dagster, for all who ask a process how things stand."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from holocron_assets.operations.dagster_state import DagsterState
+from holocron_assets.operations.health import Check, dagster_checks, lake_checks
+from holocron_assets.operations.kept_look import KeptLook, Looked
+from holocron_assets.operations.metric_families import (
+    check_families,
+    dagster_families,
+    status_families,
+    total_families,
+)
+from holocron_assets.operations.status import Status
+from holocron_assets.operations.totals import Totals
+
+_Series = tuple[str, tuple[tuple[str, str], ...]]
+
+
+class Watch(Collector):
+    """Looks when somebody asks, at each thing for itself, and tells of what cannot be looked at as such.
+
+    A look that fails takes its metrics with it: no number of waiting items rather than zero, and `holocron_up`
+    is 0. Prometheus is answered with 200 all the same: so its own `up` tells a process that is gone from a
+    lake that is, and the metrics of the process go on.
+    """
+
+    def __init__(
+        self,
+        status: Callable[[], Status],
+        totals: Callable[[], Totals],
+        dagster: Callable[[], DagsterState],
+    ) -> None:
+        """Nothing is looked at yet.
+
+        Args:
+            status: looks at how things stand.
+            totals: sums up what was done.
+            dagster: looks at Dagster.
+        """
+        self._status, self._totals, self._dagster = KeptLook(status), KeptLook(totals), KeptLook(dagster)
+        self._most: dict[_Series, float] = {}
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        self._registry.register(self)
+
+    def status(self) -> Status:
+        """How things stand.
+
+        Raises:
+            LookFailedError: the lake cannot be read.
+        """
+        return self._status()
+
+    def checks(self) -> list[Check]:
+        """Whether anything is wrong."""
+        return [*lake_checks(self._status.looked()), *dagster_checks(self._dagster.looked())]
+
+    def exposition(self, accepts: str) -> tuple[bytes, str]:
+        """All metrics as text, and its media type: of the formats that who asks accepts."""
+        encode, media_type = choose_encoder(accepts)
+        return encode(self._registry), media_type
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing: which metrics there are is known only after a look."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Look, if that is due, and give what was seen."""
+        status, totals, dagster = self._status.looked(), self._totals.looked(), self._dagster.looked()
+        is_up = status.found is not None and totals.found is not None
+        yield GaugeMetricFamily("holocron_up", "1 if the lake could be read, 0 if not", is_up)
+        yield from self._look_families(status=status, totals=totals, dagster=dagster)
+        yield from check_families([*lake_checks(status), *dagster_checks(dagster)])
+        if status.found is not None:
+            yield from status_families(status.found)
+        if totals.found is not None:
+            yield from map(self._never_less, total_families(totals.found))
+        if dagster.found is not None:
+            yield from dagster_families(dagster.found)
+
+    def _look_families(self, **looks: Looked[Any]) -> Iterator[Metric]:
+        seconds = GaugeMetricFamily("holocron_look_seconds", "How long the last look took", labels=["look"])
+        failures = CounterMetricFamily(
+            "holocron_look_failures", "Looks that failed since this process began", labels=["look"]
+        )
+        for name, looked in looks.items():
+            seconds.add_metric([name], looked.seconds)
+            failures.add_metric([name], looked.failures)
+        yield from (seconds, failures)
+
+    def _never_less(self, family: Metric) -> Metric:
+        """Keep a counter from falling when a damaged file is set aside: Prometheus would count all anew."""
+        for place, sample in enumerate(family.samples):
+            series = (sample.name, tuple(sorted(sample.labels.items())))
+            most = self._most[series] = max(sample.value, self._most.get(series, 0.0))
+            family.samples[place] = sample._replace(value=most)
+        return family

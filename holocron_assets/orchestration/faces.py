@@ -1,0 +1,82 @@
+"""The faces for machines, over this Holocron's lake and Dagster."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import dagster as dg
+from filelock import FileLock
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection
+from starlette.routing import Match
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from holocron_assets.crawl.source_files import read_sources
+from holocron_assets.derive.opening import open_lake
+from holocron_assets.lake.mounts import refuse_unmounted
+from holocron_assets.lake.paths import Lake
+from holocron_assets.operations.looking import look
+from holocron_assets.operations.totals import look_at_totals
+from holocron_assets.operations.watch import Watch
+from holocron_assets.orchestration.dagster_look import look_at_dagster, run_report
+from holocron_assets.orchestration.instance import prepare_home
+from holocron_assets.settings import data_folder, politeness_folder, sources_folder, state_folder
+from holocron_assets.web.faces import Faces, face_routes
+
+_PAGES_OF_DAGSTER = ("/runs/", "/health")
+"""Paths at which Dagster's web UI has pages too: browsers that look for a page are shown those."""
+
+
+def make_faces(instance: Callable[[], dg.DagsterInstance], ui: str | None = None) -> Faces:
+    """Faces over the lake and Dagster that the environment names.
+
+    Args:
+        instance: gives Dagster's instance, and raises where it cannot be opened.
+        ui: the address of Dagster's web UI, with a slash; by default the one that is asked.
+    """
+    watch = Watch(
+        status=lambda: look(_lake(), list(read_sources(sources_folder())[0].values()), politeness_folder()),
+        totals=lambda: look_at_totals(_lake()),
+        dagster=lambda: look_at_dagster(instance()),
+    )
+
+    def run(run_id: str) -> Mapping[str, Any] | None:
+        return run_report(instance(), run_id)
+
+    return Faces(watch, run, ui)
+
+
+@cache
+def instance_for_looks() -> dg.DagsterInstance:
+    """Dagster's instance for a process that only looks: no run is reaped, no limit written."""
+    # Two processes that make Dagster's database at once would break it for good.
+    with FileLock(Lake(data_folder()).locks / "dagster-home.lock"):
+        prepare_home()
+        return dg.DagsterInstance.get()
+
+
+class WithFaces:
+    """Dagster's web application, with the faces at their paths."""
+
+    def __init__(self, app: ASGIApp, faces: Faces) -> None:
+        """Put faces before an application."""
+        self._app, self._routes = app, face_routes(lambda: faces)
+        self._faces = Starlette(routes=self._routes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or pass on."""
+        answering = self._faces if self._is_for_faces(scope) else self._app
+        await answering(scope, receive, send)
+
+    def _is_for_faces(self, scope: Scope) -> bool:
+        if scope["type"] != "http":
+            return False
+        if all(route.matches(scope)[0] == Match.NONE for route in self._routes):
+            return False
+        wants_page = "text/html" in HTTPConnection(scope).headers.get("accept", "")
+        return not (wants_page and scope["path"].startswith(_PAGES_OF_DAGSTER))
+
+
+def _lake() -> Lake:
+    refuse_unmounted(data_folder(), state_folder())
+    return open_lake(data_folder())

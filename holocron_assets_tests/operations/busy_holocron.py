@@ -1,0 +1,80 @@
+"""A Holocron in which something of everything goes on: failures, calls, requests, holds, decisions."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from knowledge_rows import row_of
+from sample_holocron import SAMPLE_BATCH, Holocron
+
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.decisions import new_decision, record
+from holocron_assets.lake.parquet import read_partition, write_partition
+from holocron_assets.lake.schema import Table
+from holocron_assets.lake.tables import CHANGE_LOOKS, GPU_RUNS, HTTP_ATTEMPTS, LLM_ATTEMPTS, LLM_RUNS, PAGES
+from holocron_assets.operations.controls import ALL, DRAIN, control
+
+SMALL, LARGE = "small:1b", "large:3b"
+ASKED = "entity_facts"
+SCOPE = f"{ASKED}-{SAMPLE_BATCH}"
+OLD = timedelta(hours=2)
+
+
+def make_busy(holocron: Holocron) -> None:
+    """Write what a Holocron that works leaves behind. Its pages were read two hours ago."""
+    now = utc_now()
+    _grow_old(holocron, now)
+    _crawl(holocron, now)
+    _ask(holocron, now)
+    control(holocron.lake, DRAIN, ALL, author="Ada", reason="the machine moves")
+    decided = new_decision(
+        "classify", author="Ada", reason="she knows", source="sample", title="Button", value="Droid"
+    )
+    record(holocron.lake, [decided])
+
+
+def add_stretch(holocron: Holocron, model: str, begun: datetime, **told: Any) -> None:
+    """Add a stretch of calls of a model, of a minute."""
+    row = row_of(GPU_RUNS, gpu_run_id=f"{begun:%H%M%S%f}-{model[:5]}", model=model, started_at=begun)
+    ended = {"ended_at": begun + timedelta(minutes=1), "interrogations": "{}"}
+    write_partition(holocron.lake, GPU_RUNS, row["gpu_run_id"], [{**row, **ended, **told}])
+
+
+def _grow_old(holocron: Holocron, now: datetime) -> None:
+    """Let the sample's pages be read two hours ago, one of them with an error, and one in vain for good."""
+    pages = [{**row, "fetched_at": now - OLD} for row in read_partition(holocron.lake, PAGES, SAMPLE_BATCH)]
+    pages[0] |= {"status": "failed", "error": "connection reset", "due_at": now + timedelta(hours=1)}
+    pages[1] |= {"status": "dead", "error": "gone for good"}
+    _write(holocron, PAGES, SAMPLE_BATCH, pages)
+
+
+def _crawl(holocron: Holocron, now: datetime) -> None:
+    attempts = [
+        row_of(HTTP_ATTEMPTS, attempt_id=f"a{n}", source="sample", scope=SAMPLE_BATCH, outcome=outcome)
+        for n, outcome in enumerate(["ok", "ok", "ok", "throttled"])
+    ]
+    lately = [{**row, "started_at": now, "bytes": 1000} for row in attempts]
+    _write(holocron, HTTP_ATTEMPTS, SAMPLE_BATCH, lately)
+    looked = {"source": "sample", "told": [], "looked_at": now, "due_at": now + OLD}
+    _write(holocron, CHANGE_LOOKS, "sample", [row_of(CHANGE_LOOKS, **looked)])
+
+
+def _ask(holocron: Holocron, now: datetime) -> None:
+    of = {"scope": SCOPE, "interrogation": ASKED, "partition": SAMPLE_BATCH, "model": SMALL}
+    answers = [
+        row_of(LLM_RUNS, item_id=str(n), status="ok", source="sample", finished_at=now, **of)
+        for n in range(9)
+    ]
+    _write(holocron, LLM_RUNS, SCOPE, answers)
+    calls = [
+        row_of(LLM_ATTEMPTS, call_id=f"c{n}", started_at=now, outcome=outcome, **of)
+        for n, outcome in enumerate(["ok"] * 9 + ["timeout"])
+    ]
+    _write(holocron, LLM_ATTEMPTS, SCOPE, calls)
+    for minutes, model in ((30, SMALL), (20, LARGE), (10, SMALL)):
+        counts = {"items": 3, "calls": 4, "calls_saved": 1, "loads": 1, "tokens_in": 900, "tokens_out": 60}
+        add_stretch(holocron, model, now - timedelta(minutes=minutes), busy_seconds=45.0, **counts)
+
+
+def _write(holocron: Holocron, table: Table, partition: str, rows: Sequence[dict[str, Any]]) -> None:
+    write_partition(holocron.lake, table, partition, rows)

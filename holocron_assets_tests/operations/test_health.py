@@ -1,0 +1,170 @@
+"""What counts as wrong, and how wrong."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from sample_holocron import Holocron
+from watched_sample import living_dagster, look_at
+
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.operations.health import Check, dagster_checks, health_report, lake_checks, worst
+from holocron_assets.operations.kept_look import Looked
+from holocron_assets.operations.status import HeldBack, Host, Status
+from holocron_assets.operations.status_rows import Queue, Stage
+
+LONG_AGO, LATELY = timedelta(hours=2), timedelta(minutes=2)
+
+
+@pytest.fixture(scope="module")
+def nothing_waits(finished_sample: Holocron) -> Status:
+    """A real status, of which nothing waits."""
+    return replace(look_at(finished_sample), stages=(), queues=())
+
+
+def waiting(  # noqa: PLR0913 - each is a column
+    status: Status,
+    stage: str,
+    *,
+    since: timedelta,
+    done: timedelta | None = None,
+    source: str = "sample",
+    interrogation: str | None = None,
+) -> Status:
+    """A status in which three more items wait."""
+    one = Stage(
+        stage=stage, source=source, interrogation=interrogation, pending=3, in_flight=0, waiting=0, review=0,
+        dead=0, skipped=0, done=0, oldest_at=status.at - since, next_due_at=None,
+    )  # fmt: skip
+    queue = Queue(
+        stage=stage, source=source, interrogation=interrogation, depth=3, oldest_at=one.oldest_at,
+        oldest_minutes=since / timedelta(minutes=1), in_last_hour=0, out_last_hour=0, failed_last_hour=0,
+        dead_last_hour=0, last_done_at=None if done is None else status.at - done, eta_minutes=None,
+    )  # fmt: skip
+    return replace(status, stages=(*status.stages, one), queues=(*status.queues, queue))
+
+
+def outcome(checks: Sequence[Check], name: str) -> tuple[str, str]:
+    return next((check.outcome, check.reason) for check in checks if check.name == name)
+
+
+def progress(status: Status) -> tuple[str, str]:
+    return outcome(lake_checks(Looked(status, None, 0.1, 0)), "progress")
+
+
+def models(status: Status) -> tuple[str, str]:
+    return outcome(lake_checks(Looked(status, None, 0.1, 0)), "models")
+
+
+def test_where_nothing_waits_nothing_is_wrong(nothing_waits: Status) -> None:
+    checks = lake_checks(Looked(nothing_waits, None, 0.1, 0))
+    assert worst(checks) == "ok"
+    assert health_report(checks)["checks"]["progress"]["reason"] == "nothing waits that may be done now"
+
+
+def test_work_that_waits_for_long_while_nothing_of_its_kind_is_done_is_a_failure(
+    nothing_waits: Status,
+) -> None:
+    status = waiting(nothing_waits, "pages", since=LONG_AGO, done=timedelta(hours=3))
+    assert progress(status) == (
+        "failed",
+        "pages: 3 wait, the oldest for 2.0 h, and none was done in the last hour",
+    )
+
+
+def test_work_of_which_some_was_done_lately_goes_on(nothing_waits: Status) -> None:
+    status = waiting(nothing_waits, "pages", since=LONG_AGO, done=LATELY)
+    assert progress(status) == ("ok", "work goes on: pages")
+
+
+def test_work_that_came_lately_may_take_its_time(nothing_waits: Status) -> None:
+    assert progress(waiting(nothing_waits, "pages", since=LATELY))[0] == "ok"
+
+
+def test_a_stage_that_stands_still_beside_one_that_goes_on_is_half_a_failure(nothing_waits: Status) -> None:
+    status = waiting(nothing_waits, "pages", since=LONG_AGO, done=LATELY)
+    status = waiting(status, "entities", since=LONG_AGO)
+    assert progress(status) == (
+        "degraded",
+        "entities: 3 wait, the oldest for 2.0 h, and none was done in the last hour",
+    )
+
+
+def test_a_source_that_waits_for_its_turn_after_another_is_no_failure(nothing_waits: Status) -> None:
+    status = waiting(nothing_waits, "pages", since=LONG_AGO, source="one", done=LATELY)
+    status = waiting(status, "pages", since=LONG_AGO, source="other")
+    assert progress(status)[0] == "ok"
+
+
+def test_people_may_take_as_long_as_they_like(nothing_waits: Status) -> None:
+    assert progress(waiting(nothing_waits, "review", since=timedelta(days=90)))[0] == "ok"
+
+
+@pytest.mark.parametrize(("scope", "name"), [("all", None), ("source", "sample")])
+def test_what_a_person_holds_back_is_no_failure(nothing_waits: Status, scope: str, name: str | None) -> None:
+    held = HeldBack(scope, name, "pause", "Ada", "the wiki asked us to", utc_now(), "holocron resume")
+    status = waiting(nothing_waits, "pages", since=LONG_AGO)
+    assert progress(replace(status, paused=(held,)))[0] == "ok"
+
+
+def test_a_hold_of_something_else_excuses_nothing(nothing_waits: Status) -> None:
+    held = HeldBack("source", "other", "pause", "Ada", "why", utc_now(), "holocron resume")
+    status = waiting(nothing_waits, "pages", since=LONG_AGO)
+    assert progress(replace(status, paused=(held,)))[0] == "failed"
+
+
+def test_a_wiki_that_is_left_alone_is_no_failure(nothing_waits: Status) -> None:
+    host = Host("sample", "a.wiki:443", "left alone", nothing_waits.at + LONG_AGO, "429", 0.5, 12)
+    status = waiting(nothing_waits, "pages", since=LONG_AGO)
+    assert progress(replace(status, hosts=(host,)))[0] == "ok"
+
+
+def test_a_source_that_is_switched_off_is_no_failure(nothing_waits: Status) -> None:
+    off = replace(nothing_waits, sources=(replace(nothing_waits.sources[0], enabled=False),))
+    assert progress(waiting(off, "pages", since=LONG_AGO))[0] == "ok"
+
+
+def test_models_that_are_switched_off_are_missed_by_nobody(nothing_waits: Status) -> None:
+    status = waiting(nothing_waits, "interrogations", since=LONG_AGO, interrogation="entity_facts")
+    assert models(status) == ("ok", "no model is asked: HOLOCRON_LLM is off")
+    assert progress(status)[0] == "ok"
+
+
+def test_a_model_server_that_is_gone_is_a_failure_once_it_is_wanted(
+    nothing_waits: Status, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLOCRON_LLM", "auto")
+    gone = replace(nothing_waits, models=replace(nothing_waits.models, problem="no answer", loaded=None))
+    assert models(gone) == ("degraded", "no answer")
+    wanted = waiting(gone, "interrogations", since=LONG_AGO, interrogation="entity_facts")
+    assert models(wanted) == ("failed", "no answer")
+    assert progress(wanted)[0] == "ok", "one fault is told of once"
+    lacking = replace(wanted, models=replace(wanted.models, problem="lacks a model", loaded=()))
+    assert models(lacking) == ("degraded", "lacks a model")
+
+
+def test_a_lake_that_cannot_be_read_is_a_failure() -> None:
+    (check,) = lake_checks(Looked(None, "FolderGoneError: the lake is gone", 0.1, 1))
+    assert check == Check("lake", "failed", "it cannot be read: FolderGoneError: the lake is gone")
+
+
+def test_a_daemon_that_was_not_heard_of_for_minutes_is_a_failure() -> None:
+    assert worst(dagster_checks(Looked(living_dagster(), None, 0.1, 0))) == "ok"
+    silent = living_dagster(heard_at=utc_now() - timedelta(minutes=4))
+    found = outcome(dagster_checks(Looked(silent, None, 0.1, 0)), "daemon")
+    assert found[0] == "failed"
+    assert found[1].startswith("SENSOR was not heard of since ")
+
+
+def test_a_daemon_that_never_ran_is_a_failure_that_names_the_way_out() -> None:
+    state = replace(living_dagster(), heard_at={"SENSOR": None, "SCHEDULER": None})
+    assert outcome(dagster_checks(Looked(state, None, 0.1, 0)), "daemon") == (
+        "failed",
+        "it was not heard of so far; `holocron ui` starts it",
+    )
+
+
+def test_a_storage_that_cannot_be_read_is_a_failure() -> None:
+    (check,) = dagster_checks(Looked(None, "OperationalError: no such table", 0.1, 1))
+    assert (check.name, check.outcome) == ("dagster_storage", "failed")

@@ -1,0 +1,55 @@
+"""A watch over a Holocron in a folder, and what it says as metrics."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from prometheus_client.parser import text_string_to_metric_families
+from sample_holocron import Holocron
+
+from holocron_assets.derive.opening import open_lake
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.operations.dagster_state import DagsterState
+from holocron_assets.operations.looking import look
+from holocron_assets.operations.status import Status
+from holocron_assets.operations.totals import look_at_totals
+from holocron_assets.operations.watch import Watch
+
+Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def look_at(holocron: Holocron) -> Status:
+    lake = open_lake(holocron.lake.root)
+    return look(lake, [holocron.source()], holocron.politeness_folder)
+
+
+def living_dagster(heard_at: datetime | None = None) -> DagsterState:
+    """A daemon of two parts that lives, beside one run."""
+    now = utc_now()
+    return DagsterState(now, {"queued": 0, "started": 1}, {"SENSOR": heard_at or now, "SCHEDULER": now})
+
+
+def watch_over(
+    holocron: Holocron,
+    *,
+    dagster: Callable[[], DagsterState] = living_dagster,
+    status: Callable[[], Status] | None = None,
+) -> Watch:
+    """A watch over a Holocron; a look at its status costs a second, so it may be given."""
+    return Watch(
+        status=status or (lambda: look_at(holocron)),
+        totals=lambda: look_at_totals(open_lake(holocron.lake.root)),
+        dagster=dagster,
+    )
+
+
+def series(text: str) -> Series:
+    """Every sample of an exposition, by its name and labels."""
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def series_of(watch: Watch) -> Series:
+    return series(watch.exposition("")[0].decode())
