@@ -28,7 +28,7 @@ from holocron_assets.lake.tables.resolve import ENTITIES, ENTITY_ALIASES, ENTITY
 from holocron_assets.lake.tables.review import REVIEW_ITEMS
 from holocron_assets.lake.tables.signals import PAGE_LINKS, PAGE_SIGNALS, UNREAD_PAGES
 from holocron_assets.lake.tables.tags import ENTITY_TAGS, PAGE_TAGS, TAG_RELATIONS, TAGS
-from holocron_assets.lake.tables.told import NOTICES
+from holocron_assets.lake.tables.told import ALERTS, NOTICES
 
 ALL_TABLES: tuple[Table, ...] = (
     SITES,
@@ -68,9 +68,11 @@ ALL_TABLES: tuple[Table, ...] = (
     DECISIONS,
     CONTROLS,
     NOTICES,
+    ALERTS,
 )
 
 __all__ = [
+    "ALERTS",
     "ALL_TABLES",
     "BATCH_PAGES",
     "CHANGE_LOOKS",

@@ -1,6 +1,6 @@
-"""The table of what people are told by webhooks."""
+"""The tables of what people are told: notices to webhooks, and alerts."""
 
-from holocron_assets.lake.schema import Column, Table, type_int, type_string, type_time
+from holocron_assets.lake.schema import Column, Table, type_float, type_int, type_string, type_time
 
 NOTICES = Table(
     name="notices",
@@ -32,5 +32,23 @@ NOTICES = Table(
         Column("due_at", type_time, "When it is sent again, if it failed", nullable=True),
         Column("status", type_int, "HTTP status of the last answer; empty where none came", nullable=True),
         Column("error", type_string, "Why it was not delivered the last time", nullable=True),
+    ),
+)
+
+ALERTS = Table(
+    name="alerts",
+    layer="operations",
+    description="Something that a rule found amiss, or did before; one row a rule and subject, the newest",
+    key=("rule", "subject"),
+    columns=(
+        Column("rule", type_string, "The rule in the alerts' file"),
+        Column("subject", type_string, "What is amiss: a stage, with its source or interrogation"),
+        Column("state", type_string, "'firing' or 'resolved'"),
+        Column("value", type_float, "What was measured when it last was amiss"),
+        Column("limit", type_float, "What would still have been well"),
+        Column("message", type_string, "What is amiss, in a sentence"),
+        Column("fired_at", type_time, "Since when"),
+        Column("content_since", type_time, "Since when the rule finds nothing amiss any more", nullable=True),
+        Column("resolved_at", type_time, "When it was over", nullable=True),
     ),
 )
