@@ -132,6 +132,24 @@ def test_a_request_says_once_and_plainly_whom_it_asks(address: str, head: str, s
             assert int(answer.readline().split()[1]) == status
 
 
+PAGE = {"accept": "text/html,application/xhtml+xml"}
+
+
+@pytest.mark.parametrize("path", ["/status", "/metrics", "/health", "/runs/none"])
+def test_the_faces_for_machines_are_behind_the_same_guard(address: str, path: str) -> None:
+    answer = httpx.get(f"{address}{path}", trust_env=False, timeout=60)
+    assert answer.status_code == {"/health": 503, "/runs/none": 404}.get(path, 200), "its daemon does not run"
+    assert answer.headers["x-frame-options"] == "DENY"
+    refused = httpx.get(f"{address}{path}", headers={"host": "rebound.example"}, trust_env=False)
+    assert refused.status_code == 421
+
+
+@pytest.mark.parametrize("path", ["/runs/none", "/health"])
+def test_a_browser_that_looks_for_dagsters_page_is_shown_that(address: str, path: str) -> None:
+    answer = httpx.get(f"{address}{path}", headers=PAGE, trust_env=False)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+
+
 @pytest.mark.full
 def test_holocron_ui_serves_it_so(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
