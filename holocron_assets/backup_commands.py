@@ -1,0 +1,68 @@
+"""`holocron backup` and `holocron restore`: what there is, kept elsewhere and brought back."""
+
+import os
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from holocron_assets.commands import clear_errors, counted, fail, opened_lake
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
+from holocron_assets.operations.backups.backup import make_backup
+from holocron_assets.operations.backups.places import Places
+from holocron_assets.operations.backups.restore import restore_backup
+from holocron_assets.settings import (
+    dagster_home,
+    data_folder,
+    dispatch_file,
+    infobox_rules_folder,
+    interrogations_folder,
+    sources_folder,
+    tags_file,
+    webhooks_file,
+)
+
+_MB = 1_000_000
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@clear_errors
+def backup(folder: Path) -> None:
+    """Back up the lake, Dagster's history and the settings into FOLDER, while anything runs.
+
+    Makes a folder in it that is called by the time. Files that the last backup in FOLDER holds already take
+    no room again. docs/deploy.md tells how to do it each night.
+    """
+    made = make_backup(
+        _places(opened_lake()), folder.resolve(), now=utc_now(), version=version("holocron-assets")
+    )
+    new = made.files - made.linked
+    click.echo(f"{made.folder}: {counted(made.files, 'file')}, {made.bytes / _MB:.1f} MB, {new} of them new")
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@clear_errors
+def restore(folder: Path) -> None:
+    """Bring the backup in FOLDER back into a data folder that is empty, and verify every file of it.
+
+    Exits with 1 if a file is damaged: it is named, and `holocron verify` has it made again. Settings that
+    are there are left alone; those that are not as in the backup are named.
+    """
+    restored = restore_backup(_places(Lake(data_folder())), folder.resolve())
+    click.echo(f"restored what there was on {restored.manifest['at']} to {data_folder()}")
+    for there, kept in restored.kept.items():
+        click.echo(f"left alone: {there} is not as in the backup; compare it with {kept}")
+    if restored.damaged:
+        fail("\n".join([*map(str, restored.damaged), f"{counted(len(restored.damaged), 'file')} damaged"]))
+    click.echo("Every file is whole. `holocron run` or `holocron ui` goes on from there.")
+
+
+def _places(lake: Lake) -> Places:
+    files = (sources_folder(), interrogations_folder(), infobox_rules_folder())
+    folders = (tags_file(), dispatch_file(), webhooks_file())
+    names = ("sources", "interrogations", "infobox", "tags.yaml", "dispatch.yaml", "webhooks.yaml")
+    settings = dict(zip(names, (*files, *folders), strict=True))
+    return Places(lake, dagster_home(), os.environ.get("HOLOCRON_POSTGRES_URL") or None, settings)

@@ -1,0 +1,121 @@
+"""Making a backup while Holocron works: a folder of its own, there as a whole or not at all."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from holocron_assets.lake.durable import make_folder, sync_folder
+from holocron_assets.lake.presence import marker_of
+from holocron_assets.operations.backups.copying import Copier, copy_folder
+from holocron_assets.operations.backups.dagster_copy import copy_home, dump_database
+from holocron_assets.operations.backups.lake_copy import copy_lake
+from holocron_assets.operations.backups.places import (
+    DAGSTER,
+    DATABASE_DUMP,
+    LAKE,
+    QUARANTINE,
+    SETTINGS,
+    BackupError,
+    Places,
+    finished_backups,
+    write_manifest,
+)
+
+_UNFINISHED = ".{name}.unfinished"
+
+
+class Backup(NamedTuple):
+    """A backup that was made.
+
+    Attributes:
+        folder: where it is.
+        files: how many files it holds.
+        bytes: how many bytes they have.
+        linked: how many of them are an earlier backup's, and take no room of their own.
+    """
+
+    folder: Path
+    files: int
+    bytes: int
+    linked: int
+
+
+def make_backup(places: Places, into: Path, *, now: datetime, version: str) -> Backup:
+    """Copy the lake, Dagster's history and the settings into a new folder, whatever runs meanwhile.
+
+    Args:
+        places: what is copied.
+        into: the folder of backups. The newest one in it lends its files to this one where they are the same.
+        now: the time that the backup is called by.
+        version: of Holocron, for whoever restores it.
+
+    Raises:
+        BackupError: it cannot be made. What there is of it is removed.
+    """
+    if not (places.lake.root / "lake").is_dir():
+        raise BackupError(f"{places.lake.root} has no lake that could be backed up")
+    target = into / now.strftime("%Y%m%dT%H%M%SZ")
+    if target.exists():
+        raise BackupError(f"{target} is there already; try again in a second")
+    make_folder(into)
+    earlier = next(reversed(finished_backups(into)), None)
+    with _finished_or_removed(target) as folder:
+        copiers = _copy_all(places, folder, earlier)
+        files, size = sum(copier.files for copier in copiers), sum(copier.bytes for copier in copiers)
+        about = {
+            "at": now.isoformat(),
+            "version": version,
+            "lake": marker_of(places.lake.root / "lake"),
+            "dagster_in": "postgresql" if places.postgres_url else "sqlite",
+            "files": files,
+            "bytes": size,
+        }
+        write_manifest(folder, about)
+    return Backup(target, files, size, sum(copier.linked for copier in copiers))
+
+
+def _copy_all(places: Places, folder: Path, earlier: Path | None) -> list[Copier]:
+    """Copy everything; the lake before Dagster's history, which may then tell of more, never of less."""
+
+    def copier(start: Path, name: str) -> Copier:
+        return Copier(start, folder / name, earlier / name if earlier else None)
+
+    root = places.lake.root
+    lake, home = copier(root / "lake", LAKE), copier(places.dagster_home, DAGSTER)
+    copy_lake(places.lake.layers, lake)
+    copiers = [lake, home]
+    copy_home(places.dagster_home, home)
+    if places.postgres_url:
+        dump_database(places.postgres_url, folder / DATABASE_DUMP)
+    for name, path in {QUARANTINE: root / QUARANTINE}.items() | _settings(places).items():
+        if path.is_dir():
+            copiers.append(copier(path, name))
+            copy_folder(copiers[-1], path)
+        elif path.is_file():
+            copiers.append(copier(path.parent, str(Path(name).parent)))
+            copiers[-1].copy(path)
+    return copiers
+
+
+def _settings(places: Places) -> dict[str, Path]:
+    return {f"{SETTINGS}/{name}": path for name, path in places.settings.items()}
+
+
+@contextmanager
+def _finished_or_removed(target: Path) -> Iterator[Path]:
+    """Give a folder to fill, which is `target` once it is filled and on disk. What others left is removed."""
+    for leftover in target.parent.glob(_UNFINISHED.format(name="*")):
+        shutil.rmtree(leftover, ignore_errors=True)
+    aside = target.with_name(_UNFINISHED.format(name=target.name))
+    aside.mkdir()
+    try:
+        yield aside
+        os.sync()  # thousands of small files: one by one takes minutes
+        aside.replace(target)
+        sync_folder(target.parent)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)

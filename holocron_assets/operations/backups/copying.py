@@ -1,0 +1,124 @@
+"""Copying files of a Holocron that goes on working; what an earlier backup holds already is linked to it."""
+
+import os
+import shutil
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from holocron_assets.lake.durable import holding
+from holocron_assets.lake.listing import JOURNAL_FILE
+from holocron_assets.lake.packed_journals import packed_part
+from holocron_assets.lake.packs import FileMark
+from holocron_assets.operations.backups.places import BackupError
+
+_CHUNK_BYTES = 1 << 20
+_MOST_ROUNDS = 20
+
+
+@dataclass
+class Copier:
+    """Copies files from one folder into another, under the same names and with the same times.
+
+    Attributes:
+        start: the folder that names are relative to.
+        target: where copies go.
+        earlier: where an earlier backup of `start` is; a file of it with the same time and size is linked.
+        files: how many the copy holds.
+        bytes: how many bytes they have.
+        linked: how many files are those of the earlier backup.
+    """
+
+    start: Path
+    target: Path
+    earlier: Path | None = None
+    files: int = 0
+    bytes: int = 0
+    linked: int = 0
+
+    def copy(self, file: Path) -> None:
+        """Copy a file that is replaced as a whole when it changes, never written to.
+
+        Raises:
+            FileNotFoundError: it is gone.
+        """
+        target = self._target(file)
+        with file.open("rb") as opened:  # who replaces it meanwhile does not change what is read
+            mark = FileMark.of(os.fstat(opened.fileno()))
+            if target.exists() and FileMark.of(target.stat()) == mark:
+                return  # of an earlier round
+            if not self._link(file, target, mark):
+                target.unlink(missing_ok=True)
+                with target.open("xb") as written:
+                    shutil.copyfileobj(opened, written, _CHUNK_BYTES)
+        self.count(target, mark)
+
+    def copy_journal(self, journal: Path) -> None:
+        """Copy a journal with its packed part, as both are at one moment. Lines may be appended meanwhile."""
+        with ExitStack() as held:
+            # One that is gone by now is in its partition's file, which is copied later.
+            held.enter_context(suppress(FileNotFoundError))
+            # Who packs a journal puts the packed part in its place first, and that waits for the folder.
+            held.enter_context(holding(journal.parent))
+            for part in (packed_part(journal), journal):
+                with suppress(FileNotFoundError):
+                    self._copy_as_far_as_it_is(part)
+
+    def earlier_copy(self, file: Path, mark: FileMark) -> Path | None:
+        """The earlier backup's copy of a file, if it is of the same time and size."""
+        if self.earlier is None:
+            return None
+        copy = self.earlier / file.relative_to(self.start)
+        return copy if copy.is_file() and FileMark.of(copy.stat()) == mark else None
+
+    def count(self, target: Path, mark: FileMark) -> None:
+        """Give a copy its file's time, and count it."""
+        os.utime(target, ns=(mark.mtime_ns, mark.mtime_ns))
+        self.files, self.bytes = self.files + 1, self.bytes + mark.size
+
+    def _copy_as_far_as_it_is(self, file: Path) -> None:
+        with file.open("rb") as opened:
+            mark, target = FileMark.of(os.fstat(opened.fileno())), self._target(file)
+            if not self._link(file, target, mark):
+                with target.open("xb") as written:
+                    _copy_bytes(opened, written, mark.size)
+        self.count(target, mark)
+
+    def _target(self, file: Path) -> Path:
+        target = self.target / file.relative_to(self.start)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return target
+
+    def _link(self, file: Path, target: Path, mark: FileMark) -> bool:
+        copy = self.earlier_copy(file, mark)
+        if copy is None:
+            return False
+        target.unlink(missing_ok=True)
+        os.link(copy, target)
+        self.linked += 1
+        return True
+
+
+def copy_folder(copier: Copier, folder: Path) -> None:
+    """Copy what a folder holds, but for journals and what is being written aside, until nothing was missed.
+
+    What vanishes meanwhile was replaced by something else, a file by the pack that holds it: then all is
+    looked at again. What was copied is not copied twice.
+    """
+    for _ in range(_MOST_ROUNDS):
+        try:
+            for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+                if not (file.name.endswith(".tmp") or file.name.startswith(JOURNAL_FILE)):
+                    copier.copy(file)
+        except FileNotFoundError:
+            continue
+        return
+    raise BackupError(f"{folder} changes too fast to be copied; try again")
+
+
+def _copy_bytes(opened: IO[bytes], written: IO[bytes], left: int) -> None:
+    """Copy so many bytes: a file that is appended to may hold more by now."""
+    while left and (chunk := opened.read(min(left, _CHUNK_BYTES))):
+        written.write(chunk)
+        left -= len(chunk)

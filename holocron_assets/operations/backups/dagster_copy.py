@@ -1,0 +1,112 @@
+"""Dagster's history in a backup: SQLite by its own way to copy a database in use, PostgreSQL by `pg_dump`."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+
+import sqlalchemy as sql
+from sqlalchemy.engine import make_url
+
+from holocron_assets.lake.packs import FileMark
+from holocron_assets.operations.backups.copying import Copier
+from holocron_assets.operations.backups.places import DAGSTER_FOLDERS, DAGSTER_SETTINGS, BackupError
+
+_PATIENCE_SECONDS = 60
+_BESIDE_DATABASES = ("-wal", "-shm", "-journal")
+
+
+def copy_home(home: Path, copier: Copier) -> None:
+    """Copy Dagster's folder: databases as they are at one moment each, logs of steps as they are read.
+
+    The lake is copied before: what Dagster tells of work that is in no copy is done again, as after a crash.
+    """
+    for name in DAGSTER_FOLDERS:
+        for file in sorted(path for path in (home / name).rglob("*") if path.is_file()):
+            if file.name.endswith(_BESIDE_DATABASES):
+                continue
+            with suppress(FileNotFoundError):  # of a run that was forgotten meanwhile
+                _copy_database(file, copier) if file.suffix == ".db" else copier.copy(file)
+    if (home / DAGSTER_SETTINGS).is_file():
+        copier.copy(home / DAGSTER_SETTINGS)
+
+
+def _copy_database(file: Path, copier: Copier) -> None:
+    mark = FileMark.of(file.stat())
+    log = file.with_name(f"{file.name}-wal")
+    is_at_rest = not log.exists() or not log.stat().st_size
+    if is_at_rest and copier.earlier_copy(file, mark):
+        copier.copy(file)
+        return
+    target = copier.target / file.relative_to(copier.start)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with (
+            closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=_PATIENCE_SECONDS)) as source,
+            closing(sqlite3.connect(target)) as copy,
+        ):
+            source.backup(copy)
+    except sqlite3.Error as error:
+        raise BackupError(f"{file} cannot be copied: {error}") from error
+    copier.count(target, mark)
+
+
+def dump_database(url: str, file: Path) -> None:
+    """Write all of Dagster's database to a file, as it is at one moment.
+
+    Raises:
+        BackupError: `pg_dump` is not there, or fails.
+    """
+    _run(["pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={file}"], url)
+
+
+def restore_database(url: str, file: Path) -> None:
+    """Bring back a database that has no tables yet, as a whole or not at all.
+
+    Raises:
+        BackupError: `pg_restore` is not there, or fails; the database is as it was.
+    """
+    options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
+    _run(["pg_restore", *options, str(file)], url)
+
+
+def tables_of_database(url: str) -> int:
+    """How many tables the database has that an address names.
+
+    Raises:
+        BackupError: it cannot be asked.
+    """
+    question = sql.text("select count(*) from pg_tables where schemaname = current_schema()")
+    engine = sql.create_engine(make_url(url).set(drivername="postgresql+psycopg2"))
+    try:
+        with engine.connect() as connection:
+            count: int = connection.execute(question).scalar_one()
+            return count
+    except sql.exc.SQLAlchemyError as error:
+        raise BackupError(f"Dagster's database cannot be asked: {error}") from error
+    finally:
+        engine.dispose()
+
+
+def _run(command: Sequence[str], url: str) -> None:
+    program = shutil.which(command[0])
+    if program is None:
+        raise BackupError(f"{command[0]} is not on PATH; install PostgreSQL's client programs")
+    said = make_url(url)
+    place = sql.URL.create(
+        "postgresql", said.username, None, said.host, said.port, said.database, said.query
+    ).render_as_string()
+    # The password is not on the command line, which everybody may read.
+    environment = {**os.environ, **({"PGPASSWORD": str(said.password)} if said.password else {})}
+    done = subprocess.run(  # noqa: S603 - PostgreSQL's own
+        [program, *command[1:], f"--dbname={place}"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BackupError(f"{command[0]} failed: {done.stderr.strip()}")

@@ -1,0 +1,65 @@
+"""What a backup holds, and where each part of it is in a Holocron and in the backup."""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holocron_assets.lake.errors import PermanentError
+from holocron_assets.lake.paths import Lake
+
+LAKE = "lake"
+QUARANTINE = "quarantine"
+DAGSTER = "dagster"
+DATABASE_DUMP = "dagster.dump"
+SETTINGS = "settings"
+MANIFEST = "manifest.json"
+_MADE_BY = "holocron backup"
+
+DAGSTER_FOLDERS = ("history", "schedules", "storage")
+"""Of Dagster's home: events and runs, ticks of sensors, logs of steps."""
+
+DAGSTER_SETTINGS = "dagster.yaml"
+
+
+class BackupError(PermanentError):
+    """A backup that cannot be made or restored; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a Holocron keeps what a backup holds.
+
+    Attributes:
+        lake: the data folder.
+        dagster_home: Dagster's folder.
+        postgres_url: of Dagster's database; None where that is SQLite, in its folder.
+        settings: files and folders of settings, by the name that a backup gives each.
+    """
+
+    lake: Lake
+    dagster_home: Path
+    postgres_url: str | None
+    settings: Mapping[str, Path]
+
+
+def write_manifest(folder: Path, about: Mapping[str, Any]) -> None:
+    """Say what a backup holds. One without a manifest is none: it was not finished."""
+    text = json.dumps({"made_by": _MADE_BY, **about}, ensure_ascii=False, indent=2)
+    (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """What a backup says of itself; None if the folder is no finished backup."""
+    with suppress(OSError, ValueError):
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if isinstance(manifest, dict) and manifest.get("made_by") == _MADE_BY:
+            return manifest
+    return None
+
+
+def finished_backups(folder: Path) -> list[Path]:
+    """The finished backups in a folder, the oldest first: their names are their times."""
+    return sorted(path for path in folder.glob("[0-9]*") if read_manifest(path))

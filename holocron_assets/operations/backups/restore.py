@@ -1,0 +1,134 @@
+"""Bringing a backup back into empty places. Nothing that is there is written over."""
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from holocron_assets.lake.damage import DamagedPartitionError
+from holocron_assets.lake.durable import make_folder, sync_folder
+from holocron_assets.lake.verifying import damaged_files, files_to_verify
+from holocron_assets.operations.backups.dagster_copy import restore_database, tables_of_database
+from holocron_assets.operations.backups.places import (
+    DAGSTER,
+    DAGSTER_FOLDERS,
+    DAGSTER_SETTINGS,
+    DATABASE_DUMP,
+    LAKE,
+    QUARANTINE,
+    SETTINGS,
+    BackupError,
+    Places,
+    finished_backups,
+    read_manifest,
+)
+
+_ASIDE = ".restoring"
+
+
+class Restored(NamedTuple):
+    """What a restore came to.
+
+    Attributes:
+        manifest: what the backup says of itself.
+        kept: settings that are there and are not the backup's, each with the backup's own.
+        damaged: files of the lake that are not as they were written.
+    """
+
+    manifest: Mapping[str, Any]
+    kept: Mapping[Path, Path]
+    damaged: list[DamagedPartitionError]
+
+
+def restore_backup(places: Places, backup: Path) -> Restored:
+    """Bring a backup back, and read every file of its lake against the checksums.
+
+    The lake comes last, in one step: without it, nothing starts.
+
+    Args:
+        places: where to. Lake, quarantine and Dagster's history must not be there yet; settings may be.
+        backup: its folder. It is only read.
+
+    Raises:
+        BackupError: it is no finished backup, or there is something where it would go. Nothing was changed.
+    """
+    manifest = _manifest_of(backup)
+    _refuse_taken(places, manifest)
+    aside = places.lake.root / _ASIDE
+    shutil.rmtree(aside, ignore_errors=True)  # of a restore that was killed
+    make_folder(aside)
+    try:
+        for _, source, name in _moved(places, backup):
+            shutil.copytree(source, aside / name)
+        os.sync()
+        kept = _restore_settings(places, backup)
+        if places.postgres_url:
+            restore_database(places.postgres_url, backup / DATABASE_DUMP)
+        for target, _, name in _moved(places, backup):
+            make_folder(target.parent)
+            shutil.move(aside / name, target)
+            sync_folder(target.parent)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return Restored(manifest, kept, list(damaged_files(files_to_verify(places.lake))))
+
+
+def _manifest_of(backup: Path) -> dict[str, Any]:
+    manifest = read_manifest(backup)
+    if manifest:
+        return manifest
+    if backups := finished_backups(backup):
+        raise BackupError(f"{backup} holds {len(backups)} backups; name one, the newest is {backups[-1]}")
+    raise BackupError(f"{backup} is no backup, or one that was not finished")
+
+
+def _refuse_taken(places: Places, manifest: Mapping[str, Any]) -> None:
+    """Raise BackupError where something would be written over, or the storage is another."""
+    for target in (
+        places.lake.root / "lake",
+        places.lake.root / QUARANTINE,
+        *(places.dagster_home / name for name in DAGSTER_FOLDERS),
+    ):
+        if target.is_dir() and any(target.iterdir()):
+            raise BackupError(
+                f"{target} is not empty, and nothing is written over. Move it away, or name another data "
+                "folder by HOLOCRON_DATA"
+            )
+    is_postgres = manifest.get("dagster_in") == "postgresql"
+    if is_postgres and not places.postgres_url:
+        raise BackupError(
+            "the backup holds Dagster's history of a PostgreSQL: name an empty database by "
+            "HOLOCRON_POSTGRES_URL"
+        )
+    if places.postgres_url and not is_postgres:
+        raise BackupError("the backup holds Dagster's history in SQLite: unset HOLOCRON_POSTGRES_URL")
+    if places.postgres_url and tables_of_database(places.postgres_url):
+        raise BackupError("the database of HOLOCRON_POSTGRES_URL is not empty, and nothing is written over")
+
+
+def _moved(places: Places, backup: Path) -> Iterator[tuple[Path, Path, str]]:
+    """Where each folder of a backup goes, where it is, and its name aside; the lake is the last."""
+    targets = {f"{DAGSTER}/{name}": places.dagster_home / name for name in DAGSTER_FOLDERS}
+    targets |= {QUARANTINE: places.lake.root / QUARANTINE, LAKE: places.lake.root / "lake"}
+    for name, target in targets.items():
+        if (backup / name).is_dir():
+            yield target, backup / name, name
+
+
+def _restore_settings(places: Places, backup: Path) -> dict[Path, Path]:
+    """Put back the settings that are not there; give those that are, and are not the backup's."""
+    folders = {backup / SETTINGS / name: path for name, path in places.settings.items()}
+    folders[backup / DAGSTER / DAGSTER_SETTINGS] = places.dagster_home / DAGSTER_SETTINGS
+    kept = {}
+    for start, there in folders.items():
+        for source in sorted(start.rglob("*")) if start.is_dir() else [start]:
+            if not source.is_file():
+                continue
+            target = there / source.relative_to(start)
+            if not target.exists():
+                make_folder(target.parent)
+                shutil.copy2(source, target)
+            elif target.read_bytes() != source.read_bytes():
+                kept[target] = source
+    return kept

@@ -1,0 +1,335 @@
+"""A backup that is made while others write holds all that was there when it began, once."""
+
+import os
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.journal_packing import pack_journals
+from holocron_assets.lake.marking import mark
+from holocron_assets.lake.parquet import read_partition, write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import BATCH_PAGES, LLM_ATTEMPTS, PAGE_CHANGES, PAGES, SEED_TITLES
+from holocron_assets.operations.backups import copying, lake_copy
+from holocron_assets.operations.backups.backup import Backup, make_backup
+from holocron_assets.operations.backups.dagster_copy import dump_database, restore_database
+from holocron_assets.operations.backups.places import BackupError, Places
+from holocron_assets.operations.backups.restore import Restored, restore_backup
+
+THREE_DAYS = timedelta(days=3)
+SCOPE = "kinds-wiki-000001"
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    lake = Lake(tmp_path / "data")
+    mark(lake.root / "lake")
+    (tmp_path / "sources").mkdir()
+    (tmp_path / "sources" / "wiki.yaml").write_text("enabled: false\n", encoding="utf-8")
+    (tmp_path / "tags.yaml").write_text("tags: []\n", encoding="utf-8")
+    history = lake.root / "dagster" / "history"
+    history.mkdir(parents=True)
+    with sqlite3.connect(history / "runs.db") as database:
+        database.execute("create table runs (id integer)")
+        database.execute("insert into runs values (1)")
+    database.close()
+    settings = {"sources": tmp_path / "sources", "tags.yaml": tmp_path / "tags.yaml"}
+    return Places(lake, lake.root / "dagster", None, settings)
+
+
+def elsewhere(places: Places, folder: Path) -> Places:
+    lake = Lake(folder / "data")
+    settings = {name: folder / path.name for name, path in places.settings.items()}
+    return Places(lake, lake.root / "dagster", None, settings)
+
+
+def back_up(places: Places, into: Path, *, second: int = 0) -> Backup:
+    return make_backup(places, into, now=utc_now() + timedelta(seconds=second), version="1")
+
+
+def restored(places: Places, backup: Backup, folder: Path) -> tuple[Lake, Restored]:
+    other = elsewhere(places, folder)
+    return other.lake, restore_backup(other, backup.folder)
+
+
+def seed(number: int) -> dict[str, Any]:
+    return {
+        "source": "wiki",
+        "title": f"Page {number}",
+        "title_key": number,
+        "namespace": 0,
+        "origin": "titles",
+        "listed_at": utc_now(),
+    }
+
+
+@contextmanager
+def meanwhile(work: Any) -> Iterator[None]:
+    """Have a thread do something again and again."""
+    stopped, troubles = threading.Event(), []
+
+    def go_on() -> None:
+        number = 0
+        try:
+            while not stopped.is_set():
+                work(number)
+                number += 1
+        except BaseException as error:  # noqa: BLE001 - the test fails by it
+            troubles.append(error)
+
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()
+        assert troubles == []
+
+
+def test_rows_that_move_from_a_journal_into_a_partition_are_in_a_backup(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The batch ends at the worst moment: once the first of the two places was copied."""
+    lake = places.lake
+    journal = lake.journal(SEED_TITLES, "wiki")
+    with Journal(journal) as opened:
+        for number in range(10):
+            opened.append({"number": number})
+
+    def end_of_the_batch() -> None:
+        rows = [seed(record["number"]) for record in Journal(journal).records()]
+        write_partition(lake, SEED_TITLES, "wiki", rows)
+        journal.unlink()
+
+    ended = iter([end_of_the_batch])
+    for module, name in ((copying.Copier, "copy_journal"), (lake_copy, "copy_folder")):
+        done_first = getattr(module, name)
+
+        def then_it_ends(*given: Any, do: Any = done_first) -> None:
+            do(*given)
+            next(ended, lambda: None)()
+
+        monkeypatch.setattr(module, name, then_it_ends)
+    copy, told = restored(places, back_up(places, tmp_path / "backups"), tmp_path / "other")
+    assert told.damaged == []
+    assert not journal.exists(), "the batch ended"
+    assert [row["title_key"] for row in read_partition(copy, SEED_TITLES, "wiki")] == list(range(10))
+    kept = [record["number"] for record in Journal(copy.journal(SEED_TITLES, "wiki")).records()]
+    assert kept == list(range(10)), "as after a crash between writing the partition and removing the journal"
+
+
+def test_changes_that_a_wiki_told_of_are_in_a_backup_though_they_are_settled_meanwhile(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change is dropped once its page was fetched: a backup without both would never fetch it."""
+    for table in (PAGE_CHANGES, PAGES, BATCH_PAGES, SEED_TITLES):
+        file = places.lake.file(table, "wiki-000001")
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"whatever it holds")
+    order: list[str] = []
+    copy_folder = copying.copy_folder
+
+    def noted(copier: Any, folder: Path) -> None:
+        order.append(folder.name)
+        copy_folder(copier, folder)
+
+    monkeypatch.setattr(lake_copy, "copy_folder", noted)
+    back_up(places, tmp_path / "backups")
+    assert order == [table.name for table in (PAGE_CHANGES, SEED_TITLES, PAGES, BATCH_PAGES)]
+
+
+def test_records_of_a_journal_that_is_packed_meanwhile_are_in_a_backup_once(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is packed at the worst moment: between its packed part and its own file."""
+    lake = places.lake
+    with Journal(lake.journal(LLM_ATTEMPTS, SCOPE)) as journal:
+        for number in range(10):
+            journal.append({"number": number, "question": "What is said of the harbour? " * 30})
+    packing = threading.Thread(target=pack_journals, args=(lake,), kwargs={"now": utc_now() + THREE_DAYS})
+    packing_starts = iter([packing.start])
+    copy_part = copying.Copier._copy_as_far_as_it_is  # noqa: SLF001 - where the moment is
+
+    def then_it_is_packed(copier: copying.Copier, part: Path) -> None:
+        try:
+            copy_part(copier, part)
+        finally:
+            next(packing_starts, lambda: None)()
+            packing.join(1)
+
+    monkeypatch.setattr(copying.Copier, "_copy_as_far_as_it_is", then_it_is_packed)
+    backup = back_up(places, tmp_path / "backups")
+    packing.join()
+    assert not lake.journal(LLM_ATTEMPTS, SCOPE).exists(), "it was packed"
+    for number, made in enumerate((backup, back_up(places, tmp_path / "backups", second=1))):
+        copy, _ = restored(places, made, tmp_path / f"other-{number}")
+        records = Journal(copy.journal(LLM_ATTEMPTS, SCOPE)).records()
+        assert [record["number"] for record in records] == list(range(10))
+
+
+def test_what_a_pack_took_over_while_it_was_copied_is_in_the_backup(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An own file vanishes while its table is copied: it is looked at again, and the pack is found."""
+    folder = places.lake.folder(SEED_TITLES)
+    for number in range(3):
+        write_partition(places.lake, SEED_TITLES, f"wiki{number}", [seed(number)])
+    gone, pack = places.lake.file(SEED_TITLES, "wiki2"), folder / ".packs" / "000001.parquet"
+    copy = copying.Copier.copy
+
+    def then_one_is_packed(copier: copying.Copier, file: Path) -> None:
+        copy(copier, file)
+        if gone.exists() and file.parent.name == "wiki1":
+            pack.parent.mkdir()
+            gone.rename(pack)
+
+    monkeypatch.setattr(copying.Copier, "copy", then_one_is_packed)
+    backup = back_up(places, tmp_path / "backups")
+    assert not gone.exists()
+    assert (backup.folder / pack.relative_to(places.lake.root)).is_file()
+
+
+def test_a_second_backup_takes_room_for_what_changed_only_and_leaves_the_first_as_it_was(
+    places: Places, tmp_path: Path
+) -> None:
+    for number in range(3):
+        write_partition(places.lake, SEED_TITLES, f"wiki{number}", [seed(number)])
+    first = back_up(places, tmp_path / "backups")
+    write_partition(places.lake, SEED_TITLES, "wiki1", [seed(7)])
+    with sqlite3.connect(places.dagster_home / "history" / "runs.db") as database:
+        database.execute("insert into runs values (2)")
+    database.close()
+    second = back_up(places, tmp_path / "backups", second=1)
+    assert first.linked == 0
+    assert second.files - second.linked == 2, "one partition and the database of runs"
+    unchanged = places.lake.file(SEED_TITLES, "wiki0").relative_to(places.lake.root)
+    assert (first.folder / unchanged).samefile(second.folder / unchanged)
+    assert not (first.folder / unchanged).samefile(places.lake.root / unchanged), "a copy of its own"
+    for backup, key in ((first, 1), (second, 7)):
+        copy, _ = restored(places, backup, tmp_path / backup.folder.name)
+        assert [row["title_key"] for row in read_partition(copy, SEED_TITLES, "wiki1")] == [key]
+
+
+def test_a_database_that_is_written_to_is_copied_as_it_is_at_one_moment(
+    places: Places, tmp_path: Path
+) -> None:
+    file = places.dagster_home / "history" / "runs.db"
+    with sqlite3.connect(file) as database:
+        database.execute("pragma journal_mode = wal")
+        database.execute("create table pairs (a integer, b integer)")
+
+        def write(number: int) -> None:
+            with sqlite3.connect(file, timeout=30) as own:
+                own.execute("insert into pairs values (?, ?)", (number, number))
+                own.execute("update pairs set b = a + ?", (number,))
+            own.close()
+
+        with meanwhile(write):
+            backups = [back_up(places, tmp_path / "backups", second=number) for number in range(5)]
+    database.close()
+    counts = []
+    for number, backup in enumerate(backups):
+        restored(places, backup, tmp_path / f"restored-{number}")
+        copy = sqlite3.connect(tmp_path / f"restored-{number}" / "data" / "dagster" / "history" / "runs.db")
+        counts.append(copy.execute("select count(*) from pairs").fetchone()[0])
+        assert copy.execute("select count(distinct b - a) from pairs").fetchone()[0] <= 1
+        copy.close()
+    assert counts == sorted(counts)
+    assert counts[-1] > counts[0]
+
+
+def test_nothing_is_restored_over_what_is_there(places: Places, tmp_path: Path) -> None:
+    backup = back_up(places, tmp_path / "backups")
+    with pytest.raises(BackupError, match="is not empty, and nothing is written over"):
+        restore_backup(places, backup.folder)
+    other = elsewhere(places, tmp_path / "other")
+    (other.dagster_home / "history").mkdir(parents=True)
+    (other.dagster_home / "history" / "runs.db").touch()
+    with pytest.raises(BackupError, match="history is not empty"):
+        restore_backup(other, backup.folder)
+    assert not (other.lake.root / "lake").exists()
+
+
+def test_what_is_no_finished_backup_is_not_restored(places: Places, tmp_path: Path) -> None:
+    backup, other = back_up(places, tmp_path / "backups"), elsewhere(places, tmp_path / "other")
+    with pytest.raises(BackupError, match=f"holds 1 backups; name one, the newest is {backup.folder}"):
+        restore_backup(other, tmp_path / "backups")
+    (backup.folder / "manifest.json").unlink()
+    with pytest.raises(BackupError, match="not finished"):
+        restore_backup(other, backup.folder)
+
+
+def test_a_backup_of_another_storage_is_refused(places: Places, tmp_path: Path) -> None:
+    backup, other = back_up(places, tmp_path / "backups"), elsewhere(places, tmp_path / "other")
+    with_postgres = Places(other.lake, other.dagster_home, "postgresql://127.0.0.1:1/x", other.settings)
+    with pytest.raises(BackupError, match="unset HOLOCRON_POSTGRES_URL"):
+        restore_backup(with_postgres, backup.folder)
+
+
+def test_a_backup_that_fails_leaves_nothing_but_the_earlier_ones(places: Places, tmp_path: Path) -> None:
+    first = back_up(places, tmp_path / "backups")
+    (places.dagster_home / "history" / "broken.db").write_bytes(b"no database at all" * 100)
+    with pytest.raises(BackupError, match=r"broken\.db cannot be copied"):
+        back_up(places, tmp_path / "backups", second=1)
+    assert list((tmp_path / "backups").iterdir()) == [first.folder]
+
+
+def test_settings_that_are_there_are_left_alone_and_named(places: Places, tmp_path: Path) -> None:
+    backup, other = back_up(places, tmp_path / "backups"), elsewhere(places, tmp_path / "other")
+    (tmp_path / "other" / "sources").mkdir(parents=True)
+    own = tmp_path / "other" / "sources" / "wiki.yaml"
+    own.write_text("enabled: true\n", encoding="utf-8")
+    told = restore_backup(other, backup.folder)
+    assert told.kept == {own: backup.folder / "settings" / "sources" / "wiki.yaml"}
+    assert own.read_text(encoding="utf-8") == "enabled: true\n"
+    assert (tmp_path / "other" / "tags.yaml").read_text(encoding="utf-8") == "tags: []\n"
+
+
+def test_a_damaged_file_of_a_backup_is_named(places: Places, tmp_path: Path) -> None:
+    write_partition(places.lake, SEED_TITLES, "wiki", [seed(1)])
+    backup = back_up(places, tmp_path / "backups")
+    file = backup.folder / places.lake.file(SEED_TITLES, "wiki").relative_to(places.lake.root)
+    content = file.read_bytes()
+    file.write_bytes(content[:100] + bytes([content[100] ^ 4]) + content[101:])
+    _, told = restored(places, backup, tmp_path / "other")
+    assert [damage.file.name for damage in told.damaged] == ["data.parquet"]
+
+
+def test_the_password_of_the_database_is_on_no_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for program in ("pg_dump", "pg_restore"):
+        script = tmp_path / program
+        script.write_text(f'#!/bin/sh\necho "$0 $*" "[$PGPASSWORD]" >> {tmp_path}/said\n', encoding="utf-8")
+        script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    url = "postgresql+psycopg2://holocron:se%40cret@127.0.0.1:5432/events?sslmode=disable"
+    dump_database(url, tmp_path / "dump")
+    restore_database(url, tmp_path / "dump")
+    dumped, brought_back = (tmp_path / "said").read_text(encoding="utf-8").splitlines()
+    for said in (dumped, brought_back):
+        assert "--dbname=postgresql://holocron@127.0.0.1:5432/events?sslmode=disable" in said
+        assert said.endswith("[se@cret]")
+        assert said.count("cret") == 1
+
+
+def test_what_a_database_program_says_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "pg_dump"
+    script.write_text("#!/bin/sh\necho no such server >&2; exit 1\n", encoding="utf-8")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(BackupError, match="pg_dump failed: no such server"):
+        dump_database("postgresql://127.0.0.1/x", tmp_path / "dump")
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(BackupError, match="pg_dump is not on PATH"):
+        dump_database("postgresql://127.0.0.1/x", tmp_path / "dump")
