@@ -38,6 +38,8 @@ from holocron_assets.orchestration.resources import LakeResource, SourcesResourc
 from holocron_assets.settings import PROJECT_FOLDER
 
 Given = TypeVar("Given")
+Measure = Callable[[str, Callable[[], Any]], Any]
+"""Does what it is given, and notes under a name how long that took."""
 PORT = 8377
 SMALL_BATCHES = ("--pages", "140000", "--links", "2800000", "--batch-size", "10", "--derived")
 QUERIES = {
@@ -91,8 +93,8 @@ def measure_all(folder: Path, home: str, *, with_packs: bool) -> None:
     with dg.DagsterInstance.local_temp(home) as instance:
         measure("telling Dagster of all batches", partial(tell, instance, batches))
         measure("telling Dagster of one more batch", partial(tell, instance, ["large-999999"]))
-        tick_all(instance, folder)
-    ask_all(home, folder, batches[len(batches) // 2])
+        tick_all(instance, folder, measure)
+    ask_all(home, folder, batches[len(batches) // 2], measure)
 
 
 def pack(lake: Lake) -> None:
@@ -113,7 +115,7 @@ def tell(instance: dg.DagsterInstance, batches: list[str]) -> None:
         )
 
 
-def tick_all(instance: dg.DagsterInstance, folder: Path) -> None:
+def tick_all(instance: dg.DagsterInstance, folder: Path, measure: Measure) -> None:
     """Each sensor and the schedule, two ticks one after the other, with the cursor that the first left."""
     resources: dict[str, Any] = {
         "lake": LakeResource(folder=str(folder / "data")),
@@ -124,7 +126,7 @@ def tick_all(instance: dg.DagsterInstance, folder: Path) -> None:
     definitions = build_definitions(resources)
     for sensor in definitions.sensors or ():
         if isinstance(sensor, dg.SensorDefinition):
-            tick_sensor(sensor, instance, resources)
+            tick_sensor(sensor, instance, resources, measure)
     for schedule in definitions.schedules or ():
         if isinstance(schedule, dg.ScheduleDefinition) and schedule.name == "upkeep":
             for number in ("first", "second"):
@@ -132,7 +134,9 @@ def tick_all(instance: dg.DagsterInstance, folder: Path) -> None:
                     measure(f"schedule upkeep, {number} tick", partial(schedule, context))
 
 
-def tick_sensor(sensor: dg.SensorDefinition, instance: dg.DagsterInstance, resources: dict[str, Any]) -> None:
+def tick_sensor(
+    sensor: dg.SensorDefinition, instance: dg.DagsterInstance, resources: dict[str, Any], measure: Measure
+) -> None:
     cursor = None
     for number in ("first", "second"):
         with dg.build_sensor_context(
@@ -142,7 +146,7 @@ def tick_sensor(sensor: dg.SensorDefinition, instance: dg.DagsterInstance, resou
             cursor = context.cursor
 
 
-def ask_all(home: str, folder: Path, batch: str) -> None:
+def ask_all(home: str, folder: Path, batch: str, measure: Measure) -> None:
     """The queries of the UI's page of asset `pages`, each twice."""
     variables = {"key": {"path": [PAGES.name]}, "partition": batch}
     with web_server(home, folder):
