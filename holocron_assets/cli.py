@@ -11,6 +11,7 @@ from rich.console import Console
 from holocron_assets import reports
 from holocron_assets.artifacts_commands import artifacts
 from holocron_assets.ask_commands import ask
+from holocron_assets.backup_commands import backup, restore
 from holocron_assets.commands import (
     all_sources,
     clear_errors,
@@ -71,6 +72,7 @@ def main() -> None:
 
 main.add_command(artifacts)
 main.add_command(ask)
+main.add_command(backup)
 for command in (controls, drain, pause, prioritize, requeue, resume):
     main.add_command(command)
 main.add_command(models)
@@ -82,6 +84,7 @@ main.add_command(graph)
 main.add_command(hash_command)
 main.add_command(stale)
 main.add_command(repeat)
+main.add_command(restore)
 main.add_command(review)
 main.add_command(status)
 main.add_command(verify)
