@@ -124,6 +124,3 @@ def _run_notices(
             data["reason"] = without_secrets(failure_of(instance, run.run_id).reason)
         subject = f"{run.job_name} {partition or ''}".strip()
         yield Notice(run.run_id, event, subject, ended_at[run.run_id], data)
-
-
-TELLING_SENSORS = [tell_webhooks]

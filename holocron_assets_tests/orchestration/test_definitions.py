@@ -89,7 +89,8 @@ def test_sensors_and_schedules_run_without_being_switched_on() -> None:
         for thing in [*(defs.sensors or ()), *(defs.schedules or ())]
         if isinstance(thing, dg.SensorDefinition | dg.ScheduleDefinition)
     }
-    sensors = ["new_pages", "changed_pages", "settle", "promotion", "model_dispatch", "tell_webhooks"]
+    of_work = ["new_pages", "changed_pages", "settle", "promotion", "model_dispatch"]
+    sensors = [*of_work, "tell_webhooks", "raise_alerts"]
     assert statuses == dict.fromkeys([*sensors, "check_quality_hourly", "upkeep"], "RUNNING")
 
 

@@ -7,18 +7,21 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from click.testing import CliRunner
 from filelock import FileLock
 from receiver import SECRET_ENV, SECRET_VALUE, Receiver, answering, webhooks_yaml
-from sample_dagster import lake_resource
+from sample_dagster import lake_resource, sources_resource
 from sample_holocron import SAMPLE_BATCH, Holocron
 
+from holocron_assets.cli import main
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.tables import PAGES
+from holocron_assets.orchestration.alerting import raise_alerts
 from holocron_assets.orchestration.names import PARTITION_TAG, SOURCE_TAG
 from holocron_assets.orchestration.telling import tell_webhooks
 
-EVERYTHING = "events: [run.success, run.failure, dead_letter]"
+EVERYTHING = "events: [run.success, run.failure, dead_letter, alert.firing, alert.resolved]"
 
 
 @dg.op
@@ -78,11 +81,11 @@ def tick(holocron: Holocron, instance: dg.DagsterInstance, cursor: str | None) -
         return result.skip_message, context.cursor or ""
 
 
-def bury(holocron: Holocron, title: str) -> None:
-    """Let a page be dead-lettered."""
+def bury(holocron: Holocron, *buried: str) -> None:
+    """Let pages be dead-lettered."""
     rows = read_partition(holocron.lake, PAGES, SAMPLE_BATCH)
     for row in rows:
-        if row["requested_title"] == title:
+        if (title := row["requested_title"]) in buried:
             row.update(status="dead", error=f"{title!r}: HTTP 500", attempts=4, fetched_at=utc_now())
     write_partition(holocron.lake, PAGES, SAMPLE_BATCH, rows)
 
@@ -179,3 +182,30 @@ def test_a_webhooks_file_that_cannot_be_used_fails_the_tick_by_its_name(
     (tmp_path / "webhooks.yaml").write_text("webhooks: {team: {url: nowhere}}")
     with pytest.raises(Exception, match=r"webhooks\.yaml: webhooks\.team"):
         tick(holocron, instance, None)
+
+
+def test_an_alert_is_raised_over_a_real_lake_told_once_and_seen_by_a_command(
+    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resources = {"lake": lake_resource(holocron), "sources": sources_resource(holocron)}
+    for name, value in holocron.environment.items():
+        monkeypatch.setenv(name, value)
+
+    def looked() -> str:
+        with dg.build_sensor_context(instance=instance, resources=resources) as context:
+            result: Any = raise_alerts(context)
+            return str(result.skip_message)
+
+    _, cursor = tick(holocron, instance, None)
+    assert looked() == "nothing is amiss"
+    bury(holocron, *titles(holocron)[:4])
+    assert looked() == "nothing is amiss"
+    bury(holocron, *titles(holocron)[:5])
+    for _ in range(2):
+        assert looked() == "5 were given up in the last hour"
+        _, cursor = tick(holocron, instance, cursor)
+    (told,) = [one for one in receiver.received if one.body["type"] == "alert.firing"]
+    assert told.body["data"]["rule"] == "exhausted"
+    seen = CliRunner().invoke(main, ["alerts"])
+    assert seen.exit_code == 1
+    assert "5 were given up" in seen.output

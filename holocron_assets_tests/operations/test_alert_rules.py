@@ -1,0 +1,244 @@
+"""What the rules find amiss, and what not; and how alerts begin and end, each told once."""
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import time_machine
+from receiver import SECRET_ENV, SECRET_VALUE, Receiver, webhooks_yaml
+
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
+from holocron_assets.operations.status import HeldBack, Models, SourceSetting, Status
+from holocron_assets.operations.status_rows import Queue, Stage
+from holocron_assets.operations.told.alert_rules import AlertRules, Finding, findings, read_alert_rules
+from holocron_assets.operations.told.alerts import alert_notices, firing, update_alerts
+from holocron_assets.operations.told.delivering import deliver
+from holocron_assets.operations.told.notices import open_book
+from holocron_assets.operations.told.webhooks import read_webhooks
+from holocron_assets.operations.told.yaml_file import SettingsError
+from holocron_assets.settings import PROJECT_FOLDER
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def queue(stage: str = "pages", **said: Any) -> Queue:
+    """A queue in which all is well: work came just now, and some was done a minute ago."""
+    usual: dict[str, Any] = {
+        "stage": stage,
+        "source": "wiki",
+        "interrogation": None,
+        "depth": 100,
+        "eta_minutes": None,
+        "oldest_at": NOW - timedelta(minutes=5),
+        "oldest_minutes": 5.0,
+        "in_last_hour": 0,
+        "out_last_hour": 100,
+        "failed_last_hour": 0,
+        "dead_last_hour": 0,
+        "last_done_at": NOW - timedelta(minutes=1),
+    }
+    return Queue(**{**usual, **said})
+
+
+def stuck(stage: str = "pages", **said: Any) -> Queue:
+    """A queue whose work waits for two hours, with nothing done for as long."""
+    late = NOW - 2 * HOUR
+    return queue(
+        stage,
+        **{"oldest_at": late, "oldest_minutes": 120.0, "last_done_at": late, "out_last_hour": 0, **said},
+    )
+
+
+def status(*queues: Queue, enabled: bool = True, held: str | None = None, due_later: bool = False) -> Status:
+    stages = tuple(
+        Stage(
+            **{field.name: 0 for field in fields(Stage)}
+            | {"stage": one.stage, "source": one.source, "interrogation": one.interrogation}
+            | {"pending": 0 if due_later else one.depth, "waiting": one.depth if due_later else 0}
+            | {"oldest_at": one.oldest_at, "next_due_at": None}
+        )
+        for one in queues
+    )
+    kind = "all" if held == "all" else "source"
+    hold = HeldBack(kind, None if held == "all" else held, "pause", "me", "night", NOW, "holocron resume")
+    empty: dict[str, Any] = {field.name: () for field in fields(Status)}
+    nothing = dict.fromkeys((field.name for field in fields(Models)), None)
+    return Status(
+        **{
+            **empty,
+            "at": NOW,
+            "models": Models(**nothing),  # type: ignore[arg-type]
+            "sources": (SourceSetting("wiki", enabled, "mediawiki_api", "https://wiki"),),
+            "stages": stages,
+            "queues": queues,
+            "paused": (hold,) if held else (),
+        }
+    )
+
+
+def found(
+    seen: Status, rules: AlertRules | None = None, *, models_are_asked: bool = True
+) -> list[tuple[str, str]]:
+    some = findings(seen, rules or AlertRules(), models_are_asked=models_are_asked)
+    return [(one.rule, one.subject) for one in some]
+
+
+def test_where_all_is_well_nothing_is_found() -> None:
+    assert found(status(queue(), queue("interrogations", interrogation="kinds"), queue("review"))) == []
+    assert found(status()) == []
+
+
+@pytest.mark.parametrize(
+    ("done", "failed", "dead", "is_amiss"),
+    [(90, 10, 0, False), (89, 10, 1, True), (0, 19, 0, False), (0, 20, 0, True), (80, 0, 4, False)],
+)
+def test_failures_count_by_their_share_once_there_are_enough_tries(
+    done: int, failed: int, dead: int, *, is_amiss: bool
+) -> None:
+    seen = status(queue(out_last_hour=done, failed_last_hour=failed, dead_last_hour=dead))
+    assert (("failures", "pages of wiki") in found(seen)) is is_amiss
+
+
+def test_what_was_given_up_counts_over_all_stages() -> None:
+    assert found(status(queue(dead_last_hour=3), queue("page_types", dead_last_hour=1))) == []
+    assert found(status(queue(dead_last_hour=3), queue("page_types", dead_last_hour=2))) == [
+        ("exhausted", "everything")
+    ]
+
+
+def test_what_is_pending_and_how_old_it_is() -> None:
+    assert found(status(queue(depth=1_000_000))) == []
+    assert found(status(queue(depth=1_000_001))) == [("pending", "pages of wiki")]
+    assert found(status(queue(oldest_minutes=10_081.0))) == [("oldest", "pages of wiki")]
+    assert found(status(queue("review", oldest_minutes=99_999.0))) == []
+
+
+def test_no_progress_is_work_that_waits_while_none_is_done() -> None:
+    assert found(status(stuck())) == [("no_progress", "pages of wiki")]
+    assert found(status(stuck(last_done_at=None))) == [("no_progress", "pages of wiki")]
+    assert found(status(stuck(last_done_at=NOW - timedelta(minutes=59)))) == []
+    assert found(status(stuck(oldest_at=NOW - timedelta(minutes=59)))) == [], "it came just now"
+    assert found(status(stuck(), due_later=True)) == [], "it failed, and is due later"
+    assert found(status(stuck(out_last_hour=None))) == [], "nobody knows when such work is done"
+
+
+@pytest.mark.parametrize("held", ["all", "wiki"])
+def test_what_a_person_holds_back_is_neither_late_nor_stuck(held: str) -> None:
+    assert found(status(stuck(oldest_minutes=99_999.0), held=held)) == []
+    assert found(status(stuck(), held="another")) == [("no_progress", "pages of wiki")]
+
+
+def test_a_source_that_is_off_and_models_that_are_not_asked_are_not_waited_for() -> None:
+    assert found(status(stuck(), enabled=False)) == []
+    asks = stuck("interrogations", interrogation="kinds")
+    assert found(status(asks)) == [("no_progress", "interrogations of wiki")]
+    assert found(status(asks), models_are_asked=False) == []
+
+
+def test_interrogations_take_turns_and_wait_for_each_other() -> None:
+    waits = stuck("interrogations", interrogation="late")
+    goes_on = queue("interrogations", interrogation="soon")
+    assert found(status(waits, goes_on)) == []
+
+
+def test_a_rule_that_is_null_finds_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "alerts.yaml"
+    file.write_text("failures: null\nexhausted: null\npending: null\noldest: null\nno_progress: null\n")
+    worst = stuck(depth=10**9, oldest_minutes=10.0**6, failed_last_hour=99, dead_last_hour=99)
+    assert len(found(status(worst))) == 5
+    assert found(status(worst), read_alert_rules(file)) == []
+
+
+def test_the_file_that_is_shipped_says_what_the_defaults_say(tmp_path: Path) -> None:
+    assert read_alert_rules(PROJECT_FOLDER / "data" / "alerts.yaml") == read_alert_rules(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("failures: {percent: 0}", "failures.percent"),
+        ("exhausted: {items: many}", "exhausted.items"),
+        ("oldest: {hours: 3}", "oldest.hours"),
+        ("no_progres: {minutes: 3}", "no_progres"),
+    ],
+)
+def test_a_file_that_cannot_be_used_says_where(tmp_path: Path, said: str, why: str) -> None:
+    file = tmp_path / "alerts.yaml"
+    file.write_text(said)
+    with pytest.raises(SettingsError, match=why):
+        read_alert_rules(file)
+
+
+@pytest.fixture
+def receiver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    monkeypatch.setenv(SECRET_ENV, SECRET_VALUE)
+    with Receiver() as one:
+        webhooks_yaml(tmp_path / "webhooks.yaml", team=one.url)
+        yield one
+
+
+AMISS = Finding("failures", "pages of wiki", 50.0, 10.0, "half of it fails")
+
+
+def told(tmp_path: Path, *amiss: Finding) -> None:
+    """What one tick of both sensors does."""
+    lake, webhooks = Lake(tmp_path / "data"), read_webhooks(tmp_path / "webhooks.yaml")
+    with open_book(lake, patience_seconds=0) as book:
+        rows = update_alerts(lake, amiss, resolved_after_minutes=10)
+        book.note(alert_notices(rows), webhooks)
+        deliver(book, webhooks)
+
+
+def test_an_alert_is_told_when_it_begins_and_when_it_is_over_whatever_comes_and_goes(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    with time_machine.travel(utc_now(), tick=False) as clock:
+        for amiss in (True, True, False, True, False, False):  # a minute apart
+            told(tmp_path, *([replace(AMISS, value=60.0)] if amiss else []))
+            clock.shift(60)
+        (began,) = receiver.received
+        assert began.body["type"] == "alert.firing"
+        assert began.body["data"]["message"] == "half of it fails"
+        clock.shift(timedelta(minutes=8))
+        told(tmp_path)
+        assert len(receiver.received) == 2
+        over = receiver.received[-1].body
+        assert over["type"] == "alert.resolved"
+        assert over["data"]["fired_at"] == began.body["data"]["fired_at"]
+        assert firing(Lake(tmp_path / "data")) == []
+        clock.shift(60)
+        told(tmp_path, AMISS)  # it begins anew
+        told(tmp_path, AMISS)
+    assert [one.body["type"] for one in receiver.received][2:] == ["alert.firing"]
+    assert len(set(receiver.ids)) == 3
+
+
+def test_two_subjects_are_two_alerts(tmp_path: Path, receiver: Receiver) -> None:
+    told(tmp_path, AMISS, replace(AMISS, subject="page_types"))
+    assert len(receiver.received) == 2
+    assert len(firing(Lake(tmp_path / "data"))) == 2
+
+
+def test_a_kill_before_the_notice_is_noted_tells_it_the_next_time_and_once(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    update_alerts(Lake(tmp_path / "data"), [AMISS], resolved_after_minutes=10)  # and it is killed
+    told(tmp_path, AMISS)
+    told(tmp_path, AMISS)
+    assert len(receiver.received) == 1
+
+
+def test_an_alert_does_not_hang_when_the_clock_is_set_back(tmp_path: Path, receiver: Receiver) -> None:
+    with time_machine.travel(utc_now(), tick=False) as clock:
+        told(tmp_path, AMISS)
+        told(tmp_path)
+        clock.shift(-timedelta(days=1))
+        told(tmp_path)
+        clock.shift(timedelta(minutes=11))
+        told(tmp_path)
+    assert [one.body["type"] for one in receiver.received] == ["alert.firing", "alert.resolved"]
