@@ -11,6 +11,7 @@ from rich.console import Console
 from holocron_assets import reports
 from holocron_assets.artifacts_commands import artifacts
 from holocron_assets.ask_commands import ask
+from holocron_assets.backfill_commands import backfill
 from holocron_assets.backup_commands import backup, restore
 from holocron_assets.commands import (
     all_sources,
@@ -72,6 +73,7 @@ def main() -> None:
 
 main.add_command(artifacts)
 main.add_command(ask)
+main.add_command(backfill)
 main.add_command(backup)
 for command in (controls, drain, pause, prioritize, requeue, resume):
     main.add_command(command)

@@ -1,6 +1,7 @@
 """What the commands of `holocron` share: options, how errors are told, and where things are."""
 
 import os
+import re
 import select
 import sys
 from collections.abc import Callable
@@ -51,8 +52,32 @@ _EXPECTED_ERRORS = (
     duckdb.Error,
 )
 
+_TAG_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
+_TAG_VALUE = re.compile(r"[A-Za-z0-9_.-]{1,63}")
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 source_option = click.option("--source", "source_name", metavar="NAME", help="Only this source.")
+
+
+def _tags(_context: click.Context, _option: click.Parameter, said: tuple[str, ...]) -> dict[str, str]:
+    """Tags that were given as KEY=VALUE."""
+    tags = dict(one.partition("=")[::2] for one in said)
+    for key, value in tags.items():
+        if not (_TAG_KEY.fullmatch(key) and _TAG_VALUE.fullmatch(value)):
+            raise click.BadParameter(
+                f"{key}={value}: a tag is KEY=VALUE, each of at most 63 letters, digits, '_', '-' or '.'"
+            )
+    return tags
+
+
+tag_option = click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=_tags,
+    help="Tag of the runs, to find what they make by; may be repeated.",
+)
 
 
 def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
