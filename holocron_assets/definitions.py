@@ -27,6 +27,7 @@ from holocron_assets.orchestration.resolve_stages import STAGES
 from holocron_assets.orchestration.resources import LakeResource, ModelsResource, SourcesResource
 from holocron_assets.orchestration.sensors import SCHEDULES, SENSORS
 from holocron_assets.orchestration.telling import TELLING_SENSORS
+from holocron_assets.orchestration.status_assets import hourly_status, operation_status, report_status
 from holocron_assets.orchestration.upkeep import upkeep, upkeep_job
 from holocron_assets.orchestration.view_assets import views
 from holocron_assets.settings import data_folder, dispatch_file, politeness_folder, sources_folder
@@ -49,13 +50,13 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
     return dg.Definitions(
         assets=[
             *(batch_pages, sites, seed_titles, page_changes, revision_checks, pages),
-            *(*BATCH_ASSETS, *(stage.asset for stage in STAGES), known_links, views),
+            *(*BATCH_ASSETS, *(stage.asset for stage in STAGES), known_links, views, operation_status),
             *derive_assets(load_interrogations(), read_dispatch_settings(dispatch_file())),
         ],
         asset_checks=[*QUALITY_CHECKS, *derive_checks(load_interrogations())],
-        jobs=[*ASSET_JOBS.values(), *DERIVE_JOBS, resolve_entities, upkeep_job, refresh, add_pages],
+        jobs=[*ASSET_JOBS.values(), *DERIVE_JOBS, resolve_entities, upkeep_job, report_status, refresh, add_pages],
         sensors=[*SENSORS, changed_pages, *DISPATCH_SENSORS, *TELLING_SENSORS],
-        schedules=[*SCHEDULES, upkeep, *recheck_schedules(resources["sources"])],
+        schedules=[*SCHEDULES, upkeep, hourly_status, *recheck_schedules(resources["sources"])],
         resources=resources,
         # A step costs 0.02 to 0.06 s in the run's own process, and 1.6 s and orphans in one of its own.
         executor=dg.in_process_executor,

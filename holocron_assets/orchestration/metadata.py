@@ -101,7 +101,7 @@ def _metadata(
 
 def sample_list(texts: Iterable[str]) -> dg.MarkdownMetadataValue:
     """Some texts, whoever wrote them, as a list, one below the other."""
-    return dg.MetadataValue.md("\n".join(f"- {_escaped(text)}" for text in texts))
+    return dg.MetadataValue.md("\n".join(f"- {escaped(text)}" for text in texts))
 
 
 def table_description(table: Table) -> str:
@@ -112,11 +112,11 @@ def table_description(table: Table) -> str:
 def _counts_table(name: str, counts: Mapping[str, int]) -> str:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return "\n".join(
-        [f"| {name} | rows |", "| --- | ---: |", *(f"| {_escaped(v)} | {n} |" for v, n in ordered)]
+        [f"| {name} | rows |", "| --- | ---: |", *(f"| {escaped(v)} | {n} |" for v, n in ordered)]
     )
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """What wikis and models say is a line of words: nothing in it is markup, an address or an image here."""
     line = " ".join(text.split())
     return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|~:/@&" else c for c in line)

@@ -14,6 +14,7 @@ REFRESH_JOB = "refresh"
 ADD_PAGES_JOB = "add_pages"
 GPU_JOB = "derive"
 STATUS_JOB = "report_status"
+STATUS_JOB = "report_status"
 
 HOST_TAG = "holocron/host"
 WORK_TAG = "holocron/work"
