@@ -7,6 +7,7 @@ import dagster as dg
 
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.orchestration.alerting import raise_alerts
 from holocron_assets.orchestration.batch_assets import BATCH_ASSETS
 from holocron_assets.orchestration.change_assets import revision_checks
 from holocron_assets.orchestration.change_looks import page_changes
@@ -26,8 +27,8 @@ from holocron_assets.orchestration.resolve_job import resolve_entities
 from holocron_assets.orchestration.resolve_stages import STAGES
 from holocron_assets.orchestration.resources import LakeResource, ModelsResource, SourcesResource
 from holocron_assets.orchestration.sensors import SCHEDULES, SENSORS
-from holocron_assets.orchestration.telling import TELLING_SENSORS
 from holocron_assets.orchestration.status_assets import hourly_status, operation_status, report_status
+from holocron_assets.orchestration.telling import tell_webhooks
 from holocron_assets.orchestration.upkeep import upkeep, upkeep_job
 from holocron_assets.orchestration.view_assets import views
 from holocron_assets.settings import data_folder, dispatch_file, politeness_folder, sources_folder
@@ -54,8 +55,16 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
             *derive_assets(load_interrogations(), read_dispatch_settings(dispatch_file())),
         ],
         asset_checks=[*QUALITY_CHECKS, *derive_checks(load_interrogations())],
-        jobs=[*ASSET_JOBS.values(), *DERIVE_JOBS, resolve_entities, upkeep_job, report_status, refresh, add_pages],
-        sensors=[*SENSORS, changed_pages, *DISPATCH_SENSORS, *TELLING_SENSORS],
+        jobs=[
+            *ASSET_JOBS.values(),
+            *DERIVE_JOBS,
+            resolve_entities,
+            upkeep_job,
+            report_status,
+            refresh,
+            add_pages,
+        ],
+        sensors=[*SENSORS, changed_pages, *DISPATCH_SENSORS, tell_webhooks, raise_alerts],
         schedules=[*SCHEDULES, upkeep, hourly_status, *recheck_schedules(resources["sources"])],
         resources=resources,
         # A step costs 0.02 to 0.06 s in the run's own process, and 1.6 s and orphans in one of its own.
