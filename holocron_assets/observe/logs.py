@@ -83,6 +83,15 @@ def configure_logs(environment: Mapping[str, str] = os.environ) -> None:
                 logging.getLogger(name).propagate = False  # else each line would come twice
 
 
+def say(what: str) -> None:
+    """Say something to who started this process: a sentence on standard error, or a line of JSON."""
+    if log_format() == "json":
+        logger(ROOT).warning(what)
+    else:
+        sys.stderr.write(f"{what}\n")
+        sys.stderr.flush()
+
+
 def json_formatter(*more: Processor) -> logging.Formatter:
     """Writes a record as one line of JSON, whoever made it.
 

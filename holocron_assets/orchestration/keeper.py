@@ -15,11 +15,10 @@ from time import monotonic
 
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.clock import WallClock
-from holocron_assets.observe.logs import logger
+from holocron_assets.observe.logs import say
 from holocron_assets.observe.setup import observe_process
 from holocron_assets.orchestration.family import Family, FamilyError
 
-_LOG = logger("holocron_assets.orchestration.keeper")  # it is run as a program, under another name
 _LOOKS_SECONDS = 0.5
 _INSTANCE = "from holocron_assets.orchestration.instance import"
 # In processes of their own: this one stays small.
@@ -80,9 +79,9 @@ class Keeper:
                 # One that was killed along with this process's own parent must not come to life again.
                 self._pause()
                 if short_lives >= _MOST_SHORT_LIVES and not worked_once:
-                    _say(f"{error}, again and again. All of it is ended.")
+                    say(f"{error}, again and again. All of it is ended.")
                     return 1
-                _say(f"{error}. All of it is started again; runs that died with it are made good.")
+                say(f"{error}. All of it is started again; runs that died with it are made good.")
                 # What worked once works again when the trouble has passed: memory, a database, a disk.
                 self._rest(delay_after(short_lives - 1).total_seconds() if short_lives > 1 else 0)
                 self._run(_REAP)
@@ -94,7 +93,7 @@ class Keeper:
             self._pause()
             self._family.check()
             if clock.was_set_back():
-                _say("The clock was set back: sensors go on by it.")
+                say("The clock was set back: sensors go on by it.")
                 self._run(_BRING_TICKS_BACK)
             if monotonic() - asked_at > _SECONDS_BETWEEN_QUESTIONS:
                 silences = 0 if self._family.answers() else silences + 1
@@ -135,10 +134,6 @@ class Keeper:
         sys.stdin.read()  # until the other end closes
         self._is_abandoned = True
         self._wake.set()
-
-
-def _say(what: str) -> None:
-    _LOG.warning(what)
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.models.connection import model_server, running_server
 from holocron_assets.models.errors import ModelServerError
+from holocron_assets.observe.logs import say
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.family import end_leftovers
 from holocron_assets.orchestration.instance import open_instance, reap_without_daemon
@@ -130,7 +131,7 @@ def serve(lake: Lake, port: int) -> int:
     try:
         with FileLock(lake.locks / "daemon.lock", blocking=False):
             if end_leftovers(family):
-                _tell("Ended what a `holocron ui` that was killed had left.")
+                say("Ended what a `holocron ui` that was killed had left.")
             reap_without_daemon()
             with _SharedModels() as models:
                 return _keep(family, port, models.look)
@@ -153,7 +154,7 @@ class _SharedModels:
         try:
             self._is_wanted = self._held.enter_context(model_server()) is not None
         except ModelServerError as error:
-            _tell(f"No model is asked for now: {error}")
+            say(f"No model is asked for now: {error}")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -163,13 +164,13 @@ class _SharedModels:
         """Start the server again if it is gone: it may be what the kernel ends when memory is short."""
         self._silences = self._silences + 1 if self._is_wanted and running_server() is None else 0
         if self._silences >= _MOST_SILENCES:
-            _tell("The model server is gone. It is started again.")
+            say("The model server is gone. It is started again.")
             self._silences = 0
             self._held.close()
             try:
                 self._held.enter_context(model_server())
             except ModelServerError as error:
-                _tell(f"It is tried again later: {error}")
+                say(f"It is tried again later: {error}")
 
 
 def _keep(family: Path, port: int, look: Callable[[], None]) -> int:
@@ -179,7 +180,7 @@ def _keep(family: Path, port: int, look: Callable[[], None]) -> int:
     def pass_on(_number: int, _frame: object) -> None:
         for process in running:
             process.terminate()
-        _tell("Ending. What was done is kept; `holocron ui` goes on from there.")
+        say("Ending. What was done is kept; `holocron ui` goes on from there.")
 
     # Before the child starts: a shell's background job ignores interrupts, and a child would inherit that.
     for signal_number in (signal.SIGTERM, signal.SIGINT):
@@ -205,11 +206,6 @@ def _ended(process: "subprocess.Popen[bytes]") -> int | None:
         return process.wait(_LOOK_SECONDS)
     except subprocess.TimeoutExpired:
         return None
-
-
-def _tell(what: str) -> None:
-    """Say something to who started this."""
-    print(what, file=sys.stderr)  # noqa: T201 - there is nobody else
 
 
 def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | None) -> None:

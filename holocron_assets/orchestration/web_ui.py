@@ -17,6 +17,7 @@ from starlette.datastructures import QueryParams
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from holocron_assets.observe.logs import log_format, logger
 from holocron_assets.observe.setup import observe_process
 from holocron_assets.orchestration.faces import WithFaces, make_faces
 from holocron_assets.orchestration.instance import prepare_home
@@ -75,7 +76,10 @@ def _is_query_in_address(scope: Scope) -> bool:
 
 
 def _tell(address: str) -> None:
-    print(f"Dagster's web UI: {address}", flush=True)  # noqa: T201 - to who started it
+    if log_format() == "json":
+        logger("holocron_assets.orchestration.web_ui").info("serves Dagster's web UI", address=address)
+    else:
+        print(f"Dagster's web UI: {address}", flush=True)  # noqa: T201 - to who started it
 
 
 if __name__ == "__main__":
