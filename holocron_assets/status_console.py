@@ -17,7 +17,7 @@ from holocron_assets.console import (
     without_empty_columns,
     without_zeros,
 )
-from holocron_assets.operations.status import Interrogation, Models, Status
+from holocron_assets.operations.status import Alert, Interrogation, Models, Status
 from holocron_assets.operations.status_rows import FailureCause, Queue, Stage
 
 _MOST_CAUSES = 10
@@ -31,6 +31,7 @@ _STATES = {
 def print_status(console: Console, status: Status) -> None:
     """Print how things stand: first what keeps work back, then the work, then what it came to."""
     print_rows(console, "Sources", [asdict(source) for source in status.sources])
+    print_rows(console, "Alerts", [_alert(alert) for alert in status.alerts])
     print_records(console, "Held back", map(asdict, status.paused))
     print_records(console, "A wiki that is not asked as usual", map(asdict, status.hosts))
     print_rows(console, "Work", _work(status.stages))
@@ -64,9 +65,10 @@ def print_interrogations(
 def watched(status: Status, before: Status | None) -> RenderableType:
     """What moves, and how fast it did since the look before."""
     blocks: list[RenderableType] = [Text(f"{status.at:%Y-%m-%d %H:%M:%S} UTC", style="bold")]
+    amiss = [shown(alert.message) for alert in status.alerts]
     held = [shown(f"{one.action} of {one.scope} {one.name or ''} by {one.author}") for one in status.paused]
     alone = [shown(f"{host.host}: {host.treatment}, {host.why}") for host in status.hosts]
-    blocks += [Text.from_markup(f"[yellow]{line}[/yellow]") for line in (*held, *alone)]
+    blocks += [Text.from_markup(f"[yellow]{line}[/yellow]") for line in (*amiss, *held, *alone)]
     rates = _rates(status, before)
     work = [
         {**row, "done a minute": rates.get((stage.stage, stage.source, stage.interrogation), 0.0)}
@@ -74,6 +76,10 @@ def watched(status: Status, before: Status | None) -> RenderableType:
     ]
     blocks += [table_of(title, rows) for title, rows in _moving(status, work) if rows]
     return Group(*blocks, Text(_in_a_line(status.models)))
+
+
+def _alert(alert: Alert) -> dict[str, Any]:
+    return {"alert": alert.rule, "since": alert.fired_at, "what": alert.message}
 
 
 def _moving(status: Status, work: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:

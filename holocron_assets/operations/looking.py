@@ -21,6 +21,7 @@ from holocron_assets.lake.quarantine import all_set_aside
 from holocron_assets.lake.views import connect, query
 from holocron_assets.operations.controls import standing_controls
 from holocron_assets.operations.status import (
+    Alert,
     Changes,
     DeadLetter,
     GpuRun,
@@ -33,6 +34,7 @@ from holocron_assets.operations.status import (
     Status,
 )
 from holocron_assets.operations.status_rows import AgedWork, FailureCause, Hour, Queue, Reason, Stage
+from holocron_assets.operations.told.alerts import firing
 from holocron_assets.operations.views import status_views
 
 MOST_DEAD_LETTERS = 20
@@ -101,6 +103,9 @@ def look(lake: Lake, sources: Sequence[Source], politeness_folder: Path) -> Stat
             changes=_rows(connection, Changes, _CHANGES),
             hosts=tuple(Host(**row) for row in hosts_not_as_usual(sources, politeness_folder, now)),
             paused=_held_back(lake),
+            alerts=tuple(
+                Alert(row["rule"], row["subject"], row["message"], row["fired_at"]) for row in firing(lake)
+            ),
             dead_letters=_rows(connection, DeadLetter, _NEWEST_DEAD_LETTERS),
             set_aside=tuple(SetAside(aside.at, str(aside)) for aside in all_set_aside(lake)),
         )

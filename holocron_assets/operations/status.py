@@ -179,6 +179,16 @@ class HeldBack:
 
 
 @dataclass(frozen=True)
+class Alert:
+    """A rule that finds something amiss; see `operations.told.alerts.firing`."""
+
+    rule: str
+    subject: str
+    message: str
+    fired_at: datetime
+
+
+@dataclass(frozen=True)
 class SetAside:
     """A damaged file that was set aside."""
 
@@ -205,6 +215,7 @@ class Status:
         changes: what wikis told of their changes.
         hosts: wikis that are not asked as usual, until when and why.
         paused: what people hold back.
+        alerts: what rules find amiss, the oldest first.
         dead_letters: what was given up, the newest; `stages` count all.
         set_aside: damaged files.
     """
@@ -223,6 +234,7 @@ class Status:
     changes: tuple[Changes, ...]
     hosts: tuple[Host, ...]
     paused: tuple[HeldBack, ...]
+    alerts: tuple[Alert, ...]
     dead_letters: tuple[DeadLetter, ...]
     set_aside: tuple[SetAside, ...]
 

@@ -48,7 +48,7 @@ def status_metadata(status: Status) -> dict[str, Any]:
         ),
         "work": dg.MetadataValue.md(_table([_queue_row(queue) for queue in status.queues])),
         "failures": dg.MetadataValue.md(_table(causes)),
-        "held_back": dg.MetadataValue.md(_list(_held(status))),
+        "alerts_and_holds": dg.MetadataValue.md(_list(_held(status))),
         **_numbers(status),
     }
 
@@ -101,6 +101,7 @@ def _cause_row(cause: FailureCause) -> dict[str, Any]:
 
 
 def _held(status: Status) -> Iterable[str]:
+    yield from (alert.message for alert in status.alerts)
     for hold in status.paused:
         yield f"{hold.scope} {hold.name or ''}: {hold.action} by {hold.author}: {hold.reason} ({hold.resume})"
     for host in status.hosts:
