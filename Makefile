@@ -7,7 +7,9 @@ FUZZER := .venv/.fuzzer
 WORKERS ?= 2
 MINUTES ?= 10
 
-.PHONY: run ui test test-browser test-realwiki faults fuzz soak test-all lint format bench audit lock clean
+.PHONY: setup run ui test test-browser test-realwiki faults fuzz soak test-all lint format bench audit lock clean
+
+setup: $(READY) ## Only the virtual environment, .venv
 
 run: $(READY) ## The sample wiki (or whatever is enabled), from nothing to promoted entities
 	$(BIN)/holocron run

@@ -25,7 +25,12 @@ def problem_of(words: Sequence[str], *, shortened: bool) -> str | None:
         case "holocron":
             return _holocron_problem(main, arguments, shortened=shortened)
         case "make":
-            named = [word for word in arguments if "=" not in word and not word.startswith("-")]
+            before = ["", *arguments]  # -C FOLDER
+            named = [
+                word
+                for last, word in zip(before, arguments, strict=False)
+                if "=" not in word and not word.startswith("-") and last != "-C"
+            ]
             return next((f"make has no {name!r}" for name in named if f"\n{name}:" not in _MAKEFILE), None)
         case "python" | "pytest":
             return _file_problem(arguments)

@@ -1,0 +1,169 @@
+"""The units of deploy/systemd are what systemd takes, give little away, and start what they name."""
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from documented import commands
+from systemd_units import SERVICES, UNITS, Installed, settings_of
+
+from holocron_assets.settings import PROJECT_FOLDER
+
+MOST_EXPOSED = 25  # tenths; systemd calls up to 4.0 "OK"
+LONG_RUNNING = ["holocron.service", "holocron-models.service", "holocron-web.service"]
+
+
+def systemd_analyze(*words: str) -> "subprocess.CompletedProcess[str]":
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        pytest.skip("needs systemd-analyze")
+    return subprocess.run([program, *words], capture_output=True, text=True, check=False)  # noqa: S603
+
+
+@pytest.fixture
+def installed() -> Iterator[Installed]:
+    """What docs/deploy.md puts into its places; not below /tmp, which is the unit's own there."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        ports = {port: str(free_port()) for port in ("3000", "8001", "11434")}
+        made = Installed(folder, Path(sys.executable).parent / "holocron", ports)
+        for part in ("etc/infobox", "lib", "backups"):
+            (folder / part).mkdir(parents=True)
+        data = PROJECT_FOLDER / "data"
+        for part in ("sources", "sample", "interrogations"):
+            shutil.copytree(data / part, folder / "etc" / part)
+        for file in data.glob("*.yaml"):
+            shutil.copy(file, folder / "etc")
+        environment = made.here((UNITS / "holocron.env").read_text(encoding="utf-8"))
+        (folder / "etc" / "holocron.env").write_text(f"{environment}HOLOCRON_LLM=off\n", encoding="utf-8")
+        yield made
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize("unit", [*SERVICES, *UNITS.glob("*.timer")], ids=lambda path: path.name)
+def test_systemd_finds_nothing_wrong_with_a_unit(unit: Path, tmp_path: Path) -> None:
+    made = Installed(tmp_path, Path(sys.executable), {})
+    for one in [*SERVICES, *UNITS.glob("*.timer")]:  # they name each other
+        (tmp_path / one.name).write_text(made.here(one.read_text(encoding="utf-8")), encoding="utf-8")
+    done = systemd_analyze("verify", "--man=no", str(tmp_path / unit.name))
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("unit", SERVICES, ids=lambda path: path.name)
+def test_a_unit_gives_little_away(unit: Path) -> None:
+    done = systemd_analyze("security", "--offline=true", f"--threshold={MOST_EXPOSED}", str(unit))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("unit", SERVICES, ids=lambda path: path.name)
+def test_a_unit_is_bounded_and_says_where_its_words_go(unit: Path) -> None:
+    settings = settings_of(unit)
+    for name in ("MemoryMax", "CPUWeight", "LimitNOFILE", "LogNamespace", "User", "EnvironmentFile"):
+        assert settings["Service", name], f"{unit.name} sets no {name}"
+    if unit.name in LONG_RUNNING:
+        assert settings["Service", "Restart"][0] in ("on-failure", "always")
+        assert settings["Service", "KillMode"] == ["mixed"], (
+            "others are told to end by the one that started them"
+        )
+
+
+def test_whatever_is_to_be_installed_is_in_the_guide() -> None:
+    text = "\n".join(command.text for command in commands(PROJECT_FOLDER / "docs" / "deploy.md"))
+    installed = [
+        path for path in UNITS.rglob("*") if path.is_file() and path.suffix not in (".service", ".timer")
+    ]
+    assert len(installed) == 5
+    for path in installed:
+        assert str(path.relative_to(UNITS)) in text, f"docs/deploy.md does not install {path.name}"
+
+
+@contextmanager
+def running(installed: Installed, service: str) -> Iterator["subprocess.Popen[bytes]"]:
+    log = installed.folder / f"{service}.log"
+    process = installed.start(service, log)
+    try:
+        yield process
+    except BaseException:
+        print(log.read_text(encoding="utf-8", errors="replace"))  # noqa: T201 - what went wrong
+        raise
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait(60)
+
+
+def wait_for(is_so: Callable[[], bool], process: "subprocess.Popen[bytes]", *, seconds: float = 300) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert process.poll() is None, f"it ended with {process.returncode}"
+        assert time.monotonic() < deadline, "it did not come up"
+        time.sleep(0.5)
+
+
+def answer_of(port: str, path: str, body: bytes | None = None) -> bytes:
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}{path}", data=body, headers={"Content-Type": "application/json"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - loopback
+            read: bytes = answer.read()
+            return read
+    except OSError:
+        return b""
+
+
+def end_as_systemd_does(process: "subprocess.Popen[bytes]", service: str) -> None:
+    """SIGTERM to the main process alone. What is left after the unit's time is killed: a fault."""
+    (span,) = settings_of(UNITS / service)["Service", "TimeoutStopSec"]
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(float(span.removesuffix("s"))) == 0
+
+
+@pytest.mark.full
+def test_the_web_ui_and_the_daemon_work_as_their_unit_starts_them(installed: Installed) -> None:
+    """The sensors take the sample to promoted entities, with nothing to write to but the unit's folder."""
+    service, query = "holocron.service", b'{"query": "{ assetNodes { assetKey { path } } }"}'
+    lake = installed.folder / "lib" / "data" / "lake"
+    with running(installed, service) as process:
+        wait_for(lambda: b"entity_facts" in answer_of(installed.ports["3000"], "/graphql", query), process)
+        wait_for(lambda: len(list(lake.glob("*/entities/*/data.parquet"))) == 12, process, seconds=900)
+        end_as_systemd_does(process, service)
+    assert list((installed.folder / "etc").rglob("*.lock")) == []
+
+
+@pytest.mark.full
+def test_the_other_services_answer_as_their_units_start_them(installed: Installed) -> None:
+    with ExitStack() as stack:
+        services = {name: stack.enter_context(running(installed, name)) for name in LONG_RUNNING[1:]}
+        wait_for(
+            lambda: b"models" in answer_of(installed.ports["11434"], "/api/tags"), services[LONG_RUNNING[1]]
+        )
+        wait_for(lambda: b"Review" in answer_of(installed.ports["8001"], "/"), services[LONG_RUNNING[2]])
+        for name, process in services.items():
+            end_as_systemd_does(process, name)
+
+
+@pytest.mark.full
+def test_the_nightly_backup_writes_to_its_folder(installed: Installed) -> None:
+    (installed.folder / "lib" / "data" / "lake").mkdir(parents=True)
+    with running(installed, "holocron-backup.service") as process:
+        assert process.wait(300) == 0
+    (manifest,) = (installed.folder / "backups").glob("*/manifest.json")
+    assert json.loads(manifest.read_text(encoding="utf-8"))["made_by"] == "holocron backup"
+    assert (manifest.parent / "settings" / "sources" / "sample.yaml").is_file()
