@@ -12,16 +12,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.backups.backup import make_backup
 from holocron_assets.operations.backups.places import Places
 from holocron_assets.operations.backups.restore import restore_backup
-from holocron_assets.settings import (
-    dagster_home,
-    data_folder,
-    dispatch_file,
-    infobox_rules_folder,
-    interrogations_folder,
-    sources_folder,
-    tags_file,
-    webhooks_file,
-)
+from holocron_assets.settings import dagster_home, data_folder, written_by_people
 
 _MB = 1_000_000
 
@@ -61,8 +52,4 @@ def restore(folder: Path) -> None:
 
 
 def _places(lake: Lake) -> Places:
-    files = (sources_folder(), interrogations_folder(), infobox_rules_folder())
-    folders = (tags_file(), dispatch_file(), webhooks_file())
-    names = ("sources", "interrogations", "infobox", "tags.yaml", "dispatch.yaml", "webhooks.yaml")
-    settings = dict(zip(names, (*files, *folders), strict=True))
-    return Places(lake, dagster_home(), os.environ.get("HOLOCRON_POSTGRES_URL") or None, settings)
+    return Places(lake, dagster_home(), os.environ.get("HOLOCRON_POSTGRES_URL") or None, written_by_people())

@@ -98,6 +98,19 @@ def tags_file(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(environment.get("HOLOCRON_TAGS") or PROJECT_FOLDER / "data" / "tags.yaml").resolve()
 
 
+def written_by_people(environment: Mapping[str, str] = os.environ) -> Mapping[str, Path]:
+    """Every file and folder of settings that people write, by its name in the project's `data/`."""
+    return {
+        "sources": sources_folder(environment),
+        "interrogations": interrogations_folder(environment),
+        "infobox": infobox_rules_folder(environment),
+        "tags.yaml": tags_file(environment),
+        "dispatch.yaml": dispatch_file(environment),
+        "webhooks.yaml": webhooks_file(environment),
+        "alerts.yaml": alerts_file(environment),
+    }
+
+
 def run_retention(environment: Mapping[str, str] = os.environ) -> RunRetention:
     """How long runs are kept: HOLOCRON_RUN_DAYS and HOLOCRON_FAILED_RUN_DAYS, 30 and 90 days unless set.
 

@@ -24,6 +24,7 @@ from holocron_assets.operations.backups.backup import Backup, make_backup
 from holocron_assets.operations.backups.dagster_copy import dump_database, restore_database
 from holocron_assets.operations.backups.places import BackupError, Places
 from holocron_assets.operations.backups.restore import Restored, restore_backup
+from holocron_assets.settings import PROJECT_FOLDER, written_by_people
 
 THREE_DAYS = timedelta(days=3)
 SCOPE = "kinds-wiki-000001"
@@ -293,6 +294,13 @@ def test_settings_that_are_there_are_left_alone_and_named(places: Places, tmp_pa
     assert told.kept == {own: backup.folder / "settings" / "sources" / "wiki.yaml"}
     assert own.read_text(encoding="utf-8") == "enabled: true\n"
     assert (tmp_path / "other" / "tags.yaml").read_text(encoding="utf-8") == "tags: []\n"
+
+
+def test_all_that_people_write_is_in_a_backup() -> None:
+    data, made = PROJECT_FOLDER / "data", {"lake", "dagster", "locks", "quarantine", "sample"}
+    settings = {path.name for path in data.iterdir() if path.is_dir() or path.suffix == ".yaml"} - made
+    assert settings - set(written_by_people({})) == set()
+    assert all(path == data / name for name, path in written_by_people({}).items())
 
 
 def test_a_damaged_file_of_a_backup_is_named(places: Places, tmp_path: Path) -> None:
