@@ -11,6 +11,7 @@ from rich.console import Console
 from holocron_assets.commands import clear_errors, counted, fail, json_option, opened_lake, source_option
 from holocron_assets.console import print_rows, to_json
 from holocron_assets.crawl.requeue import requeue as requeue_pages
+from holocron_assets.crawl.requeue import retry_now
 from holocron_assets.crawl.source_files import read_sources
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.paths import Lake
@@ -25,6 +26,7 @@ from holocron_assets.operations.controls import (
     control,
     standing_controls,
 )
+from holocron_assets.reports import find_page
 from holocron_assets.settings import sources_folder
 
 _source = click.option("--source", "source_name", metavar="NAME", help="This source.")
@@ -125,16 +127,24 @@ def controls(*, as_json: bool, history: bool) -> None:
 def requeue(
     source_name: str | None, titles: tuple[str, ...], reason: str, author: str, *, everything: bool
 ) -> None:
-    """Bring dead letters back, of pages and interrogations, with a full count of attempts."""
+    """Try again now what was given up or failed, however often it was tried.
+
+    Dead letters, of pages and interrogations, have all their attempts again. What only waits to be tried
+    again is due at once: name its page.
+    """
     if bool(titles) == everything:
         raise click.UsageError("name pages with --title, or take all with --all")
-    rows = requeue_pages(
-        opened_lake(), source=source_name, titles=titles or None, author=author, reason=reason
-    )
-    missed = set(titles) - {row["title"] for row in rows}
-    if missed:
-        fail(f"not dead-lettered: {', '.join(sorted(missed))}; {len(rows)} others were requeued")
+    lake = opened_lake()
+    rows = requeue_pages(lake, source=source_name, titles=titles or None, author=author, reason=reason)
     click.echo(f"requeued {counted(len(rows), 'page')}")
+    missed = sorted(set(titles) - {row["title"] for row in rows})
+    waiting = {title: find_page(lake, title, source_name) for title in missed}
+    pages = [page for found in waiting.values() for page in found]
+    retry_now(lake, pages, author=author, reason=reason)
+    for source, title in pages:
+        click.echo(f"{title} of {source} is not given up: what failed about it is tried again at once")
+    if unknown := [title for title, found in waiting.items() if not found]:
+        fail(f"nothing is known of {', '.join(unknown)}")
 
 
 def _standing(lake: Lake) -> list[dict[str, Any]]:

@@ -279,9 +279,16 @@ def test_all_dead_letters_are_requeued_at_once(with_dead_letter: Holocron) -> No
     assert told(holocron(with_dead_letter, "requeue", "--all", "--reason", "again")) == "requeued 0 pages"
 
 
-def test_requeueing_what_is_not_dead_is_told(with_dead_letter: Holocron) -> None:
-    said = complaint(holocron(with_dead_letter, "requeue", "--title", "DUO-14", "--reason", "hm"))
-    assert "not dead-lettered: DUO-14" in said
+def test_what_is_not_given_up_is_tried_again_at_once_where_it_failed(with_dead_letter: Holocron) -> None:
+    said = told(holocron(with_dead_letter, "requeue", "--title", "DUO-14", "--reason", "hm"))
+    assert "DUO-14 of sample is not given up: what failed about it is tried again at once" in said
+    assert [row["title"] for row in all_decisions(with_dead_letter.lake)] == ["DUO-14"]
+
+
+def test_a_title_that_nobody_knows_is_not_requeued(with_dead_letter: Holocron) -> None:
+    said = complaint(holocron(with_dead_letter, "requeue", "--title", "Nobody", "--reason", "hm"))
+    assert "nothing is known of Nobody" in said
+    assert all_decisions(with_dead_letter.lake) == []
 
 
 @pytest.mark.parametrize("arguments", [[], ["--all", "--title", "Button"]], ids=["neither", "both"])

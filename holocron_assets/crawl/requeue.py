@@ -1,4 +1,4 @@
-"""Bringing dead letters back, of pages and interrogations, by a person's decision, which is itself a row."""
+"""Trying again what was given up or failed, by a person's decision, which is itself a row."""
 
 from collections.abc import Sequence
 
@@ -45,3 +45,22 @@ def requeue(
     ]
     record(lake, rows)
     return rows
+
+
+def retry_now(lake: Lake, pages: Sequence[tuple[str, str]], *, author: str, reason: str) -> None:
+    """Let what failed about some pages, and would be tried again later, be tried again at once.
+
+    Its count of attempts goes on. What failed about a page is its fetching, or what was asked about it.
+
+    Args:
+        lake: where the decision goes.
+        pages: source and canonical title of each.
+        author: who decides.
+        reason: why.
+    """
+    now = decided_now(lake)
+    rows = [
+        new_decision("requeue", author=author, reason=reason, now=now, source=source, title=title)
+        for source, title in pages
+    ]
+    record(lake, rows)

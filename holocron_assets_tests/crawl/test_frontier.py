@@ -24,7 +24,7 @@ from crawl_rows import (
 
 from holocron_assets.crawl.frontier import pending_pages
 from holocron_assets.crawl.frontier_views import frontier_views
-from holocron_assets.crawl.requeue import requeue
+from holocron_assets.crawl.requeue import requeue, retry_now
 from holocron_assets.lake.attempts import DELAYS
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import DamagedPartitionError
@@ -260,6 +260,19 @@ def test_a_dead_page_stays_dead_until_a_person_requeues_it(lake: Lake) -> None:
     assert (page.title, page.failures, page.reason) == ("A", 0, "requeue")
     put_outcomes(lake, "wiki-000002", outcome("A", "dead", attempts=4, fetched_at=utc_now() + HOUR))
     assert statuses(lake, wiki_source()) == {"A": "dead"}
+
+
+def test_a_page_that_failed_is_due_at_once_when_a_person_wants_it_and_its_count_goes_on(lake: Lake) -> None:
+    put_seeds(lake, "A")
+    soon = utc_now() + timedelta(minutes=5)
+    put_outcomes(lake, "wiki-000001", outcome("A", "failed", due_at=soon, attempts=3))
+    assert statuses(lake, wiki_source()) == {"A": "waiting"}
+    retry_now(lake, [("wiki", "A")], author="Ann", reason="it was mended")
+    (page,) = pending_pages(lake, wiki_source(), limit=9)
+    assert (page.title, page.failures, page.reason) == ("A", 3, "retry")
+    again = outcome("A", "failed", due_at=soon, fetched_at=utc_now(), attempts=3)
+    put_outcomes(lake, "wiki-000002", again)
+    assert statuses(lake, wiki_source()) == {"A": "waiting"}
 
 
 def test_pages_of_a_dump_come_in_its_order_and_only_what_it_holds(lake: Lake, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Items that no model could answer are dead letters, and come back by a person's decision."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from asked import DIGEST, GOOD, interrogation
 from fake_ollama import SMALL
 from wiki_lake import BATCH, a_wiki, write_pair
 
-from holocron_assets.crawl.requeue import requeue
+from holocron_assets.crawl.requeue import requeue, retry_now
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.partition_work import PartitionWork
@@ -90,6 +90,21 @@ def test_an_item_that_is_given_up_again_is_a_dead_letter_again(lake: Lake) -> No
     assert work_on(lake).is_complete
     assert bring_back(lake, "Elm") == ["Elm"]
     assert not work_on(lake).is_complete
+
+
+def test_an_item_that_failed_is_due_at_once_when_a_person_wants_it_and_its_count_goes_on(lake: Lake) -> None:
+    work = work_on(lake)
+    for item in work.ready(datetime.now(UTC)):
+        work.start(item)
+        failed = Outcome("failed", error="not now", due_at=datetime.now(UTC) + timedelta(minutes=5))
+        work.record(item, failed if item.subject == "Elm" else Outcome("ok", GOOD))
+    work.publish("run-1")
+    assert work_on(lake).ready(datetime.now(UTC)) == []
+    (key,) = [(item.source or "", item.subject) for item in work.items if item.subject == "Elm"]
+    retry_now(lake, [key], author="Ann", reason="mended")
+    again = work_on(lake)
+    (elm,) = again.ready(datetime.now(UTC))
+    assert (elm.subject, again.start(elm)) == ("Elm", 2)
 
 
 def test_a_requeued_item_comes_back_although_the_journal_was_lost(lake: Lake) -> None:

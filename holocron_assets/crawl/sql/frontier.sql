@@ -34,7 +34,8 @@ wanted as (
     select
         known.*,
         coalesce(is_changed, false) as has_changed,
-        last_status = 'dead' and coalesce(requeue.decided_at < asked_at, true) and not has_changed as is_dead,
+        coalesce(requeue.decided_at < asked_at, true) as is_left_alone,
+        last_status = 'dead' and is_left_alone and not has_changed as is_dead,
         case
             when is_in_flight or is_dead or (is_answered and not has_changed) then null
             when is_dump and ordinal is null then 'the dump does not hold it'
@@ -60,7 +61,7 @@ judged as (
             when is_dead then 'dead'
             when unwanted_because is not null then 'skipped'
             -- What is due later than the longest delay was said by a clock that was ahead.
-            when last_status = 'failed' and due_at > present and due_at <= present + interval 10 minute
+            when last_status = 'failed' and is_left_alone and due_at > present and due_at <= present + interval 10 minute
                 then 'waiting'
             when is_behind and surely_at > present then 'waiting'
             else 'pending'

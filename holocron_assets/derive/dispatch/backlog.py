@@ -197,7 +197,7 @@ class _Look:
         self.lake = lake
         self.listing = cache(lake.listing)
         self.requeued = requeued_partitions(lake)
-        self.requeues = requeues_mark(lake) if self.requeued else ""
+        self.requeues = requeues_mark(lake)
 
 
 def _stale(look: _Look, interrogation: Interrogation, model: str, digest: str) -> Iterator[StalePartition]:

@@ -83,12 +83,15 @@ class ItemState:
         )
 
     def requeued(self, decided_at: datetime | None) -> "ItemState":
-        """The state after a person let a dead item be tried again; as it is if nobody did since it died."""
-        if self.status != "dead" or decided_at is None or self.finished_at is None:
+        """The state after a person let an item be tried again; as it is if nobody did since it failed.
+
+        One that died has all its attempts again. One that failed is due at once, and its count goes on.
+        """
+        if decided_at is None or self.finished_at is None or decided_at < self.finished_at:
             return self
-        if decided_at < self.finished_at:
-            return self
-        return ItemState(self.item_id, costs=self.costs)
+        if self.status == "failed":
+            return replace(self, due_at=None)
+        return ItemState(self.item_id, costs=self.costs) if self.status == "dead" else self
 
     def _ended(self, record: Row) -> "ItemState":
         costs = {name: self.costs[name] + record["costs"].get(name, 0) for name in _COSTS}
