@@ -11,6 +11,7 @@ from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.items import derivation_of
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import (
+    ALERTS,
     BATCH_PAGES,
     CHANGE_LOOKS,
     COMPARED_NAMES,
@@ -37,6 +38,7 @@ from holocron_assets.lake.tables import (
     SITES,
     UNREAD_PAGES,
 )
+from holocron_assets.operations.told.dead_letters import TABLES as DEAD_LETTER_TABLES
 from holocron_assets.orchestration.change_schedules import RECHECK_PREFIX
 from holocron_assets.orchestration.derive_assets import GROUP as DERIVATIONS
 from holocron_assets.orchestration.names import ENTITIES_JOB, GPU_JOB, UPKEEP_JOB
@@ -82,7 +84,7 @@ _WRITTEN_TOO: Mapping[str, tuple[Table, ...]] = {
 }
 """What a stage writes beside the table of its name: logs, indexes, what it could not read."""
 
-OF_NO_STAGE = (DECISIONS, CONTROLS, REPEAT_ANSWERS, NOTICES)
+OF_NO_STAGE = (DECISIONS, CONTROLS, REPEAT_ANSWERS, NOTICES, ALERTS)
 """What people write, and what is told of."""
 
 
@@ -251,6 +253,8 @@ def _sensors() -> Iterator[Trigger]:
         "settle": (*SETTLED_TABLES, DECISIONS),
         "promotion": (*ENTITY_TABLES, *(one.table for one in load_interrogations()), DECISIONS),
         "changed_pages": (SEED_TITLES, CHANGE_LOOKS, REVISION_CHECKS),
+        "tell_webhooks": (NOTICES, *DEAD_LETTER_TABLES),
+        "raise_alerts": (ALERTS, PAGES, LLM_RUNS, CONTROLS),
     }
     asked = [table for one in load_interrogations() for table in derivation_of(one).inputs]
     for sensor in defs.sensors or ():
