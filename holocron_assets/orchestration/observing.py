@@ -8,6 +8,7 @@ from typing import Any
 
 import dagster as dg
 from dagster import _loggers as dagster_loggers
+from dagster._core.definitions import instigation_logger
 from structlog.types import EventDict, WrappedLogger
 
 from holocron_assets.observe.context import about
@@ -25,8 +26,10 @@ def observe_runs() -> None:
     """
     observe_process()
     if log_format() == "json":
-        # A run whose config names no logger gets Dagster's own, in colours; no setting chooses another.
-        dagster_loggers.create_console_logger = _json_console_logger  # type: ignore[attr-defined]
+        # A run whose config names no logger gets Dagster's own, in colours, and so does a tick; no setting
+        # chooses another.
+        for module in (dagster_loggers, instigation_logger):
+            module.create_console_logger = _json_console_logger  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -89,6 +89,7 @@ def test_every_line_is_json_and_of_its_run(observed: Observed) -> None:
     (failure,) = [line for line in observed.lines if line.get("dagster_event") == "STEP_FAILURE"]
     assert failure["step"] == "pages"
     assert "tiny-000099" in failure["error"]
+    assert any("cut a batch" in line["event"] for line in observed.lines), "a tick's"
 
 
 def test_a_request_to_a_wiki_has_one_id_in_lines_and_tables_with_run_and_partition(

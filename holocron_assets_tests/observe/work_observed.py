@@ -8,6 +8,7 @@ import signal
 import sys
 
 import dagster as dg
+from dagster._core.definitions.instigation_logger import InstigationLogger
 
 from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.source_files import load_source
@@ -33,6 +34,7 @@ def main() -> None:
                 tags={TRACE_TAG: parent},
             )
 
+        InstigationLogger(repository_name="all", instigator_name="new_pages").info("cut a batch")
         instance.add_dynamic_partitions("sources", ["tiny"])
         run(SEEDS_JOB, "tiny")
         (batch,) = cut_batches(
