@@ -50,6 +50,7 @@ from holocron_assets.settings import sources_folder
 from holocron_assets.status_commands import status
 from holocron_assets.verify_commands import verify
 from holocron_assets.web_commands import web
+from holocron_assets.why_commands import why
 from holocron_assets.webhooks_commands import webhooks
 
 _FEW_PAGES = 2  # an answer takes seconds on a CPU
@@ -91,6 +92,7 @@ main.add_command(review)
 main.add_command(status)
 main.add_command(verify)
 main.add_command(web)
+main.add_command(why)
 main.add_command(webhooks)
 
 

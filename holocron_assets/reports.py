@@ -205,3 +205,28 @@ def find_page(lake: Lake, title: str, source: str | None) -> list[tuple[str, str
         found = query(connection, sql, {"title": title.replace("_", " ").strip(), "source": source})
     exact = [row for row in found if row["exact"]]
     return [(row["source"], row["title"]) for row in exact or found]
+
+
+def nearest_titles(lake: Lake, title: str, source: str | None, *, most: int = 5) -> list[tuple[str, str]]:
+    """Sources and titles that are spelt most like what a person wrote, the likest first.
+
+    Args:
+        lake: what is known.
+        title: as the person wrote it.
+        source: only of this source.
+        most: at most so many.
+    """
+    sql = """
+        select source, title
+        from (
+            select source, title from lake.seed_titles
+            union select source, title from last_attempts
+        )
+        where coalesce(source = $source, true)
+            and jaro_winkler_similarity(lower(title), lower($title)) > 0.7
+        order by jaro_winkler_similarity(lower(title), lower($title)) desc, source, title
+        limit $most
+    """
+    with connect(lake) as connection:
+        found = query(connection, sql, {"title": title.strip(), "source": source, "most": most})
+    return [(row["source"], row["title"]) for row in found]

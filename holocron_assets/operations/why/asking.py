@@ -1,0 +1,181 @@
+"""What is asked of models about a page, what came of it, and why it was not asked yet."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holocron_assets.derive.dispatch.backlog import backlog, model_to_ask
+from holocron_assets.derive.dispatch.decisions import Decision, Score
+from holocron_assets.derive.dispatch.plans import plan
+from holocron_assets.derive.dispatch.pools import DispatchSettings
+from holocron_assets.derive.dispatch.served import ServedModels, gpu_holder, look_at_models
+from holocron_assets.derive.interrogations.conditions import TYPE_TABLES, ConditionError, rows_that_fit
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.wanted import conditions_of
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.parquet import MissingPartitionError, read_table
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import PAGE_SIGNALS
+from holocron_assets.lake.tables.derive import LLM_RUNS
+from holocron_assets.lake.views import connect, query
+from holocron_assets.operations.why.answers import Answer, at, named
+from holocron_assets.operations.why.fetching import Page
+from holocron_assets.operations.wishes import StandingWishes
+
+_MOST_BEFORE = 5
+_UNMET = {
+    "wikitext_length > 0": "it has no text",
+    "not is_redirect": "it is a redirect",
+    "list_contains($types, primary_type)": "it is of another type than {types}",
+    "confidence < $confidence_below": "its type is surer: below {confidence_below} is wanted",
+    "confidence >= $confidence_from": "its type is not sure enough: {confidence_from} or more is wanted",
+    "list_contains($sources, source)": "it is of another source than {sources}",
+}
+"""What it means that a page does not meet a condition that files set by keys of their own."""
+_RUNS = """
+    select interrogation, prompt_version, model, status, attempts, error, due_at, finished_at
+    from lake.llm_runs
+    where partition = $batch and split_part(item_id, '#', 1) = $item
+    order by finished_at
+"""
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What models can be asked, and what they are asked first.
+
+    Attributes:
+        lake: where pages and answers are.
+        batch: the page's batch.
+        runs: what became of its items in `llm_runs`, the last one last.
+        served: what the server has; None if it is not there.
+        problem: why not all can be asked.
+        decisions: what works next, in each pool.
+    """
+
+    lake: Lake
+    batch: str
+    runs: Sequence[Mapping[str, Any]]
+    served: ServedModels | None
+    problem: str | None
+    decisions: Sequence[Decision]
+
+
+def why_asked(lake: Lake, page: Page, settings: DispatchSettings) -> list[Answer]:
+    """What each interrogation asks about a page, and why not or not yet; nothing of a page without signals.
+
+    Args:
+        lake: where pages and answers are.
+        page: the page.
+        settings: how work is dispatched.
+    """
+    if not page.topics["signals"]:
+        return []
+    batch = page.topics["signals"][-1]["batch"]
+    interrogations = [one for one in load_interrogations() if one.over == "pages"]
+    look = _look(lake, batch, page.key, settings)
+    return [_asked(page, one, look) for one in interrogations]
+
+
+def _look(lake: Lake, batch: str, key: int, settings: DispatchSettings) -> _Look:
+    interrogations, now = load_interrogations(), utc_now()
+    with connect(lake, tables=[LLM_RUNS]) as connection:
+        runs = query(connection, _RUNS, {"batch": batch, "item": str(key)})
+    served, problem = look_at_models(interrogations)
+    if served is None:
+        return _Look(lake, batch, runs, None, problem, ())
+    waiting = backlog(lake, interrogations, digests=served.digests, now=now, heed=StandingWishes(lake).heeded)
+    plans = plan(waiting, settings, served.loaded, now)
+    return _Look(lake, batch, runs, served, problem, [one.decision for one in plans])
+
+
+def _asked(page: Page, interrogation: Interrogation, look: _Look) -> Answer:
+    name = interrogation.name
+    unmet = _unmet(look.lake, interrogation, look.batch, page.key)
+    if unmet is None:
+        return Answer(name, f"Not asked yet: what it chooses by is not made of batch {look.batch}.")
+    if unmet:
+        return Answer(name, "Not asked: the page is not what it wants.", tuple(unmet))
+    ask = f"holocron ask {name} {named(page.title)} --source {page.source.name}"
+    own = [run for run in look.runs if run["interrogation"] == name]
+    current = [run for run in own if run["prompt_version"] == interrogation.prompt_version]
+    artifacts = f"holocron artifacts {name} {named(page.title)}"
+    if not current:
+        changed = ("it was asked by an earlier prompt; the prompt or evidence changed since",) if own else ()
+        turn = _turn(interrogation, look)
+        return Answer(name, "Asked for, and not answered yet.", (*turn, *changed), (ask,))
+    last = current[-1]
+    match last["status"]:
+        case "ok":
+            says = f"Answered by {last['model']} at {at(last['finished_at'])}."
+            return Answer(name, says, commands=(artifacts,))
+        case "dead":
+            says = f"Given up after {last['attempts']} attempts: {last['error']}."
+            return Answer(name, says, commands=(artifacts, page.requeue_command))
+        case _:
+            due = f", due again at {at(last['due_at'])}" if last["due_at"] else ""
+            says = f"Failed {last['attempts']} times{due}: {last['error']}."
+            return Answer(name, says, _turn(interrogation, look), (artifacts, ask))
+
+
+def _unmet(lake: Lake, interrogation: Interrogation, batch: str, key: int) -> list[str] | None:
+    """The conditions that a page does not meet, with the values that they name; None if that is unknown."""
+    try:
+        tables = [
+            read_table(lake, table, batch) for table in (PAGE_SIGNALS, TYPE_TABLES[interrogation.wants.of])
+        ]
+    except MissingPartitionError:
+        return None
+    conditions, values = conditions_of(interrogation)
+    unmet = []
+    for condition in conditions:
+        named_values = {name: value for name, value in values.items() if f"${name}" in condition}
+        try:
+            fit = rows_that_fit("pages", tables, [condition], named_values)
+        except ConditionError as error:
+            unmet.append(str(error))
+            continue
+        if key not in {row["title_key"] for row in fit}:
+            told = {name: _listed(value) for name, value in named_values.items()}
+            words = _UNMET.get(condition)
+            unmet.append(words.format_map(told) if words else f"`{condition}` does not hold")
+    return unmet
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _turn(interrogation: Interrogation, look: _Look) -> tuple[str, ...]:
+    """Why it is not asked at this moment: it is held back, nothing can be asked, or others are before it."""
+    told = []
+    if (hold := StandingWishes(look.lake).hold_of(interrogation, look.batch)) is not None:
+        told.append(hold)
+    chosen = model_to_ask(interrogation, look.served.digests) if look.served else None
+    if chosen is None:
+        return (*told, look.problem or f"none of its models can be asked: {', '.join(interrogation.models)}")
+    if holder := gpu_holder(look.lake):
+        told.append(f"models are at work: {holder}")
+    for decision in look.decisions:
+        scores = [score.waiting.interrogation for score in decision.scores]
+        if interrogation.name in scores:
+            told += _before(interrogation.name, chosen[0], decision)
+    return tuple(told)
+
+
+def _before(name: str, model: str, decision: Decision) -> list[str]:
+    """What is asked before it, as the dispatcher decides now."""
+    place = [score.waiting.interrogation for score in decision.scores].index(name)
+    before = [score for score in decision.scores[:place] if score.waiting.is_due]
+    if not before:
+        return [f"it is next: {model} is asked by the next run"]
+    others = sorted({score.waiting.model for score in before} - {model})
+    first = f"{', '.join(others)} is asked before {model}" if others else f"{model} answers others before it"
+    return [first, *(_score(score) for score in before[:_MOST_BEFORE])]
+
+
+def _score(score: Score) -> str:
+    work = score.waiting
+    amount = f"{work.items} items to ask about" if work.items else f"{work.uncounted} partitions not begun"
+    return f"before it: {work.interrogation} by {work.model}, priority {score.priority}, {amount}"

@@ -1,0 +1,188 @@
+"""Why a page was fetched, or was not, or not yet."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holocron_assets.crawl.frontier_views import frontier_views
+from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.standing import left_alone
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.views import connect, query
+from holocron_assets.operations.controls import standing_controls
+from holocron_assets.operations.why.answers import Answer, Topics, at, named
+
+_BEFORE = """
+    with pending as (
+        select title_key, row(reason <> 'changed', told_at, ordinal, -inbound, title) as place
+        from frontier
+        where status = 'pending' and source = $source
+    )
+    select count(*) as pages
+    from pending
+    where place < (select place from pending where title_key = $key)
+"""
+"""Pages that are cut before one, in the order of `crawl.frontier.pending_pages`; what is empty comes last."""
+
+_LINKED_BY = """
+    select from_title from page_links where target_key = $key order by from_title limit 3
+"""
+_REASONS = {
+    "new": "It was not fetched yet.",
+    "changed": "The wiki told of a change.",
+    "retry": "It failed, and is due again.",
+    "requeue": "A person brought it back.",
+}
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that is asked about.
+
+    Attributes:
+        source: its source.
+        title: its canonical title.
+        key: its title key.
+        topics: what is known of it.
+    """
+
+    source: Source
+    title: str
+    key: int
+    topics: Topics
+
+    @property
+    def fetch_command(self) -> str:
+        """What fetches it now, whatever else waits."""
+        return f"holocron crawl --source {self.source.name} --title {named(self.title)}"
+
+    @property
+    def requeue_command(self) -> str:
+        """What brings back all that was given up of it."""
+        return f"holocron requeue --source {self.source.name} --title {named(self.title)} --reason WHY"
+
+
+def why_fetched(lake: Lake, page: Page, politeness_folder: Path) -> Answer:
+    """Why a page was fetched, or was not, or not yet.
+
+    Args:
+        lake: what is known.
+        page: the page.
+        politeness_folder: what processes share about hosts.
+    """
+    frontier = page.topics["frontier"][0] if page.topics["frontier"] else {"status": "unknown"}
+    match frontier["status"]:
+        case "unknown":
+            says = "Nothing is known of it: no seed names it and no fetched page links to it."
+            answer = Answer("fetched", says, commands=_fetching(page))
+        case "done":
+            answer = _done(page)
+        case "in flight":
+            answer = _in_flight(lake, page, politeness_folder)
+        case "pending":
+            answer = _pending(lake, page, frontier, politeness_folder)
+        case "waiting":
+            answer = _waiting(page, frontier)
+        case "dead":
+            answer = _dead(page, frontier)
+        case _:
+            answer = _skipped(lake, page, frontier)
+    return answer
+
+
+def _fetching(page: Page) -> tuple[str, ...]:
+    """What fetches the page at once; of a dump nothing does."""
+    return (page.fetch_command,) if page.source.kind == "mediawiki_api" else ()
+
+
+def _done(page: Page) -> Answer:
+    last = page.topics["revisions"][-1]
+    batch = page.topics["batches"][-1] if page.topics["batches"] else None
+    says = {
+        "missing": "The wiki has no such page.",
+        "invalid": f"The wiki takes it for no title: {last['error']}.",
+    }.get(last["status"], f"It was fetched: revision {last['revision_id']}.")
+    because = [f"asked for in batch {batch['batch']}, as {batch['reason']}"] if batch else []
+    because.append(f"the answer came at {at(last['fetched_at'])}")
+    return Answer("fetched", says, tuple(because), _fetching(page))
+
+
+def _in_flight(lake: Lake, page: Page, politeness_folder: Path) -> Answer:
+    batch = page.topics["batches"][-1]
+    says = f"It is in batch {batch['batch']}, which was cut at {at(batch['cut_at'])} and is not finished."
+    obstacles, commands = _obstacles(lake, page, politeness_folder)
+    again = f"holocron launch crawl_batch --partition {batch['batch']}"
+    return Answer("fetched", says, obstacles, (*commands, again))
+
+
+def _pending(lake: Lake, page: Page, frontier: Mapping[str, Any], politeness_folder: Path) -> Answer:
+    with connect(lake, more_views=frontier_views([page.source], lake)) as connection:
+        [before] = query(connection, _BEFORE, {"key": page.key, "source": page.source.name})
+    pages, size = before["pages"], page.source.batch_size
+    obstacles, commands = _obstacles(lake, page, politeness_folder)
+    turn = f"{pages} pages of its source come before it, so it is in batch {pages // size + 1} from now on"
+    says = f"{_REASONS[frontier['reason']]} It waits for its turn."
+    return Answer("fetched", says, (*obstacles, turn), (*commands, *_fetching(page)))
+
+
+def _waiting(page: Page, frontier: Mapping[str, Any]) -> Answer:
+    due = at(frontier["due_at"])
+    if frontier["reason"] == "changed":
+        says = f"The wiki told of a change and does not give it yet. It is asked again at {due}."
+        return Answer("fetched", says, commands=_fetching(page))
+    attempts = page.topics["revisions"][-1]["attempts"]
+    says = f"It failed {attempts} times, and is due again at {due}: {frontier['reason']}."
+    return Answer("fetched", says, commands=_fetching(page))
+
+
+def _dead(page: Page, frontier: Mapping[str, Any]) -> Answer:
+    attempts = page.topics["revisions"][-1]["attempts"]
+    says = f"It was given up after {attempts} attempts: {frontier['reason']}."
+    return Answer("fetched", says, commands=(page.requeue_command,))
+
+
+def _skipped(lake: Lake, page: Page, frontier: Mapping[str, Any]) -> Answer:
+    """Why it is not wanted, who links to it, and the key of the source file that says so."""
+    reason = frontier["reason"]
+    keys = {"namespace": "namespaces", "no pattern": "include", "a pattern": "exclude", "more than": "depth"}
+    key = next((name for start, name in keys.items() if reason.startswith(start)), None)
+    because = []
+    if key:
+        because.append(f"key `{key}` of the source file of {page.source.name} says so")
+    with connect(lake) as connection:
+        links = [row["from_title"] for row in query(connection, _LINKED_BY, {"key": page.key})]
+    if links:
+        because.append(f"{frontier['inbound']} pages link to it, such as {', '.join(links)}")
+    return Answer("fetched", f"It is not asked for: {reason}.", tuple(because), _fetching(page))
+
+
+def _obstacles(lake: Lake, page: Page, politeness_folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What keeps a source from being asked now, and the commands that change it."""
+    source, now = page.source, utc_now()
+    told, commands = [], []
+    if not source.enabled:
+        told.append(f"source {source.name} is switched off, so nothing asks for it by itself")
+        commands.append(f"holocron sources enable {source.name}")
+    hold = standing_controls(lake).holds(source=source.name)
+    if hold:
+        told.append(str(hold))
+        commands.append(hold.resume_command)
+    told += left_alone([source], politeness_folder, now).values()
+    return tuple(told), tuple(commands)
+
+
+def why_given_up(page: Page, fetching: str) -> list[Answer]:
+    """What was given up of a page that was fetched: a step could not read it, or no model answers.
+
+    Args:
+        page: the page.
+        fetching: the stage of fetching, which `why_fetched` tells of.
+    """
+    lost = [letter for letter in page.topics["dead_letters"] if letter["stage"] != fetching]
+    if not lost:
+        return []
+    line = "{stage}, after {attempts} attempts: {error}"
+    because = [line.format_map(letter) for letter in lost]
+    return [Answer("given up", "Some of it was given up.", tuple(because), (page.requeue_command,))]
