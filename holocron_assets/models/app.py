@@ -18,6 +18,7 @@ from holocron_assets.models.endpoints import Endpoints
 from holocron_assets.models.errors import UnknownModelError
 from holocron_assets.models.loaded import BusyError, ModelMissingError
 from holocron_assets.models.loopback import LlamaError
+from holocron_assets.models.observed import Observed
 from holocron_assets.models.requests import BadRequestError
 from holocron_assets.models.runner import RunnerError
 from holocron_assets.own_machine import OwnMachineOnly
@@ -41,7 +42,7 @@ def make_app(endpoints: Endpoints) -> Starlette:
 
     return Starlette(
         routes=_routes(endpoints),
-        middleware=[Middleware(OwnMachineOnly)],
+        middleware=[Middleware(OwnMachineOnly), Middleware(Observed)],
         exception_handlers=dict.fromkeys(
             (*_STATUSES, UnknownModelError, LlamaError, HTTPException), _when_failed
         ),

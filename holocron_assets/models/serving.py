@@ -18,6 +18,7 @@ from holocron_assets.models.catalog import shipped_catalog
 from holocron_assets.models.endpoints import Endpoints
 from holocron_assets.models.fetching import own_model_files
 from holocron_assets.models.server_settings import ServerSettings, server_settings
+from holocron_assets.observe.setup import observe_process
 
 HOST = "127.0.0.1"
 """The only address that it ever answers at: whoever reaches it may use this machine's processor."""
@@ -78,6 +79,7 @@ def main() -> None:
     parser.add_argument("--parent", type=int, required=True)
     parser.add_argument("--port-file", type=Path, required=True)
     arguments = parser.parse_args()
+    observe_process()
     end_with(arguments.parent)
     serve(0, server_settings(), arguments.port_file)
 
