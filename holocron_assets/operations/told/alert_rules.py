@@ -118,7 +118,7 @@ def findings(status: Status, rules: AlertRules, *, models_are_asked: bool) -> li
     return [
         *_failures(status.queues, rules.failures),
         *_exhausted(status.queues, rules.exhausted),
-        *_pending(status.queues, rules.pending),
+        *_pending(at_work, rules.pending),
         *_oldest(at_work, rules.oldest),
         *_no_progress(at_work, rules.no_progress, status),
     ]
