@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from holocron_assets import reports
+from holocron_assets.alerts_commands import alerts
 from holocron_assets.artifacts_commands import artifacts
 from holocron_assets.ask_commands import ask
 from holocron_assets.backfill_commands import backfill
@@ -46,12 +47,13 @@ from holocron_assets.operations.controls import refuse_held
 from holocron_assets.operations.views import all_views
 from holocron_assets.repeat_commands import repeat
 from holocron_assets.review_commands import review
+from holocron_assets.schedules_commands import schedules
 from holocron_assets.settings import sources_folder
 from holocron_assets.status_commands import status
 from holocron_assets.verify_commands import verify
 from holocron_assets.web_commands import web
-from holocron_assets.why_commands import why
 from holocron_assets.webhooks_commands import webhooks
+from holocron_assets.why_commands import why
 
 _FEW_PAGES = 2  # an answer takes seconds on a CPU
 
@@ -72,6 +74,7 @@ def main() -> None:
         raise click.UsageError(str(error)) from error
 
 
+main.add_command(alerts)
 main.add_command(artifacts)
 main.add_command(ask)
 main.add_command(backfill)
@@ -85,6 +88,7 @@ main.add_command(dispatch)
 main.add_command(export)
 main.add_command(graph)
 main.add_command(hash_command)
+main.add_command(schedules)
 main.add_command(stale)
 main.add_command(repeat)
 main.add_command(restore)

@@ -14,6 +14,7 @@ from holocron_assets.orchestration.change_looks import page_changes
 from holocron_assets.orchestration.change_schedules import recheck_schedules
 from holocron_assets.orchestration.change_sensor import changed_pages
 from holocron_assets.orchestration.checks import QUALITY_CHECKS
+from holocron_assets.orchestration.clock_schedules import clock_schedules
 from holocron_assets.orchestration.crawl_assets import batch_pages, pages, seed_titles, sites
 from holocron_assets.orchestration.derive_assets import derive_assets
 from holocron_assets.orchestration.derive_checks import derive_checks
@@ -26,12 +27,18 @@ from holocron_assets.orchestration.refresh import add_pages, refresh
 from holocron_assets.orchestration.resolve_job import resolve_entities
 from holocron_assets.orchestration.resolve_stages import STAGES
 from holocron_assets.orchestration.resources import LakeResource, ModelsResource, SourcesResource
-from holocron_assets.orchestration.sensors import SCHEDULES, SENSORS
+from holocron_assets.orchestration.sensors import SENSORS
 from holocron_assets.orchestration.status_assets import hourly_status, operation_status, report_status
 from holocron_assets.orchestration.telling import tell_webhooks
-from holocron_assets.orchestration.upkeep import upkeep, upkeep_job
+from holocron_assets.orchestration.upkeep import compaction_job, upkeep_job
 from holocron_assets.orchestration.view_assets import views
-from holocron_assets.settings import data_folder, dispatch_file, politeness_folder, sources_folder
+from holocron_assets.settings import (
+    data_folder,
+    dispatch_file,
+    politeness_folder,
+    schedules_file,
+    sources_folder,
+)
 
 observe_runs()
 
@@ -60,12 +67,17 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
             *DERIVE_JOBS,
             resolve_entities,
             upkeep_job,
+            compaction_job,
             report_status,
             refresh,
             add_pages,
         ],
         sensors=[*SENSORS, changed_pages, *DISPATCH_SENSORS, tell_webhooks, raise_alerts],
-        schedules=[*SCHEDULES, upkeep, hourly_status, *recheck_schedules(resources["sources"])],
+        schedules=[
+            *clock_schedules(schedules_file()),
+            hourly_status,
+            *recheck_schedules(resources["sources"]),
+        ],
         resources=resources,
         # A step costs 0.02 to 0.06 s in the run's own process, and 1.6 s and orphans in one of its own.
         executor=dg.in_process_executor,

@@ -49,6 +49,11 @@ def alerts_file(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(environment.get("HOLOCRON_ALERTS") or PROJECT_FOLDER / "data" / "alerts.yaml").resolve()
 
 
+def schedules_file(environment: Mapping[str, str] = os.environ) -> Path:
+    """The file that says what is done when: HOLOCRON_SCHEDULES, or `data/schedules.yaml`."""
+    return Path(environment.get("HOLOCRON_SCHEDULES") or PROJECT_FOLDER / "data" / "schedules.yaml").resolve()
+
+
 def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """What all processes of this user know, outside the data folder: HOLOCRON_STATE, or the user's own."""
     return Path(environment.get("HOLOCRON_STATE") or user_state_path("holocron")).resolve()

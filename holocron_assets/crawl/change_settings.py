@@ -33,8 +33,8 @@ def _cron(text: str) -> str:
     return text
 
 
-class Recheck(BaseModel):
-    """When every page is compared with the wiki, whatever it told of changes."""
+class CronTimes(BaseModel):
+    """When something is done by the clock."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -42,6 +42,10 @@ class Recheck(BaseModel):
         description="a cron schedule in quotes, such as '0 3 * * 0' for Sundays at 3:00"
     )
     timezone: TimeZone = Field(default="UTC", description="time zone of the schedule")
+
+
+class Recheck(CronTimes):
+    """When every page is compared with the wiki, whatever it told of changes."""
 
 
 class Changes(BaseModel):

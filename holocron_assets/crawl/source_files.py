@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
@@ -19,6 +19,8 @@ from holocron_assets.crawl.xml_dump import read_site
 from holocron_assets.lake.people_yaml import compose_yaml, load_yaml
 
 SUFFIX = ".yaml"
+
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,9 @@ class Problem:
 
 
 class SourceError(ValueError):
-    """A source file cannot be used. The message names file, line and key of everything that is wrong with it.
+    """A source file, or another that is written like one, cannot be used.
+
+    The message names file, line and key of everything that is wrong with it.
 
     Attributes:
         path: the file.
@@ -84,6 +88,23 @@ def read_sources(folder: Path) -> tuple[dict[str, Source], list[SourceError]]:
         else:
             sources[source.name] = source
     return sources, errors
+
+
+def read_as(path: Path, model: type[_Model]) -> _Model:
+    """Read another YAML file than a source's, so that whatever is wrong is named as there.
+
+    Args:
+        path: the file.
+        model: what it is to be.
+
+    Raises:
+        SourceError: it cannot be read, is no YAML, or is not what it is to be.
+    """
+    root, content = _read_yaml(path, _read_text(path))
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise SourceError(path, *_problems(error, root, model)) from error
 
 
 def load_sources(folder: Path) -> dict[str, Source]:
@@ -202,9 +223,7 @@ def _read_yaml(path: Path, text: str) -> tuple[MappingNode, Any]:
         raise _yaml_error(path, text, error) from None  # the cause quotes lines, which may hold a password
     if not isinstance(root, MappingNode):
         found = "is empty" if root is None else "is not a mapping"
-        raise SourceError(
-            path, Problem(1, "", f"{found}: a source is a mapping of keys such as name and kind")
-        )
+        raise SourceError(path, Problem(1, "", f"{found}: it must be a mapping of keys"))
     return root, content
 
 
@@ -223,10 +242,10 @@ def _yaml_error(path: Path, text: str, error: Exception) -> SourceError:
     return SourceError(path, Problem(0, "", f"is not valid YAML: {error}"))
 
 
-def _problems(error: ValidationError, root: Node) -> Iterator[Problem]:
+def _problems(error: ValidationError, root: Node, model: type[BaseModel] = Source) -> Iterator[Problem]:
     for details in error.errors():
         keys = tuple(part for part in details["loc"] if part != "[key]")
-        yield Problem(_line(_node_at(root, keys)), dotted(keys), explain(details, keys))
+        yield Problem(_line(_node_at(root, keys)), dotted(keys), explain(details, keys, model))
 
 
 def _node_at(root: Node, keys: KeyPath) -> Node:

@@ -32,31 +32,32 @@ def dotted(keys: KeyPath) -> str:
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
 
 
-def explain(details: ErrorDetails, keys: KeyPath) -> str:
+def explain(details: ErrorDetails, keys: KeyPath, root: type[BaseModel] = Source) -> str:
     """Say what is wrong with a value, what is allowed, and what was perhaps meant.
 
     Args:
         details: one of pydantic's errors.
         keys: the path of the key that it is about.
+        root: what the whole file is to be.
     """
     shown = without_secrets(reprlib.repr(details["input"]))
     match details["type"]:
         case "extra_forbidden":
-            allowed = list(_model_at(keys[:-1]).model_fields)
+            allowed = list(_model_at(keys[:-1], root).model_fields)
             return f"is no known key{_suggestion(keys[-1], allowed)}; allowed are {', '.join(allowed)}"
         case "missing":
-            return f"is missing: {_meaning(keys)}"
+            return f"is missing: {_meaning(keys, root)}"
         case "literal_error":
             allowed = re.findall("'([^']*)'", details["ctx"]["expected"])
             return (
                 f"must be {details['ctx']['expected']}, not {shown}{_suggestion(details['input'], allowed)}"
             )
         case "value_error":
-            return f"{details['ctx']['error']}{_meaning_in_brackets(keys)}"
+            return f"{details['ctx']['error']}{_meaning_in_brackets(keys, root)}"
         case known if known in _TYPES:
-            return f"{_TYPES[known]}, not {shown}{_meaning_in_brackets(keys)}"
+            return f"{_TYPES[known]}, not {shown}{_meaning_in_brackets(keys, root)}"
     wanted = details["msg"].replace("Input should be", "must be")
-    return f"{wanted}, not {shown}{_meaning_in_brackets(keys)}"
+    return f"{wanted}, not {shown}{_meaning_in_brackets(keys, root)}"
 
 
 def _suggestion(given: object, allowed: Iterable[str]) -> str:
@@ -64,19 +65,19 @@ def _suggestion(given: object, allowed: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def _meaning_in_brackets(keys: KeyPath) -> str:
-    meaning = _meaning(keys)
+def _meaning_in_brackets(keys: KeyPath, root: type[BaseModel]) -> str:
+    meaning = _meaning(keys, root)
     return f" ({meaning})" if meaning else ""
 
 
-def _meaning(keys: KeyPath) -> str:
-    field = _field_at(keys)
+def _meaning(keys: KeyPath, root: type[BaseModel]) -> str:
+    field = _field_at(keys, root)
     return (field.description or "") if field else ""
 
 
-def _model_at(keys: KeyPath) -> type[BaseModel]:
-    field = _field_at(keys)
-    return (_model_of(field) if field else None) or Source
+def _model_at(keys: KeyPath, root: type[BaseModel]) -> type[BaseModel]:
+    field = _field_at(keys, root)
+    return (_model_of(field) if field else None) or root
 
 
 def _model_of(field: FieldInfo) -> type[BaseModel] | None:
@@ -87,9 +88,9 @@ def _model_of(field: FieldInfo) -> type[BaseModel] | None:
     return None
 
 
-def _field_at(keys: KeyPath) -> FieldInfo | None:
+def _field_at(keys: KeyPath, root: type[BaseModel]) -> FieldInfo | None:
     """The field that a path leads to; for an item of a list or mapping, the field that holds it."""
-    model: type[BaseModel] = Source
+    model = root
     field: FieldInfo | None = None
     for key in keys:
         field = model.model_fields.get(str(key), field)

@@ -26,6 +26,7 @@ from holocron_assets.orchestration.run_requests import UNDER_WAY
 from holocron_assets.settings import PROJECT_FOLDER
 
 _OPEN = ("REQUESTED", "CANCELING", "FAILING")
+_GRAPHQL = "from dagster_graphql.cli import main; main()"  # it is no module that Python runs
 _MUTATION = """
 mutation ($params: LaunchBackfillParams!) {
   launchPartitionBackfill(backfillParams: $params) {
@@ -163,7 +164,7 @@ def launch_backfill(backfill: Backfill, tags: Mapping[str, str]) -> str:
 
 def _ask(variables: Mapping[str, Any]) -> dict[str, Any]:
     """Ask Dagster by GraphQL, over the instance that is open in this process."""
-    command = [sys.executable, "-m", "dagster_graphql", "-w", str(PROJECT_FOLDER / "workspace.yaml")]
+    command = [sys.executable, "-c", _GRAPHQL, "-w", str(PROJECT_FOLDER / "workspace.yaml")]
     command += ["-t", _MUTATION, "-v", json.dumps(variables)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]

@@ -52,7 +52,6 @@ from holocron_assets.orchestration.names import (
     BATCH_JOB,
     ENTITIES_JOB,
     LINKS_JOB,
-    QUALITY_JOB,
     SEEDS_JOB,
     SETTLE_JOB,
     WORK_TAG,
@@ -199,16 +198,7 @@ def promotion(
     return _answer(opened, requested, {}, "every entity type is resolved")
 
 
-check_quality_hourly = dg.ScheduleDefinition(
-    name="check_quality_hourly",
-    job=ASSET_JOBS[QUALITY_JOB],
-    cron_schedule="17 * * * *",
-    default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Checks the lake's quality once an hour.",
-)
-
 SENSORS = [new_pages, settle, promotion]
-SCHEDULES = [check_quality_hourly]
 
 
 def _stale_entities(instance: dg.DagsterInstance, lake: Lake, mark: str) -> list[Work]:

@@ -5,21 +5,23 @@ from collections.abc import Sequence
 import dagster as dg
 from dagster import RunsFilter
 
+from holocron_assets.crawl.change_settings import CronTimes
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.compaction import CompactionUnderWayError, compact
 from holocron_assets.lake.damage import DamagedPartitionError
 from holocron_assets.lake.journal_packing import journals_are_due, pack_journals
+from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.publishing import views_are_stale
 from holocron_assets.operations.views import all_views
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.link_assets import compacted, known_links
 from holocron_assets.orchestration.mending import mend_all, mended_tick
-from holocron_assets.orchestration.names import LINKS_JOB, UPKEEP_JOB
+from holocron_assets.orchestration.names import COMPACTION_JOB, LINKS_JOB, UPKEEP_JOB
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.retention import forget_old_runs, old_runs_are_due
 from holocron_assets.orchestration.run_requests import UNDER_WAY, run_requests
 from holocron_assets.orchestration.view_assets import published, views
-from holocron_assets.orchestration.work import links_to_compact, upkeep_to_do
+from holocron_assets.orchestration.work import Work, compaction_to_do, links_to_compact, upkeep_to_do
 from holocron_assets.settings import run_retention
 
 
@@ -110,41 +112,81 @@ def forget_runs(context: dg.OpExecutionContext) -> None:
 
 @dg.job(
     name=UPKEEP_JOB,
-    description="Compact what is known of links, the lake's files and old journals, publish views, and "
-    "forget old runs: what is due.",
+    description="Compact what is known of links, publish views, and forget old runs: what is due.",
     executor_def=dg.in_process_executor,
 )
 def upkeep_job() -> None:
     """See the ops. None waits for another; what one makes due for another is done the next time."""
     compact_known_links()
-    compact_lake()
-    pack_old_journals()
     publish_stale_views()
     forget_runs()
 
 
-@dg.schedule(
-    name="upkeep",
-    job=upkeep_job,
-    cron_schedule="*/5 * * * *",
-    default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Compacts what is known of links, the lake's files and old journals, publishes the views, "
-    "and forgets old runs, when due.",
+@dg.job(
+    name=COMPACTION_JOB,
+    description="Pack old files of the lake and old journals: what is due.",
+    executor_def=dg.in_process_executor,
 )
-@mended_tick
-def upkeep(
-    context: dg.ScheduleEvaluationContext, lake: LakeResource, sources: SourcesResource
+def compaction_job() -> None:
+    """See the ops. Neither waits for the other."""
+    compact_lake()
+    pack_old_journals()
+
+
+def upkeep_schedule(times: CronTimes) -> dg.ScheduleDefinition:
+    """The schedule of the upkeep."""
+
+    @dg.schedule(
+        name="upkeep",
+        job=upkeep_job,
+        cron_schedule=times.cron,
+        execution_timezone=times.timezone,
+        default_status=dg.DefaultScheduleStatus.RUNNING,
+        description="Compacts what is known of links, publishes the views, and forgets old runs, when due.",
+    )
+    @mended_tick
+    def upkeep(
+        context: dg.ScheduleEvaluationContext, lake: LakeResource, sources: SourcesResource
+    ) -> Sequence[dg.RunRequest] | dg.SkipReason:
+        """Ask for a run that does what is due."""
+        now, more = utc_now(), []
+        if old_runs_are_due(context.instance, run_retention(), now=now):
+            more.append(f"runs of before {now:%Y-%m-%d}")
+        opened = lake.open()
+        return _asked(context.instance, opened, upkeep_to_do(opened, sources.all(), more=more), UPKEEP_JOB)
+
+    return upkeep
+
+
+def compaction_schedule(times: CronTimes) -> dg.ScheduleDefinition:
+    """The schedule of the compaction."""
+
+    @dg.schedule(
+        name="compaction",
+        job=compaction_job,
+        cron_schedule=times.cron,
+        execution_timezone=times.timezone,
+        default_status=dg.DefaultScheduleStatus.RUNNING,
+        description="Packs old files of the lake and old journals, when due.",
+    )
+    @mended_tick
+    def compaction(
+        context: dg.ScheduleEvaluationContext, lake: LakeResource
+    ) -> Sequence[dg.RunRequest] | dg.SkipReason:
+        """Ask for a run that does what is due."""
+        now, opened = utc_now(), lake.open()
+        more = [f"journals of before {now:%Y-%m-%d}"] if journals_are_due(opened, now=now) else []
+        return _asked(context.instance, opened, compaction_to_do(opened, now=now, more=more), COMPACTION_JOB)
+
+    return compaction
+
+
+def _asked(
+    instance: dg.DagsterInstance, lake: Lake, work: Sequence[Work], job: str
 ) -> Sequence[dg.RunRequest] | dg.SkipReason:
-    """Ask for a run that does what is due."""
-    if _is_under_way(context.instance, UPKEEP_JOB):
-        return dg.SkipReason("upkeep is under way")
-    now, opened, more = utc_now(), lake.open(), []
-    if old_runs_are_due(context.instance, run_retention(), now=now):
-        more.append(f"runs of before {now:%Y-%m-%d}")
-    if journals_are_due(opened, now=now):
-        more.append(f"journals of before {now:%Y-%m-%d}")
-    work = upkeep_to_do(opened, sources.all(), now=now, more=more)
-    requested = run_requests(context.instance, opened, work)
+    if _is_under_way(instance, job):
+        return dg.SkipReason(f"{job} is under way")
+    requested = run_requests(instance, lake, work)
     if not requested.requests:
         return dg.SkipReason("; ".join(requested.waiting) or "everything is as it should be")
     return requested.requests

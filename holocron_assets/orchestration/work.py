@@ -19,6 +19,7 @@ from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SITES
 from holocron_assets.operations.views import all_views
 from holocron_assets.orchestration.names import (
     BATCH_JOB,
+    COMPACTION_JOB,
     ENTITIES_JOB,
     LINKS_JOB,
     RECHECK_JOB,
@@ -164,22 +165,30 @@ def views_to_publish(lake: Lake, sources: Sequence[Source]) -> list[Work]:
     return [Work(VIEWS_JOB, None, definition)]
 
 
-def upkeep_to_do(
-    lake: Lake, sources: Sequence[Source], *, now: datetime, more: Sequence[str] = ()
-) -> list[Work]:
-    """The upkeep, if the views are to be published, or `known_links` or the lake to be compacted.
+def upkeep_to_do(lake: Lake, sources: Sequence[Source], *, more: Sequence[str] = ()) -> list[Work]:
+    """The upkeep, if the views are to be published, or `known_links` to be compacted.
 
     Args:
         lake: what is kept up.
         sources: whose views and links.
-        now: the moment.
         more: what else is due, which the lake does not tell of.
     """
     due = [*more, *(work.version for work in views_to_publish(lake, sources))]
     enabled = [source for source in sources if source.enabled]
     due += [work.key for work in links_to_compact(lake, enabled, at_end=False)]
-    due += [repr(plan) for plan in partitions_to_pack(lake, now=now)]
     return [Work(UPKEEP_JOB, None, "\n".join(due))] if due else []
+
+
+def compaction_to_do(lake: Lake, *, now: datetime, more: Sequence[str] = ()) -> list[Work]:
+    """The compaction, if the lake is to be compacted.
+
+    Args:
+        lake: what is compacted.
+        now: the moment.
+        more: what else is due.
+    """
+    due = [*more, *(repr(plan) for plan in partitions_to_pack(lake, now=now))]
+    return [Work(COMPACTION_JOB, None, "\n".join(due))] if due else []
 
 
 def entities_to_resolve(lake: Lake) -> list[Work]:

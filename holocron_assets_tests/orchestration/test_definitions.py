@@ -91,7 +91,8 @@ def test_sensors_and_schedules_run_without_being_switched_on() -> None:
     }
     of_work = ["new_pages", "changed_pages", "settle", "promotion", "model_dispatch"]
     sensors = [*of_work, "tell_webhooks", "raise_alerts"]
-    assert statuses == dict.fromkeys([*sensors, "check_quality_hourly", "upkeep"], "RUNNING")
+    schedules = ["check_quality_hourly", "upkeep", "compaction", "report_status_hourly"]
+    assert statuses == dict.fromkeys([*sensors, *schedules], "RUNNING")
 
 
 def test_only_the_quality_job_runs_checks() -> None:

@@ -23,9 +23,10 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.quarantine import all_set_aside
 from holocron_assets.lake.tables import ALL_TABLES, ENTITIES, LLM_ATTEMPTS, PAGE_LINKS, PAGES
 from holocron_assets.lake.views import connect, query
+from holocron_assets.operations.schedules import Schedules
 from holocron_assets.orchestration import run_requests
-from holocron_assets.orchestration.names import UPKEEP_JOB
-from holocron_assets.orchestration.upkeep import upkeep
+from holocron_assets.orchestration.names import COMPACTION_JOB, UPKEEP_JOB
+from holocron_assets.orchestration.upkeep import compaction_schedule, upkeep_schedule
 from holocron_assets.orchestration.work import batches_to_settle, entities_to_resolve
 from holocron_assets.resolve.review.store import store_review
 
@@ -45,21 +46,24 @@ def watched(finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInsta
     return Watched(finished_sample.copy_to(tmp_path), instance)
 
 
-def asked(watched: Watched) -> list[dg.RunRequest] | str:
+UPKEEP, COMPACTION = upkeep_schedule(Schedules().upkeep), compaction_schedule(Schedules().compaction)
+
+
+def asked(watched: Watched, schedule: dg.ScheduleDefinition = UPKEEP) -> list[dg.RunRequest] | str:
     """What the schedule asks for, or why for nothing."""
     resources = {
         "lake": lake_resource(watched.holocron),
         "sources": sources_resource(watched.holocron),
     }
     with dg.build_schedule_context(instance=watched.instance, resources=resources) as context:
-        result: Any = upkeep(context)
+        result: Any = schedule(context)
     if isinstance(result, dg.SkipReason):
         return result.skip_message or ""
     return list(result)
 
 
-def done(watched: Watched) -> dg.ExecuteInProcessResult:
-    return run_job(watched.holocron, watched.instance, UPKEEP_JOB)
+def done(watched: Watched, job: str = UPKEEP_JOB) -> dg.ExecuteInProcessResult:
+    return run_job(watched.holocron, watched.instance, job)
 
 
 def age(files: list[Path], *, days: int) -> None:
@@ -99,31 +103,31 @@ def test_old_batches_are_packed_and_their_files_removed_without_a_trace_for_read
 ) -> None:
     monkeypatch.setattr(compaction, "FEWEST", 1)
     lake, sources = watched.holocron.lake, [watched.holocron.source()]
-    assert done(watched).success
+    assert done(watched).success  # readers have the views
     before = seen(lake)
 
     age(lake.files(), days=3)
-    assert isinstance(asked(watched), list)
-    assert done(watched).success
+    assert isinstance(asked(watched, COMPACTION), list)
+    assert done(watched, COMPACTION_JOB).success
     assert [len(lake.listing(table).packed) for table in BATCH_TABLES if lake.partitions(table)] == [1] * 9
     assert lake.file(PAGES, SAMPLE_BATCH).exists()
     assert seen(lake) == before
 
     age([file for file in lake.files() if file.parent.name == ".packs"], days=3)
     age([lake.database], days=2)
-    assert done(watched).success
+    assert done(watched, COMPACTION_JOB).success
     assert not lake.file(PAGES, SAMPLE_BATCH).exists()
     assert lake.file(ENTITIES, "Droid").exists()
     store_review(lake, "sample")  # to the review queue, aged files are other files
     assert seen(lake) == before
     assert (batches_to_settle(lake, sources), entities_to_resolve(lake)) == ([], [])
-    assert done(watched).success
-    assert asked(watched) == "everything is as it should be"
+    assert done(watched, COMPACTION_JOB).success
+    assert asked(watched, COMPACTION) == "everything is as it should be"
 
 
 def test_old_journals_are_packed_and_one_that_is_damaged_is_set_aside_and_named(watched: Watched) -> None:
     lake = watched.holocron.lake
-    assert done(watched).success
+    assert done(watched, COMPACTION_JOB).success
     journals = [Journal(lake.journal(LLM_ATTEMPTS, f"kinds-sample-{number:06}")) for number in (1, 2)]
     for _ in range(2):
         for journal in journals:
@@ -132,9 +136,9 @@ def test_old_journals_are_packed_and_one_that_is_damaged_is_set_aside_and_named(
         age([journal.path for journal in journals], days=3)
         if (packed := packed_part(journals[0].path)).exists():
             packed.write_bytes(packed.read_bytes()[:-1])
-        assert isinstance(asked(watched), list)
-        assert done(watched).success
-        assert asked(watched) == "everything is as it should be"
+        assert isinstance(asked(watched, COMPACTION), list)
+        assert done(watched, COMPACTION_JOB).success
+        assert asked(watched, COMPACTION) == "everything is as it should be"
     assert [aside.kept.name for aside in all_set_aside(lake)] == [packed.name]
     assert [len(list(journal.records())) for journal in journals] == [1, 2]
     assert not any(journal.path.exists() for journal in journals)
@@ -148,7 +152,7 @@ def test_a_damaged_batch_is_set_aside_and_named_and_the_others_are_packed(
     file = lake.file(PAGE_LINKS, SAMPLE_BATCH)
     file.write_bytes(file.read_bytes()[:-1])
     age(lake.files(), days=3)
-    assert done(watched).success
+    assert done(watched, COMPACTION_JOB).success
     assert [aside.partitions for aside in all_set_aside(lake)] == [[SAMPLE_BATCH]]
     assert not file.exists()
     assert PAGES.name in {table.name for table in BATCH_TABLES if lake.listing(table).packed}
@@ -158,4 +162,4 @@ def test_a_damaged_batch_is_set_aside_and_named_and_the_others_are_packed(
 def test_a_second_compaction_leaves_the_lake_to_the_first(watched: Watched) -> None:
     lake = watched.holocron.lake
     with FileLock(lake.locks / "compaction.lock"):
-        assert done(watched).success
+        assert done(watched, COMPACTION_JOB).success

@@ -1,0 +1,128 @@
+"""Schedules from a file: they are what it says, heed what is held back, and leave alone what is queued."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster import DagsterRunStatus
+from dagster._core.code_pointer import ModuleCodePointer
+from dagster._core.origin import JobPythonOrigin, RepositoryPythonOrigin
+from dagster._core.remote_origin import (
+    RegisteredCodeLocationOrigin,
+    RemoteJobOrigin,
+    RemoteRepositoryOrigin,
+)
+from sample_dagster import lake_resource
+from sample_holocron import Holocron, sample_holocron
+
+from holocron_assets.definitions import build_definitions, defs
+from holocron_assets.operations.controls import DRAIN, RESUME, Scope, control
+from holocron_assets.orchestration.clock_schedules import clock_schedules
+
+EARLY = "refresh:\n  - {source: sample, cron: '0 3 * * 6', timezone: Europe/Berlin}\n"
+LATE = "refresh:\n  - {source: sample, cron: '0 9 * * 1', timezone: America/New_York}\n"
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    (tmp_path / "dagster").mkdir()
+    with dg.DagsterInstance.local_temp(str(tmp_path / "dagster")) as lasting:
+        yield lasting
+
+
+@pytest.fixture
+def holocron(tmp_path: Path) -> Holocron:
+    return sample_holocron(tmp_path)
+
+
+def schedules(folder: Path, text: str) -> dict[str, dg.ScheduleDefinition]:
+    """What the code loads from a file of schedules."""
+    file = folder / "schedules.yaml"
+    file.write_text(text, encoding="utf-8")
+    return {schedule.name: schedule for schedule in clock_schedules(file)}
+
+
+def tick(holocron: Holocron, instance: dg.DagsterInstance, schedule: dg.ScheduleDefinition) -> Any:
+    resources = {"lake": lake_resource(holocron)}
+    with dg.build_schedule_context(instance=instance, resources=resources) as context:
+        return schedule(context)
+
+
+def test_schedules_are_what_the_file_says(tmp_path: Path) -> None:
+    text = EARLY + "  - {source: sample, cron: '0 3 * * 3'}\n  - {cron: '0 4 * * *'}\n"
+    found = schedules(tmp_path, "compaction: {cron: '*/5 1-5 * * *', timezone: Asia/Tokyo}\n" + text)
+    assert {
+        name: (schedule.cron_schedule, schedule.execution_timezone, schedule.job_name)
+        for name, schedule in found.items()
+    } == {
+        "upkeep": ("*/5 * * * *", "UTC", "upkeep"),
+        "compaction": ("*/5 1-5 * * *", "Asia/Tokyo", "compaction"),
+        "check_quality_hourly": ("17 * * * *", "UTC", "check_quality"),
+        "refresh_sample": ("0 3 * * 6", "Europe/Berlin", "refresh"),
+        "refresh_sample_2": ("0 3 * * 3", "UTC", "refresh"),
+        "refresh_all": ("0 4 * * *", "UTC", "refresh"),
+    }
+    assert {schedule.default_status for schedule in found.values()} == {dg.DefaultScheduleStatus.RUNNING}
+
+
+def test_where_the_file_is_broken_the_usual_times_count(tmp_path: Path) -> None:
+    assert {name: one.cron_schedule for name, one in schedules(tmp_path, "upkeep: 5\n").items()} == {
+        "upkeep": "*/5 * * * *",
+        "compaction": "*/5 * * * *",
+        "check_quality_hourly": "17 * * * *",
+    }
+
+
+def test_a_crawl_is_asked_for_once_and_not_while_it_is_held_back(
+    tmp_path: Path, holocron: Holocron, instance: dg.DagsterInstance
+) -> None:
+    schedule = schedules(tmp_path, EARLY)["refresh_sample"]
+    control(holocron.lake, DRAIN, Scope("source", "sample"), author="ada", reason="x")
+    assert "source sample is drained" in str(tick(holocron, instance, schedule))
+    control(holocron.lake, RESUME, Scope("source", "sample"), author="ada", reason="x")
+    request = tick(holocron, instance, schedule)
+    assert request.run_config == {"ops": {"refresh_sources": {"config": {"source": "sample"}}}}
+    queue(instance, request)
+    assert "queued or under way" in str(tick(holocron, instance, schedule))
+
+
+def queue(instance: dg.DagsterInstance, request: dg.RunRequest) -> dg.DagsterRun:
+    """Put a schedule's run into the queue, as the daemon does."""
+    place = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("here"), "__repository__")
+    code = JobPythonOrigin("refresh", RepositoryPythonOrigin("python", ModuleCodePointer("a", "defs", None)))
+    return instance.create_run_for_job(
+        defs.resolve_job_def("refresh"),
+        run_config=request.run_config,
+        status=DagsterRunStatus.QUEUED,
+        tags={**request.tags, "dagster/schedule_name": "refresh_sample"},
+        remote_job_origin=RemoteJobOrigin(place, "refresh"),
+        job_code_origin=code,
+    )
+
+
+def test_a_schedule_that_is_changed_leaves_what_is_queued_as_it_was(
+    tmp_path: Path, holocron: Holocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "schedules.yaml"
+    monkeypatch.setenv("HOLOCRON_SCHEDULES", str(file))
+    file.write_text(EARLY, encoding="utf-8")
+    before = build_definitions().resolve_schedule_def("refresh_sample")
+    queued = queue(instance, tick(holocron, instance, before))
+    (record,) = instance.get_run_records()
+
+    file.write_text(LATE, encoding="utf-8")
+    reloaded = build_definitions()
+    after = reloaded.resolve_schedule_def("refresh_sample")
+    assert (before.cron_schedule, after.cron_schedule) == ("0 3 * * 6", "0 9 * * 1")
+    assert after.execution_timezone == "America/New_York"
+    assert "queued or under way" in str(tick(holocron, instance, after)), "it is not asked for twice"
+
+    file.write_text("refresh: []\n", encoding="utf-8")
+    names = {schedule.name for schedule in build_definitions().schedules or ()}
+    assert "refresh_sample" not in names
+    (kept,) = instance.get_run_records()
+    assert kept.dagster_run == queued
+    assert kept.update_timestamp == record.update_timestamp
+    assert kept.dagster_run.status == DagsterRunStatus.QUEUED
