@@ -110,12 +110,19 @@ def json_formatter(*more: Processor) -> logging.Formatter:
     )
 
 
-class _Handler(logging.StreamHandler[Any]):
-    """Ours, so that it is known when logs are configured again. Writes to whatever standard error is then."""
+class _Handler(logging.Handler):
+    """Ours, so that it is known when logs are configured again. Writes to what standard error is by then."""
 
     def __init__(self, formatter: logging.Formatter) -> None:
-        super().__init__(sys.stderr)
+        super().__init__()
         self.setFormatter(formatter)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(f"{self.format(record)}\n")
+            sys.stderr.flush()
+        except Exception:  # noqa: BLE001 - as Python's own handlers: what cannot be written ends nothing
+            self.handleError(record)
 
 
 def _text_formatter() -> logging.Formatter:

@@ -16,13 +16,8 @@ from holocron_assets.observe.logs import configure_logs
 
 
 @pytest.fixture
-def client(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path_factory: pytest.TempPathFactory,
-    capsys: pytest.CaptureFixture[str],
-) -> Iterator[TestClient]:
+def client(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """A client of the server's application, which has no model."""
-    del capsys  # it takes standard error first
     monkeypatch.setenv("HOLOCRON_MODELS", str(tmp_path_factory.mktemp("models")))
     monkeypatch.setenv("HOLOCRON_LOG", "json")
     configure_logs()
