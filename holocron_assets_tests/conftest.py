@@ -14,6 +14,8 @@ from real_mediawiki import SHARED, RealWiki, running_wiki
 if TYPE_CHECKING:
     from sample_holocron import Holocron
 
+    from holocron_assets.operations.status import Status
+
 load_profiles()
 
 # No test asks a model unless it says so: a run about something else would fetch one, and ask for minutes.
@@ -78,6 +80,24 @@ def finished_sample(tmp_path_factory: pytest.TempPathFactory, fetched_sample: "H
     holocron = fetched_sample.copy_to(tmp_path_factory.mktemp("finished"))
     sample.derive(holocron, [sample.SAMPLE_BATCH])
     return holocron
+
+
+@pytest.fixture(scope="session")
+def busy(tmp_path_factory: pytest.TempPathFactory, finished_sample: "Holocron") -> "Holocron":
+    """The sample wiki, with something of everything going on. Shared by all tests: copy it to change it."""
+    from busy_holocron import make_busy  # noqa: PLC0415 - the same
+
+    holocron = finished_sample.copy_to(tmp_path_factory.mktemp("busy"))
+    make_busy(holocron)
+    return holocron
+
+
+@pytest.fixture(scope="session")
+def busy_status(busy: "Holocron") -> "Status":
+    """How things stand there; a look costs a second."""
+    from watched_sample import look_at  # noqa: PLC0415 - the same
+
+    return look_at(busy)
 
 
 @pytest.fixture(scope="session")

@@ -19,10 +19,20 @@ ASKED = "entity_facts"
 SCOPE = f"{ASKED}-{SAMPLE_BATCH}"
 OLD = timedelta(hours=2)
 
+_WIKI = """\
+name: wiki
+enabled: true
+kind: mediawiki_api
+address: http://127.0.0.1:9/api.php
+seeds: {all_pages: true}
+politeness: {contact: tests@example.org}
+"""
+
 
 def make_busy(holocron: Holocron) -> None:
     """Write what a Holocron that works leaves behind. Its pages were read two hours ago."""
     now = utc_now()
+    (holocron.sources_folder / "wiki.yaml").write_text(_WIKI, encoding="utf-8")
     _grow_old(holocron, now)
     _crawl(holocron, now)
     _ask(holocron, now)

@@ -6,9 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from busy_holocron import LARGE, SCOPE, SMALL, add_stretch, make_busy
+from busy_holocron import LARGE, SCOPE, SMALL, add_stretch
 from sample_holocron import SAMPLE_BATCH, Holocron
-from watched_sample import Series, living_dagster, look_at, series, series_of, watch_over
+from watched_sample import Series, living_dagster, series, series_of, watch_over
 
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.tables import LLM_ATTEMPTS, PAGES
@@ -19,20 +19,8 @@ OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
 
 @pytest.fixture(scope="module")
-def busy(tmp_path_factory: pytest.TempPathFactory, finished_sample: Holocron) -> Holocron:
-    holocron = finished_sample.copy_to(tmp_path_factory.mktemp("busy"))
-    make_busy(holocron)
-    return holocron
-
-
-@pytest.fixture(scope="module")
-def status(busy: Holocron) -> Status:
-    return look_at(busy)
-
-
-@pytest.fixture(scope="module")
-def found(busy: Holocron, status: Status) -> Series:
-    return series_of(watch_over(busy, status=lambda: status))
+def found(busy: Holocron, busy_status: Status) -> Series:
+    return series_of(watch_over(busy, status=lambda: busy_status))
 
 
 @pytest.fixture
@@ -50,9 +38,9 @@ def value(found: Series, name: str, **labels: str) -> float:
 
 
 def test_items_are_counted_by_stage_and_state_as_the_status_counts_them(
-    status: Status, found: Series
+    busy_status: Status, found: Series
 ) -> None:
-    for stage in status.stages:
+    for stage in busy_status.stages:
         whose = {
             "stage": stage.stage,
             "source": stage.source or "",
@@ -73,10 +61,10 @@ def test_times_are_told_in_seconds(found: Series) -> None:
     assert eta == pytest.approx(waiting / 9 * 3600, rel=0.01)
 
 
-def test_failures_are_told_by_cause_and_no_label_holds_a_title(status: Status, found: Series) -> None:
+def test_failures_are_told_by_cause_and_no_label_holds_a_title(busy_status: Status, found: Series) -> None:
     causes = {dict(labels)["cause"] for name, labels in found if name == "holocron_last_day_failures"}
     assert causes == {"connection reset", "gone for good", "throttled", "timeout"}
-    titles = {letter.title for letter in status.dead_letters}
+    titles = {letter.title for letter in busy_status.dead_letters}
     assert titles
     assert titles.isdisjoint(text for _, labels in found for _, text in labels)
 
@@ -99,18 +87,18 @@ def test_what_is_held_back_and_how_dagster_is_are_told(found: Series) -> None:
     assert value(found, "process_resident_memory_bytes") > 10_000_000
 
 
-def test_counters_go_on_where_they_were_in_another_process(own: Holocron, status: Status) -> None:
-    before = series_of(watch_over(own, status=lambda: status))
+def test_counters_go_on_where_they_were_in_another_process(own: Holocron, busy_status: Status) -> None:
+    before = series_of(watch_over(own, status=lambda: busy_status))
     add_stretch(own, SMALL, utc_now(), items=5)
-    after = series_of(watch_over(own, status=lambda: status))
+    after = series_of(watch_over(own, status=lambda: busy_status))
     counters = {series: number for series, number in before.items() if series[0].endswith("_total")}
     less = [one for one in counters if one[0].startswith("holocron") and after[one] < counters[one]]
     assert less == []
     assert value(after, "holocron_model_items_total", model=SMALL) == 11
 
 
-def test_a_counter_does_not_fall_when_a_damaged_file_is_set_aside(own: Holocron, status: Status) -> None:
-    watch = watch_over(own, status=lambda: status)
+def test_a_counter_does_not_fall_when_a_damaged_file_is_set_aside(own: Holocron, busy_status: Status) -> None:
+    watch = watch_over(own, status=lambda: busy_status)
     watch._totals._clock = iter(range(0, 10_000, 100)).__next__  # noqa: SLF001 - each look is due
     before = value(series_of(watch), "holocron_model_calls_total", outcome="ok")
     shutil.rmtree(own.lake.file(LLM_ATTEMPTS, SCOPE).parent)
@@ -130,29 +118,29 @@ def test_a_lake_that_cannot_be_read_has_no_numbers_rather_than_zeros(own: Holocr
 
 
 def test_a_dagster_that_cannot_be_read_takes_only_its_own_numbers_with_it(
-    busy: Holocron, status: Status
+    busy: Holocron, busy_status: Status
 ) -> None:
     def gone() -> DagsterState:
         raise OSError("no such table: runs")
 
-    found = series_of(watch_over(busy, dagster=gone, status=lambda: status))
+    found = series_of(watch_over(busy, dagster=gone, status=lambda: busy_status))
     assert value(found, "holocron_up") == 1
     assert value(found, "holocron_health", check="dagster_storage") == 2
     assert "holocron_dagster_runs" not in {name for name, _ in found}
 
 
-def test_openmetrics_is_spoken_to_who_asks_for_it(busy: Holocron, status: Status) -> None:
-    text, kind = watch_over(busy, status=lambda: status).exposition(OPENMETRICS)
+def test_openmetrics_is_spoken_to_who_asks_for_it(busy: Holocron, busy_status: Status) -> None:
+    text, kind = watch_over(busy, status=lambda: busy_status).exposition(OPENMETRICS)
     assert kind.startswith("application/openmetrics-text")
     assert text.endswith(b"# EOF\n")
 
 
-def test_names_and_texts_are_as_prometheus_wants_them(busy: Holocron, status: Status) -> None:
+def test_names_and_texts_are_as_prometheus_wants_them(busy: Holocron, busy_status: Status) -> None:
     promtool = shutil.which("promtool")
     if promtool is None:
         pytest.skip("needs promtool, which comes with Prometheus")
     silent = living_dagster(heard_at=utc_now() - timedelta(days=1))
-    text, _ = watch_over(busy, dagster=lambda: silent, status=lambda: status).exposition("")
+    text, _ = watch_over(busy, dagster=lambda: silent, status=lambda: busy_status).exposition("")
     assert series(text.decode())
     done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, check=False)  # noqa: S603
     assert (done.returncode, done.stderr.decode()) == (0, "")

@@ -6,6 +6,7 @@ from datetime import datetime
 from prometheus_client.parser import text_string_to_metric_families
 from sample_holocron import Holocron
 
+from holocron_assets.crawl.source_files import read_sources
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.operations.dagster_state import DagsterState
@@ -18,8 +19,8 @@ Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
 def look_at(holocron: Holocron) -> Status:
-    lake = open_lake(holocron.lake.root)
-    return look(lake, [holocron.source()], holocron.politeness_folder)
+    sources, _ = read_sources(holocron.sources_folder)
+    return look(open_lake(holocron.lake.root), list(sources.values()), holocron.politeness_folder)
 
 
 def living_dagster(heard_at: datetime | None = None) -> DagsterState:
