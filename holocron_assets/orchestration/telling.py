@@ -5,7 +5,7 @@ moves when all of that is noted.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 import dagster as dg
@@ -13,6 +13,7 @@ from dagster import DagsterEventType, EventLogRecord, RunsFilter, RunStatusChang
 from filelock import Timeout
 from pydantic import BaseModel
 
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.observe.masking import without_secrets
 from holocron_assets.operations.told.dead_letters import TABLES as DEAD_LETTER_TABLES
@@ -36,6 +37,11 @@ _OVERLAP = 100
 """Events looked at again: in PostgreSQL one may appear after another that came later. None is noted twice."""
 
 
+_LOOK_AGAIN = timedelta(minutes=1)
+"""While pages are fetched, dead letters are looked at no more often: a look reads a column of all batches."""
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
 class _Cursor(BaseModel):
     """Up to which events runs were looked at, by event; and of what the dead letters were.
 
@@ -43,11 +49,13 @@ class _Cursor(BaseModel):
         first: the newest event when telling began. Nobody is told of what came before.
         seen: the newest event that was looked at.
         dead: mark of the tables when dead letters were looked at.
+        dead_at: when that was.
     """
 
     first: dict[Event, int] = {}
     seen: dict[Event, int] = {}
     dead: str = ""
+    dead_at: datetime = _LONG_AGO
 
 
 @dg.sensor(
@@ -80,12 +88,12 @@ def _note(
     instance: dg.DagsterInstance, lake: Lake, book: NoticeBook, webhooks: Webhooks, cursor: _Cursor | None
 ) -> _Cursor:
     """Note how runs ended and what was given up; give where the next look begins."""
-    mark = lake.mark(DEAD_LETTER_TABLES)
+    now, mark = utc_now(), lake.mark(DEAD_LETTER_TABLES)
     if cursor is None:
         # What was given up before anybody asked is history, unless Dagster's storage alone is new.
         book.note(dead_letter_notices(lake), webhooks, is_history=book.is_empty())
         newest = {event: _newest(instance, kind) for kind, event in _ENDS.items()}
-        return _Cursor(first=newest, seen=newest, dead=mark)
+        return _Cursor(first=newest, seen=newest, dead=mark, dead_at=now)
     seen = {}
     for kind, event in _ENDS.items():
         after = max(cursor.first.get(event, 0), cursor.seen.get(event, 0) - _OVERLAP)
@@ -93,9 +101,12 @@ def _note(
         records = instance.fetch_run_status_changes(wanted, limit=_MOST_RUNS, ascending=True).records
         book.note(_run_notices(instance, book, event, records), webhooks)
         seen[event] = max([after, *(record.storage_id for record in records)])
-    if cursor.dead != mark:
-        book.note(dead_letter_notices(lake), webhooks)
-    return _Cursor(first=cursor.first, seen=seen, dead=mark)
+    following = cursor.model_copy(update={"seen": seen})
+    is_too_soon = timedelta(0) <= now - cursor.dead_at < _LOOK_AGAIN  # the clock may be set back
+    if cursor.dead == mark or is_too_soon:
+        return following
+    book.note(dead_letter_notices(lake), webhooks)
+    return following.model_copy(update={"dead": mark, "dead_at": now})
 
 
 def _newest(instance: dg.DagsterInstance, kind: DagsterEventType) -> int:

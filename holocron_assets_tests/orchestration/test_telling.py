@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
+import time_machine
 from click.testing import CliRunner
 from filelock import FileLock
 from receiver import SECRET_ENV, SECRET_VALUE, Receiver, answering, webhooks_yaml
@@ -17,6 +19,7 @@ from holocron_assets.cli import main
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.tables import PAGES
+from holocron_assets.orchestration import telling
 from holocron_assets.orchestration.alerting import raise_alerts
 from holocron_assets.orchestration.names import PARTITION_TAG, SOURCE_TAG
 from holocron_assets.orchestration.telling import tell_webhooks
@@ -137,8 +140,9 @@ def test_an_event_that_appears_late_with_an_early_number_is_told_too(
 
 
 def test_a_page_that_is_given_up_is_told_once_and_those_before_the_first_tick_never(
-    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
+    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(telling, "_LOOK_AGAIN", timedelta(0))
     first, second, *_ = titles(holocron)
     bury(holocron, first)
     _, cursor = tick(holocron, instance, None)
@@ -153,6 +157,19 @@ def test_a_page_that_is_given_up_is_told_once_and_those_before_the_first_tick_ne
     bury(holocron, second)  # it was brought back, and died again
     tick(holocron, instance, cursor)
     assert len(set(receiver.ids)) == 2
+
+
+def test_dead_letters_are_looked_at_once_a_minute_and_none_is_missed(
+    holocron: Holocron, instance: dg.DagsterInstance, receiver: Receiver
+) -> None:
+    with time_machine.travel(utc_now(), tick=True) as clock:
+        _, cursor = tick(holocron, instance, None)
+        bury(holocron, titles(holocron)[0])
+        _, cursor = tick(holocron, instance, cursor)
+        assert receiver.received == []
+        clock.shift(61)
+        tick(holocron, instance, cursor)
+        assert len(receiver.received) == 1
 
 
 def test_two_that_tell_at_once_tell_once(
