@@ -14,6 +14,8 @@ from holocron_assets.orchestration.names import PARTITION_TAG
 from holocron_assets.orchestration.run_requests import UNDER_WAY
 
 _MOST_FAILED_STEPS = 100
+_HIDDEN = ".dagster/"
+"""Dagster's tags for itself, which its web UI does not show either."""
 
 
 def look_at_dagster(instance: DagsterInstance) -> DagsterState:
@@ -52,7 +54,7 @@ def run_report(instance: DagsterInstance, run_id: str) -> dict[str, Any] | None:
         "job": run.job_name,
         "status": run.status.value,
         "partition": run.tags.get(PARTITION_TAG),
-        "tags": dict(run.tags),
+        "tags": {name: value for name, value in run.tags.items() if not name.startswith(_HIDDEN)},
         "created_at": record.create_timestamp.replace(tzinfo=UTC).isoformat(),
         "started_at": _time(record.start_time),
         "ended_at": _time(record.end_time),
