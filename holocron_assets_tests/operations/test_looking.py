@@ -1,0 +1,151 @@
+"""The look at how things stand: one typed value, of what the views, journals, models and people say."""
+
+import json
+from dataclasses import fields
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from busy_holocron import ASKED, LARGE, SMALL, add_stretch, make_busy
+from rich.console import Console
+from sample_holocron import SAMPLE_BATCH, Holocron, sample_holocron
+
+from holocron_assets.crawl.source_files import read_sources
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.parquet import read_partition, write_partition
+from holocron_assets.lake.tables import PAGES
+from holocron_assets.lake.views import connect, query
+from holocron_assets.operations.looking import look
+from holocron_assets.operations.plots import plotted
+from holocron_assets.operations.status import Status
+from holocron_assets.operations.status_rows import AgedWork, FailureCause, Hour, Queue, Reason, Stage
+from holocron_assets.operations.views import all_views
+from holocron_assets.status_console import print_status, watched
+
+VIEWS = {
+    Stage: "processing_status",
+    Queue: "queue_health",
+    AgedWork: "aged_work",
+    FailureCause: "failures",
+    Hour: "throughput",
+}
+_BYTES_OF_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def looked_at(holocron: Holocron) -> Status:
+    sources = list(read_sources(holocron.sources_folder)[0].values())
+    return look(holocron.lake, sources, holocron.politeness_folder)
+
+
+@pytest.fixture(scope="module")
+def busy(finished_sample: Holocron, tmp_path_factory: pytest.TempPathFactory) -> Holocron:
+    holocron = finished_sample.copy_to(tmp_path_factory.mktemp("busy"))
+    make_busy(holocron)
+    return holocron
+
+
+@pytest.fixture(scope="module")
+def status(busy: Holocron) -> Status:
+    return looked_at(busy)
+
+
+def shown(status: Status, *, width: int) -> str:
+    printed = StringIO()
+    print_status(Console(file=printed, width=width), status)
+    return printed.getvalue()
+
+
+def test_rows_have_the_columns_of_their_views(finished_sample: Holocron) -> None:
+    with connect(finished_sample.lake, more_views=all_views([finished_sample.source()])) as connection:
+        for kind, view in VIEWS.items():
+            columns = [row["column_name"] for row in query(connection, f"describe {view}")]
+            assert [field.name for field in fields(kind)] == columns, view
+        told = [row["column_name"] for row in query(connection, "describe processing_reasons")]
+    assert [field.name for field in fields(Reason)] == told[: len(fields(Reason))]
+
+
+def test_as_json_says_all_of_it_in_plain_values(status: Status) -> None:
+    told = status.as_json()
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    assert set(told) == {field.name for field in fields(Status)}
+    assert told["stages"][0]["stage"] == "pages"
+    assert told["at"] == status.at.isoformat()
+
+
+def test_a_look_tells_what_the_views_tell(busy: Holocron, status: Status) -> None:
+    sources = list(read_sources(busy.sources_folder)[0].values())
+    with connect(busy.lake, more_views=all_views(sources, busy.lake)) as connection:
+        stages = query(connection, "from processing_status")
+    assert stages == [
+        {field.name: getattr(row, field.name) for field in fields(Stage)} for row in status.stages
+    ]
+
+
+def test_what_is_held_back_fails_and_was_asked_is_told(status: Status) -> None:
+    [hold] = status.paused
+    assert (hold.scope, hold.action, hold.author) == ("all", "drain", "Ada")
+    assert hold.resume == "holocron resume --all --reason WHY"
+    causes = {(row.stage, row.cause) for row in status.failures}
+    assert {("pages", "connection reset"), ("pages", "gone for good"), ("calls", "timeout")} <= causes
+    [asked] = [queue for queue in status.queues if queue.interrogation == ASKED]
+    assert asked.stage == "interrogations"
+    assert [change.source for change in status.changes] == ["sample"]
+
+
+def test_models_are_told_by_their_stretches_of_a_day(finished_sample: Holocron, tmp_path: Path) -> None:
+    holocron, now = finished_sample.copy_to(tmp_path), utc_now()
+    before = {
+        "loads": 1,
+        "load_seconds": 2.0,
+        "busy_seconds": 30.0,
+        "busy_share": 0.5,
+        "items": 3,
+        "calls": 4,
+    }
+    for model, minutes in ((SMALL, 50 * 60), (SMALL, 300), (LARGE, 200), (SMALL, 100), (SMALL, 10)):
+        add_stretch(holocron, model, now - timedelta(minutes=minutes), **before)
+    models = looked_at(holocron).models
+    assert (models.switches, models.loads, models.items, models.calls) == (2, 4, 12, 16)
+    assert models.busy_share == pytest.approx(0.5 * 60 / 3600)
+    assert models.busy_share_of_runs == pytest.approx(0.5)
+    assert models.problem == "no model is asked: HOLOCRON_LLM is off"
+    assert models.loaded is None
+
+
+def test_an_empty_lake_has_nothing_to_tell(tmp_path: Path) -> None:
+    status = looked_at(sample_holocron(tmp_path))
+    assert status.stages == status.queues == status.failures == status.throughput == ()
+    assert [source.source for source in status.sources] == ["sample"]
+    assert plotted(status).startswith(_BYTES_OF_PNG)
+
+
+def test_a_person_reads_it_in_eighty_columns(status: Status) -> None:
+    said = shown(status, width=80)
+    assert max(map(len, said.splitlines())) <= 80
+    for heading in ("Held back", "Work", "The last hour", "Failures of the last day", "Types", "Entities"):
+        assert heading in said
+    assert "connection reset" in said
+
+
+def test_between_two_looks_is_told_how_many_were_done_a_minute(
+    fetched_sample: Holocron, tmp_path: Path
+) -> None:
+    holocron = fetched_sample.copy_to(tmp_path)
+    pages = read_partition(holocron.lake, PAGES, SAMPLE_BATCH)
+    write_partition(holocron.lake, PAGES, SAMPLE_BATCH, pages[:120])
+    before = looked_at(holocron)
+    write_partition(holocron.lake, PAGES, SAMPLE_BATCH, pages)
+    after = looked_at(holocron)
+    minutes = (after.at - before.at).total_seconds() / 60
+    printed = StringIO()
+    Console(file=printed, width=200).print(watched(after, before))
+    line = next(line for line in printed.getvalue().splitlines() if line.startswith("pages "))
+    assert float(line.split()[-1]) == pytest.approx(60 / minutes, abs=0.01)
+
+
+def test_a_picture_is_small_and_of_one_size_whatever_there_is(status: Status) -> None:
+    picture = plotted(status)
+    assert picture.startswith(_BYTES_OF_PNG)
+    assert int.from_bytes(picture[16:20]) == 960
+    assert len(picture) < 60_000
