@@ -39,6 +39,7 @@ from holocron_assets.decisions_commands import decisions
 from holocron_assets.dispatch_commands import dispatch, stale
 from holocron_assets.export_commands import export, hash_command
 from holocron_assets.graph_commands import graph
+from holocron_assets.group_commands import group
 from holocron_assets.lake.views import connect, query
 from holocron_assets.models_commands import models
 from holocron_assets.observe.errors import ObserveError
@@ -87,6 +88,7 @@ main.add_command(decisions)
 main.add_command(dispatch)
 main.add_command(export)
 main.add_command(graph)
+main.add_command(group)
 main.add_command(hash_command)
 main.add_command(schedules)
 main.add_command(stale)

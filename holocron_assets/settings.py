@@ -12,6 +12,42 @@ PROJECT_FOLDER = Path(__file__).resolve().parents[1]
 _MOST_DAYS = 36_500
 
 
+VARIABLES: Mapping[str, str] = {
+    "HOLOCRON_DATA": "The folder of the lake, locks and `holocron.duckdb` (`data/`)",
+    "HOLOCRON_SOURCES": "The folder of source files (`data/sources/`)",
+    "HOLOCRON_INTERROGATIONS": "The folder of interrogations (`data/interrogations/`)",
+    "HOLOCRON_INFOBOX_RULES": "The folder of people's own infobox rules (`data/infobox/`)",
+    "HOLOCRON_TAGS": "The vocabulary of tags (`data/tags.yaml`)",
+    "HOLOCRON_DISPATCH": "How work is given to models (`data/dispatch.yaml`)",
+    "HOLOCRON_WEBHOOKS": "Who is told of what (`data/webhooks.yaml`)",
+    "HOLOCRON_ALERTS": "The rules that raise alerts (`data/alerts.yaml`)",
+    "HOLOCRON_SCHEDULES": "What is done when (`data/schedules.yaml`)",
+    "HOLOCRON_GROUPS": "The folder of groups of work, done in sequence (`data/groups/`)",
+    "HOLOCRON_STATE": "What processes share about each wiki's host (the user's state folder)",
+    "HOLOCRON_MODELS": "The model files of the embedded server (the user's cache folder)",
+    "HOLOCRON_MODEL_FILES": "Model files, or folders of them, that are there already, parted as in PATH",
+    "DAGSTER_HOME": "Dagster's folder (`$HOLOCRON_DATA/dagster`)",
+    "HOLOCRON_POSTGRES_URL": "The PostgreSQL that holds Dagster's storage; without it, SQLite does",
+    "HOLOCRON_LLM": "`off`: no model is asked; `embedded`: the embedded server is, always; "
+    "`auto`: OLLAMA_HOST is asked if it is set, else the embedded server",
+    "HOLOCRON_MODEL": "The model that every interrogation asks, whatever it names",
+    "HOLOCRON_RUN_DAYS": "Days for which Dagster's runs that went well are kept (30)",
+    "HOLOCRON_FAILED_RUN_DAYS": "Days for which Dagster's runs that failed are kept (90)",
+    "HOLOCRON_BACKFILL_RUNS": "Most runs of a backfill at once",
+    "HOLOCRON_BACKFILL_QUEUED": "Depth of the queue above which a backfill is refused",
+    "HOLOCRON_LOG": "`text` or `json`: how log lines are written (`text`)",
+    "HOLOCRON_LOG_LEVEL": "What is worth a log line",
+    "OLLAMA_HOST": "The Ollama server that is asked",
+    "OLLAMA_API_KEY": "The key that it wants, if it wants one",
+    "OLLAMA_NUM_PARALLEL": "Of the embedded server: requests to a model at once",
+    "OLLAMA_MAX_LOADED_MODELS": "Of the embedded server: models in memory at once",
+    "OLLAMA_MAX_QUEUE": "Of the embedded server: requests that may wait",
+    "OLLAMA_CONTEXT_LENGTH": "Of the embedded server: tokens of context where a request says nothing",
+    "OLLAMA_KEEP_ALIVE": "Of the embedded server: how long a model stays in memory after a request",
+}
+"""Every variable of the environment that is read, and what it says. A test compares this with the code."""
+
+
 class RunRetention(NamedTuple):
     """How long Dagster's runs are kept after their end, with their events and logs.
 
@@ -47,6 +83,11 @@ def webhooks_file(environment: Mapping[str, str] = os.environ) -> Path:
 def alerts_file(environment: Mapping[str, str] = os.environ) -> Path:
     """The file of the rules that raise alerts: HOLOCRON_ALERTS, or the project's `data/alerts.yaml`."""
     return Path(environment.get("HOLOCRON_ALERTS") or PROJECT_FOLDER / "data" / "alerts.yaml").resolve()
+
+
+def groups_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The folder of groups of work: HOLOCRON_GROUPS, or the project's `data/groups/`."""
+    return Path(environment.get("HOLOCRON_GROUPS") or PROJECT_FOLDER / "data" / "groups").resolve()
 
 
 def schedules_file(environment: Mapping[str, str] = os.environ) -> Path:
@@ -113,6 +154,8 @@ def written_by_people(environment: Mapping[str, str] = os.environ) -> Mapping[st
         "dispatch.yaml": dispatch_file(environment),
         "webhooks.yaml": webhooks_file(environment),
         "alerts.yaml": alerts_file(environment),
+        "schedules.yaml": schedules_file(environment),
+        "groups": groups_folder(environment),
     }
 
 

@@ -31,6 +31,7 @@ from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import (
     ENTITIES,
     GPU_RUNS,
+    GROUP_STEPS,
     HTTP_ATTEMPTS,
     LLM_ATTEMPTS,
     PAGES,
@@ -47,6 +48,7 @@ _BECOMES: Mapping[str, str] = {
     ),
     ENTITIES.name: "made again, under the same ids; how its entities changed before is in this file only",
     PAGES.name: "its pages are read again, as they are now",
+    GROUP_STEPS.name: "how far a group came: `holocron group run` begins it anew",
     REPEAT_ANSWERS.name: "a trial that `holocron repeat` can make again",
 }
 _MADE_AGAIN = "made again from what it follows from"

@@ -33,6 +33,8 @@ group by source, title_key;
 
 create view controls as from lake.controls;
 
+create view group_steps as from lake.group_steps;
+
 -- What is held back: the newest pause, drain or resume of each source, interrogation, or of all.
 create view held_back as
 select scope, name, action, author, reason, said_at as since

@@ -23,7 +23,7 @@ from holocron_assets.lake.tables.identity import (
     ENTITY_MENTIONS,
     ENTITY_PAIRS,
 )
-from holocron_assets.lake.tables.operations import CONTROLS
+from holocron_assets.lake.tables.operations import CONTROLS, GROUP_STEPS
 from holocron_assets.lake.tables.resolve import ENTITIES, ENTITY_ALIASES, ENTITY_CANDIDATES
 from holocron_assets.lake.tables.review import REVIEW_ITEMS
 from holocron_assets.lake.tables.signals import PAGE_LINKS, PAGE_SIGNALS, UNREAD_PAGES
@@ -67,6 +67,7 @@ ALL_TABLES: tuple[Table, ...] = (
     REPEAT_ANSWERS,
     DECISIONS,
     CONTROLS,
+    GROUP_STEPS,
     NOTICES,
     ALERTS,
 )
@@ -90,6 +91,7 @@ __all__ = [
     "ENTITY_RELATIONS",
     "ENTITY_TAGS",
     "GPU_RUNS",
+    "GROUP_STEPS",
     "HTTP_ATTEMPTS",
     "KNOWN_LINKS",
     "LLM_ATTEMPTS",

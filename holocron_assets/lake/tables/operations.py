@@ -29,3 +29,30 @@ CONTROLS = Table(
     ),
 )
 """What is held back by people; see `operations.controls`."""
+
+
+GROUP_STEPS = Table(
+    name="group_steps",
+    layer="operations",
+    description="A step of one run of a group of work, and what became of it",
+    key=("step",),
+    partition_column="group_run_id",
+    columns=(
+        Column("group_run_id", type_string, "NAME-NUMBER of the group's run"),
+        Column("group_name", type_string, "The group, as its file is called"),
+        Column("definition", type_string, "Hash of what the group's file says: another file is another run"),
+        Column("position", type_int, "Place of the step, from 1"),
+        Column("step", type_string, "The step's name"),
+        Column("command", type_string, "What it runs, after `holocron`"),
+        Column(
+            "status",
+            type_string,
+            "'waiting', 'started', 'done', 'failed', 'skipped' (what it needs failed) or 'stopped' (the "
+            "group ended before it)",
+        ),
+        Column("exit_code", type_int, "Of the command, once it ended", nullable=True),
+        Column("started_at", type_time, "When it was started last", nullable=True),
+        Column("ended_at", type_time, "When it ended", nullable=True),
+    ),
+)
+"""What groups did; see `operations.groups`."""

@@ -1,0 +1,133 @@
+"""`holocron group`: runs a group of work, step after step, and goes on where it was killed."""
+
+import subprocess
+import sys
+
+import click
+from filelock import FileLock, Timeout
+from rich.console import Console
+
+from holocron_assets.commands import all_sources, clear_errors, fail, json_option, opened_lake
+from holocron_assets.console import print_rows, to_json
+from holocron_assets.crawl.source_files import Problem, SourceError
+from holocron_assets.interrupts import ending_by_signal
+from holocron_assets.operations.groups import Group, Step, begin_or_go_on, group_names, last_run, read_group
+from holocron_assets.settings import groups_folder
+
+_NO_STEP = "group"
+"""A group in a group could run itself for ever."""
+
+
+@click.group()
+def group() -> None:
+    """Run groups of work: commands in sequence, from files in data/groups/."""
+
+
+@group.command("run")
+@click.argument("name")
+@click.option("--wait", is_flag=True, help="Wait while another process runs the group, instead of failing.")
+@clear_errors
+def run_group(name: str, *, wait: bool) -> None:
+    """Run the steps of group NAME, one after the other.
+
+    Exits with 0 if every step was done, and with 1 if any failed or was skipped. A run that was killed goes
+    on with the step that it was at; one that ended begins anew.
+    """
+    lake, found = opened_lake(), read_group(groups_folder(), name)
+    _refuse_unknown_commands(name, found)
+    try:
+        with ending_by_signal(), FileLock(lake.locks / f"group-{name}.lock", timeout=-1 if wait else 0):
+            run = begin_or_go_on(lake, name, found)
+            click.echo(f"{run.run_id}: {found.title}")
+            run.work(_run, click.echo)
+    except Timeout:
+        fail(f"another process runs group {name}; --wait waits for it")
+    if run.has_failed:
+        sys.exit(1)
+
+
+@group.command("list")
+@json_option
+@clear_errors
+def list_groups(*, as_json: bool) -> None:
+    """List the groups, and what became of each step the last time."""
+    lake = opened_lake()
+    rows = [
+        {
+            "group": name,
+            "run": last["group_run_id"],
+            "step": last["step"],
+            "command": last["command"],
+            "status": last["status"],
+            "exit_code": last["exit_code"],
+            "ended": last["ended_at"],
+        }
+        for name in group_names(groups_folder())
+        for last in last_run(lake, name)
+        or [_never(name, step) for step in read_group(groups_folder(), name).steps]
+    ]
+    if as_json:
+        click.echo(to_json(rows))
+        return
+    print_rows(Console(), "Groups", rows)
+    if not rows:
+        click.echo(f"There is no group in {groups_folder()}.")
+
+
+def _never(name: str, step: Step) -> dict[str, object]:
+    empty = dict.fromkeys(("exit_code", "ended_at"))
+    return {"group_run_id": name, "step": step.name, "command": step.run, "status": "never run", **empty}
+
+
+def _run(step: Step) -> int:
+    """Run a step's command in a process of its own."""
+    command = [sys.executable, "-c", "from holocron_assets.cli import main; main()", *step.words]
+    return subprocess.run(command, check=False).returncode  # noqa: S603 - our own, and checked
+
+
+def _refuse_unknown_commands(name: str, found: Group) -> None:
+    """Refuse a group before its first step if a later one could not be run.
+
+    Raises:
+        SourceError: a step is no command, has options that it does not take, or names no source.
+    """
+    from holocron_assets.cli import main  # noqa: PLC0415 - which imports this
+
+    sources = {source.name for source in all_sources()}
+    for place, step in enumerate(found.steps):
+        try:
+            source = _source_of(main, step.words)
+        except (click.ClickException, ValueError) as error:
+            told = error.format_message() if isinstance(error, click.ClickException) else str(error)
+            raise _wrong(name, place, told) from error
+        if source is not None and source not in sources:
+            raise _wrong(
+                name, place, f"no source is called {source!r}; there are {', '.join(sorted(sources))}"
+            )
+
+
+def _source_of(main: click.Command, words: list[str]) -> str | None:
+    """The source that a command names, if it does.
+
+    Raises:
+        click.ClickException: it is no command, or takes no such options.
+        ValueError: it is a group of commands, or no step.
+    """
+    command, path = main, "holocron"
+    while isinstance(command, click.Group):
+        if not words or words[0].startswith("-"):
+            raise ValueError(f"`{path}` is no command by itself")
+        if words[0] == _NO_STEP:
+            raise ValueError("a group is no step of a group")
+        context = click.Context(command, info_name=path)
+        path, below = f"{path} {words[0]}", command.get_command(context, words[0])
+        if below is None:
+            raise ValueError(f"there is no command `{path}`")
+        command, words = below, words[1:]
+    with command.make_context(path, list(words)) as context:
+        source: str | None = context.params.get("source_name")
+    return source
+
+
+def _wrong(name: str, place: int, told: str) -> SourceError:
+    return SourceError(groups_folder() / f"{name}.yaml", Problem(0, f"steps[{place}].run", told))

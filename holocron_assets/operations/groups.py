@@ -1,0 +1,194 @@
+"""Groups of work: commands that are run one after the other, and what becomes of the rest when one fails.
+
+A group is a file; what became of each step of a run is a row. A run that was killed goes on from there.
+"""
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, StringConstraints, model_validator
+
+from holocron_assets.crawl.source_files import read_as
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.errors import PermanentError
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.parquet import read_partition, write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row
+from holocron_assets.lake.tables import GROUP_STEPS
+
+_Name = Annotated[StrictStr, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+_ENDED = ("done", "failed", "skipped", "stopped")
+
+
+class Step(BaseModel):
+    """One command of a group."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: _Name = Field(description="the step's name: small letters, digits and _")
+    run: StrictStr = Field(description="a command without `holocron`, such as crawl --source sample")
+    needs: tuple[_Name, ...] = Field(default=(), description="a list of earlier steps that this one needs")
+    on_failure: Literal["stop", "continue", "skip"] = Field(
+        default="stop", description="stop, continue, or skip for skipping the steps that need this one"
+    )
+
+    @property
+    def words(self) -> list[str]:
+        """The command, word by word."""
+        return shlex.split(self.run)
+
+
+class Group(BaseModel):
+    """What `data/groups/NAME.yaml` says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: StrictStr = Field(description="what the group is for")
+    steps: tuple[Step, ...] = Field(min_length=1, description="a list of steps, in order")
+
+    @model_validator(mode="after")
+    def _needs_are_earlier_steps(self) -> Self:
+        known: list[str] = []
+        for step in self.steps:
+            if step.name in known:
+                raise ValueError(f"steps: two are called {step.name!r}")
+            if unknown := [name for name in step.needs if name not in known]:
+                raise ValueError(f"steps: {step.name!r} needs {unknown[0]!r}, which is no step before it")
+            known.append(step.name)
+        return self
+
+
+def group_names(folder: Path) -> list[str]:
+    """The groups that there are, sorted."""
+    return sorted(path.stem for path in folder.glob("*.yaml"))
+
+
+def read_group(folder: Path, name: str) -> Group:
+    """Read one group.
+
+    Raises:
+        PermanentError: there is no such group.
+        SourceError: its file cannot be used; names file, line and key.
+    """
+    names = group_names(folder)
+    if name not in names:
+        raise PermanentError(
+            f"no group is called {name!r} in {folder}; there are {', '.join(names) or 'none'}"
+        )
+    return read_as(folder / f"{name}.yaml", Group)
+
+
+@dataclass
+class GroupRun:
+    """A run of a group: its rows of table `group_steps`, written after each change.
+
+    Attributes:
+        lake: where they are.
+        group: the group.
+        run_id: the run's id.
+        rows: one for each step, in order.
+    """
+
+    lake: Lake
+    group: Group
+    run_id: str
+    rows: list[dict[str, object]]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every step has ended."""
+        return all(row["status"] in _ENDED for row in self.rows)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether any step was not done."""
+        return any(row["status"] != "done" for row in self.rows)
+
+    def work(self, run: Callable[[Step], int], tell: Callable[[str], object]) -> None:
+        """Run the steps that have not ended, one after the other.
+
+        Args:
+            run: runs a step's command, and gives its exit code.
+            tell: told what becomes of each.
+        """
+        for step, row in zip(self.group.steps, self.rows, strict=True):
+            if row["status"] in _ENDED:
+                tell(f"{step.name}: {row['status']} before")
+                continue
+            if lacking := self._lacking(step):
+                self._note(row, status="skipped", ended_at=utc_now())
+                tell(f"{step.name}: skipped, since {', '.join(lacking)} failed")
+                continue
+            self._note(row, status="started", started_at=utc_now())
+            tell(f"{step.name}: holocron {step.run}")
+            code = run(step)
+            self._note(row, status="failed" if code else "done", exit_code=code, ended_at=utc_now())
+            if code:
+                tell(f"{step.name}: failed with exit code {code}")
+                if step.on_failure == "stop":
+                    self._stop()
+                    return
+
+    def _lacking(self, step: Step) -> list[str]:
+        """What a step needs that was skipped, or failed and says that who needs it is to be skipped."""
+        by_name = {one.name: (one, row) for one, row in zip(self.group.steps, self.rows, strict=True)}
+        found = [by_name[name] for name in step.needs]
+        return [
+            one.name
+            for one, row in found
+            if row["status"] == "skipped" or (row["status"] == "failed" and one.on_failure == "skip")
+        ]
+
+    def _stop(self) -> None:
+        for row in self.rows:
+            if row["status"] == "waiting":
+                row["status"] = "stopped"
+        self._write()
+
+    def _note(self, row: dict[str, object], **changed: object) -> None:
+        row.update(changed)
+        self._write()
+
+    def _write(self) -> None:
+        write_partition(self.lake, GROUP_STEPS, self.run_id, self.rows)
+
+
+def begin_or_go_on(lake: Lake, name: str, group: Group) -> GroupRun:
+    """The run of a group that has not ended, if there is one of the same definition; else a new one.
+
+    The caller sees to it that no other process runs the group.
+    """
+    definition = content_hash(group.model_dump_json())[:16]
+    last = last_run(lake, name)
+    if last and last[0]["definition"] == definition:
+        run = GroupRun(lake, group, str(last[0]["group_run_id"]), [dict(row) for row in last])
+        if not run.is_over:
+            return run
+    number = int(str(last[0]["group_run_id"]).rpartition("-")[2]) + 1 if last else 1
+    run_id = f"{name}-{number:06d}"
+    empty = {"exit_code": None, "started_at": None, "ended_at": None}
+    rows: list[dict[str, object]] = [
+        {
+            "group_run_id": run_id,
+            "group_name": name,
+            "definition": definition,
+            "position": place,
+            "step": step.name,
+            "command": step.run,
+            "status": "waiting",
+            **empty,
+        }
+        for place, step in enumerate(group.steps, 1)
+    ]
+    return GroupRun(lake, group, run_id, rows)
+
+
+def last_run(lake: Lake, name: str) -> Sequence[Row]:
+    """The rows of a group's last run, in order; none if it was never run."""
+    own = [run for run in lake.partitions(GROUP_STEPS) if run.rpartition("-")[0] == name]
+    rows = read_partition(lake, GROUP_STEPS, max(own)) if own else []
+    return sorted(rows, key=lambda row: int(row["position"]))
