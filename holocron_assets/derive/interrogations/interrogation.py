@@ -131,6 +131,13 @@ class Interrogation(_Settings):
         model: the model that is asked, as the server calls it.
         alternatives: models to ask where the server has not got the first, best first.
         priority: from 0 to 1,000; more important ones go first.
+        over: what it is asked of: pages, or pairs of entities.
+        wants: which pages or pairs are asked about; every key narrows the choice.
+        evidence: what is shown of each, in this order: page, chunk, inline, sql_result or sql.
+        examples: evidence with the answer that it should get.
+        answer_schema: JSON Schema of an answer.
+        options: what the server is told of each call.
+        rows: how an answer becomes rows.
         shadow: it runs, is published nowhere, and is compared with the live one of its key.
         redact: personal data is replaced before a model sees the evidence.
         chunk_characters: a page is read in chunks of so many characters, an item each.

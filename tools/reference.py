@@ -1,0 +1,164 @@
+"""`docs/reference.md`: commands, settings, keys of files and metrics, written from the code itself.
+
+.venv/bin/python tools/reference.py > docs/reference.md
+"""
+
+import inspect
+import re
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import click
+from prometheus_client import Metric
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from holocron_assets.cli import main
+from holocron_assets.crawl.sources import Source
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.paths import Lake
+from holocron_assets.operations.dagster_state import DagsterState
+from holocron_assets.operations.looking import look
+from holocron_assets.operations.metric_families import (
+    check_families,
+    dagster_families,
+    status_families,
+    total_families,
+)
+from holocron_assets.operations.totals import Totals
+from holocron_assets.settings import VARIABLES
+
+_HEAD = """\
+# Reference
+
+Commands, settings, keys of files and metrics, as the code declares them. Assets, jobs, sensors, schedules and
+tags are in [names.md](names.md), tables in [tables.md](tables.md), views in [views.md](views.md). A test
+compares this page with the code. After a change:
+
+    .venv/bin/python tools/reference.py > docs/reference.md
+"""
+_ATTRIBUTE = re.compile(r"^(\w+): (.*(?:\n {4,}.*)*)", re.MULTILINE)
+
+
+def reference_markdown() -> str:
+    """The whole page."""
+    return "\n".join(
+        [
+            _HEAD,
+            _section("Settings", "Variables of the environment; in brackets, without them.", _settings()),
+            _section("Source files", "`data/sources/NAME.yaml`; [sources.md](sources.md).", _keys(Source)),
+            _section(
+                "Interrogations",
+                "`data/interrogations/KEY.yaml`; [interrogations.md](interrogations.md).",
+                _keys(Interrogation),
+            ),
+            _section("Metrics", "What `GET /metrics` gives; [monitoring.md](monitoring.md).", _metrics()),
+            "## Commands\n",
+            *_commands(main, "holocron"),
+        ]
+    )
+
+
+def _section(title: str, about: str, table: Sequence[Sequence[str]]) -> str:
+    head, *rows = table
+    lines = [head, ["---"] * len(head), *rows]
+    return f"## {title}\n\n{about}\n\n{_drawn(lines)}"
+
+
+def _settings() -> list[Sequence[str]]:
+    return [("variable", "what it says"), *((f"`{name}`", told) for name, told in VARIABLES.items())]
+
+
+def _keys(model: type[BaseModel]) -> list[Sequence[str]]:
+    return [("key", "needed", "what it says"), *_key_rows(model, "")]
+
+
+def _key_rows(model: type[BaseModel], prefix: str) -> Iterator[Sequence[str]]:
+    attributes = inspect.cleandoc(model.__doc__ or "").partition("Attributes:\n")[2]
+    told = dict(_ATTRIBUTE.findall(textwrap.dedent(attributes)))
+    for name, field in model.model_fields.items():
+        says = field.description or told.get(name, "")
+        yield f"`{prefix}{name}`", _needed(field), " ".join(says.split()).rstrip(".")
+        for inner in _models_in(field.annotation):
+            yield from _key_rows(inner, f"{prefix}{name}.")
+
+
+def _needed(field: FieldInfo) -> str:
+    if field.is_required():
+        return "yes"
+    default = field.get_default(call_default_factory=True)
+    if isinstance(default, BaseModel) or default in (None, ()):
+        return ""
+    shown = ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
+    return f"`{shown.lower() if isinstance(default, bool) else shown}`"
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    """The models that a field may hold, in whatever it holds them."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin in (None, dict):
+        return []
+    if origin is Annotated:
+        return _models_in(parts[0])
+    found = [model for part in parts for model in _models_in(part)]
+    is_choice = (
+        origin in (Union, UnionType) and len(found) > 1
+    )  # of several kinds: the page beside tells of them
+    return [] if is_choice else found
+
+
+def _metrics() -> list[Sequence[str]]:
+    """Every family, as a look at an empty lake gives it."""
+    with tempfile.TemporaryDirectory() as name:
+        status = look(Lake(Path(name)), [], Path(name))
+    nothing: Any = ()
+    totals = Totals(*[nothing] * len(inspect.signature(Totals).parameters))
+    families = [
+        *status_families(status),
+        *total_families(totals),
+        *check_families([]),
+        *dagster_families(DagsterState(utc_now(), {}, {})),
+    ]
+    rows = [(f"`{_exposed(family)}`", family.type, family.documentation) for family in families]
+    return [("metric", "type", "what it says"), *rows]
+
+
+def _exposed(family: Metric) -> str:
+    return f"{family.name}_total" if family.type == "counter" else str(family.name)
+
+
+def _commands(command: click.Command, path: str) -> Iterator[str]:
+    context = click.Context(command, info_name=path)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None:
+                yield from _commands(inner, f"{path} {name}")
+        return
+    usage = " ".join([path, *command.collect_usage_pieces(context)])
+    help_text = inspect.cleandoc(command.help or "")
+    yield f"### `{path}`\n\n    {usage}\n\n{help_text}\n"
+    rows = [_option_row(option, context) for option in command.params if isinstance(option, click.Option)]
+    if rows:
+        yield _drawn([("option", "what it does"), ("---", "---"), *rows])
+
+
+def _option_row(option: click.Option, context: click.Context) -> Sequence[str]:
+    names, told = option.get_help_record(context) or ("", "")
+    return f"`{names}`", " ".join(told.split())
+
+
+def _drawn(lines: Iterable[Sequence[str]]) -> str:
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference_markdown())
