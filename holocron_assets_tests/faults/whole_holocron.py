@@ -58,7 +58,7 @@ class WholeHolocron:
     def lake(self) -> Lake:
         return self.holocron.lake
 
-    def command(self, *arguments: str, seconds: float = 300) -> "subprocess.CompletedProcess[str]":
+    def command(self, *arguments: str, seconds: float = 900) -> "subprocess.CompletedProcess[str]":
         """Run a `holocron` command to its end, however it ends."""
         return subprocess.run(  # noqa: S603 - our own command
             [str(BIN / "holocron"), *arguments],
