@@ -60,6 +60,13 @@ def status_families(status: Status) -> Iterator[Metric]:
         ("scope", "name", "action"),
         (((held.scope, held.name or "", held.action), 1) for held in status.paused),
     )
+    fires = Counter(alert.rule for alert in status.alerts)
+    yield _gauge(
+        "holocron_alerts_firing",
+        "Alerts of our own rules that fire",
+        ("rule",),
+        (((rule,), count) for rule, count in fires.items()),
+    )
     yield _gauge(
         "holocron_damaged_files", "Damaged files that were set aside", (), [((), len(status.set_aside))]
     )

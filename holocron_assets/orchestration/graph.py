@@ -24,6 +24,7 @@ from holocron_assets.lake.tables import (
     ENTITY_PAIRS,
     ENTITY_RELATIONS,
     GPU_RUNS,
+    GROUP_STEPS,
     HTTP_ATTEMPTS,
     KNOWN_LINKS,
     LLM_ATTEMPTS,
@@ -84,7 +85,7 @@ _WRITTEN_TOO: Mapping[str, tuple[Table, ...]] = {
 }
 """What a stage writes beside the table of its name: logs, indexes, what it could not read."""
 
-OF_NO_STAGE = (DECISIONS, CONTROLS, REPEAT_ANSWERS, NOTICES, ALERTS)
+OF_NO_STAGE = (DECISIONS, CONTROLS, GROUP_STEPS, REPEAT_ANSWERS, NOTICES, ALERTS)
 """What people write, and what is told of."""
 
 
