@@ -3,6 +3,7 @@
 import os
 import sys
 import unicodedata
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -23,6 +24,7 @@ from holocron_assets.commands import (
     named_source,
     opened_lake,
     source_option,
+    tag_option,
 )
 from holocron_assets.console import print_page, print_rows, to_json
 from holocron_assets.control_commands import controls, drain, pause, prioritize, requeue, resume
@@ -116,8 +118,9 @@ main.add_command(webhooks)
     show_default=True,
     help="Pages that interrogations are asked about beside those that the rules leave open.",
 )
+@tag_option
 @clear_errors
-def run(source_name: str | None, llm: str | None, llm_pages: int) -> None:
+def run(source_name: str | None, llm: str | None, llm_pages: int, tags: Mapping[str, str]) -> None:
     """Do everything there is to do, until nothing is pending.
 
     Works on every enabled source, or on the one that is named, in this process and without a daemon. Exits
@@ -132,7 +135,7 @@ def run(source_name: str | None, llm: str | None, llm_pages: int) -> None:
         os.environ["HOLOCRON_LLM"] = llm
     chosen, broken = ([named_source(source_name)], []) if source_name else _enabled_sources()
     refuse_held(opened_lake(), source=source_name)
-    done = run_everything(Console(), opened_lake(), chosen, few=llm_pages)
+    done = run_everything(Console(), opened_lake(), chosen, few=llm_pages, tags=tags)
     for error in broken:
         click.echo(str(error), err=True)
     if broken or not done:
@@ -142,16 +145,18 @@ def run(source_name: str | None, llm: str | None, llm_pages: int) -> None:
 @main.command()
 @click.option("--source", "source_name", metavar="NAME", required=True, help="The source.")
 @click.option("--title", "titles", multiple=True, metavar="TITLE", help="Only this page; may be repeated.")
+@tag_option
 @clear_errors
-def crawl(source_name: str, titles: tuple[str, ...]) -> None:
+def crawl(source_name: str, titles: tuple[str, ...], tags: Mapping[str, str]) -> None:
     """Fetch what is pending of one source, or given pages whether fetched before or not."""
     from holocron_assets.orchestration.local_commands import crawl_titles, run_everything
 
     source, lake = named_source(source_name), opened_lake()
     refuse_held(lake, source=source_name)
-    done = (
-        crawl_titles(Console(), lake, source, titles) if titles else run_everything(Console(), lake, [source])
-    )
+    if titles:
+        done = crawl_titles(Console(), lake, source, titles, tags=tags)
+    else:
+        done = run_everything(Console(), lake, [source], tags=tags)
     if not done:
         sys.exit(1)
 
@@ -287,6 +292,7 @@ def sql(sql: str, *, as_json: bool) -> None:
 @click.option("--title", "titles", multiple=True, metavar="TITLE", help="For add_pages; may be repeated.")
 @click.option("--maximum-batches", type=click.IntRange(min=1), help="For refresh.")
 @click.option("--partition", metavar="KEY", help="For jobs over a batch, a source or an entity type.")
+@tag_option
 @clear_errors
 def launch(  # noqa: PLR0913 - one for each option
     job: str,
@@ -295,6 +301,7 @@ def launch(  # noqa: PLR0913 - one for each option
     maximum_batches: int | None,
     partition: str | None,
     *,
+    tags: Mapping[str, str],
     wait: bool,
 ) -> None:
     """Launch a job through Dagster's run queue; a daemon (`make ui`) must be running."""
@@ -304,7 +311,7 @@ def launch(  # noqa: PLR0913 - one for each option
     settings = {"source": source_name, "titles": list(titles) or None, "maximum_batches": maximum_batches}
     config = {name: value for name, value in settings.items() if value is not None}
     try:
-        error = launch_job(job, config=config, partition=partition, wait=wait, tell=click.echo)
+        error = launch_job(job, config=config, partition=partition, wait=wait, tell=click.echo, tags=tags)
     except ValueError as problem:
         raise click.UsageError(str(problem)) from problem
     if error:

@@ -12,6 +12,7 @@ from tiny_wiki import copy_of_export
 
 from holocron_assets.cli import main
 from holocron_assets.lake.tables import PAGES
+from holocron_assets.lake.views import connect, query
 from holocron_assets.operations.controls import ALL, Scope, standing_controls
 from holocron_assets.orchestration import local_commands
 
@@ -82,12 +83,15 @@ def test_who_resumes_everything_is_told_what_is_held_back_by_itself(holocron: Ho
         (("prioritize", "5"), "name one thing"),
         (("prioritize", "--source", "one"), "give a priority, or --declared"),
         (("prioritize", "5000", "--source", "one"), "5000 is not in the range"),
+        (("crawl", "--source", "one", "--tag", "x"), "a tag is KEY=VALUE"),
+        (("launch", "refresh", "--tag", "holocron/work=x"), "a tag is KEY=VALUE"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(
     holocron: Holocron, arguments: tuple[str, ...], problem: str
 ) -> None:
-    result = do(holocron, *arguments, *BECAUSE)
+    because = () if "--tag" in arguments else BECAUSE
+    result = do(holocron, *arguments, *because)
     assert result.exit_code == 2
     assert problem in result.output
     assert standing_controls(holocron.lake).held == {}
@@ -115,12 +119,19 @@ def in_memory(holocron: Holocron, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("in_memory")
-def test_run_does_the_rest_and_tells_what_is_held_back(holocron: Holocron) -> None:
+def test_run_does_the_rest_tells_what_is_held_back_and_its_rows_are_found_by_tag(
+    holocron: Holocron,
+) -> None:
     said(holocron, "pause", "--source", "one", *BECAUSE)
-    told = said(holocron, "run")
+    told = said(holocron, "run", "--tag", "experiment=first", "--tag", "by=ada")
     assert "held back source one is paused since " in told
     assert "Nothing to do" not in told
     assert holocron.lake.partitions(PAGES) == ["other-000001"]
+    with connect(holocron.lake) as connection:
+        made = "from lake.{} as made join run_tags using (run_id) where value = 'first'"
+        for table in ("pages", "page_types", "entities"):
+            (found,) = query(connection, f"select count(*) as rows {made.format(table)}")
+            assert found["rows"] > 0, table
 
 
 @pytest.mark.usefixtures("in_memory")

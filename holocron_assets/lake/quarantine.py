@@ -36,11 +36,12 @@ from holocron_assets.lake.tables import (
     LLM_ATTEMPTS,
     PAGES,
     REPEAT_ANSWERS,
+    RUN_TAGS,
 )
 from holocron_assets.lake.verifying import damage_of
 
 _FOLDER, _NOTE = "quarantine", "note.json"
-_NOT_MADE_AGAIN = (HTTP_ATTEMPTS, LLM_ATTEMPTS, GPU_RUNS)
+_NOT_MADE_AGAIN = (HTTP_ATTEMPTS, LLM_ATTEMPTS, GPU_RUNS, RUN_TAGS)
 _BECOMES: Mapping[str, str] = {
     **dict.fromkeys(
         (table.name for table in _NOT_MADE_AGAIN),

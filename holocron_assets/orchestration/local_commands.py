@@ -1,6 +1,6 @@
 """What `holocron run`, `crawl` and `import` do: all the work in this process, with a progress bar."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from functools import cache
@@ -40,7 +40,12 @@ from holocron_assets.status_console import print_interrogations
 
 
 def run_everything(
-    console: Console, lake: Lake, sources: Sequence[Source], *, few: int | None = None
+    console: Console,
+    lake: Lake,
+    sources: Sequence[Source],
+    *,
+    few: int | None = None,
+    tags: Mapping[str, str] | None = None,
 ) -> bool:
     """Do all there is to do for some sources, and print what it came to.
 
@@ -49,6 +54,7 @@ def run_everything(
         lake: the lake.
         sources: whose work.
         few: pages that interrogations are asked about that no page type waits for; None to ask no model.
+        tags: a person's tags of its runs.
 
     Returns:
         Whether everything went well.
@@ -59,7 +65,7 @@ def run_everything(
         )
         return True
     models = None if few is None or is_switched_off() else ModelStage(lake, sources, few, console)
-    report = _run(console, lake, sources, LocalRun.finish, models)
+    report = _run(console, lake, sources, LocalRun.finish, models=models, tags=tags)
     print_summary(console, run_summary(lake, sources), report.seconds)
     if models:
         print_rows(console, "Asked of models", gpu_summary(lake, [run.run_id for run in report.finished]))
@@ -79,7 +85,14 @@ def recheck_source(console: Console, lake: Lake, source: Source) -> bool:
     return run_everything(console, lake, [source])
 
 
-def crawl_titles(console: Console, lake: Lake, source: Source, titles: Sequence[str]) -> bool:
+def crawl_titles(
+    console: Console,
+    lake: Lake,
+    source: Source,
+    titles: Sequence[str],
+    *,
+    tags: Mapping[str, str] | None = None,
+) -> bool:
     """Fetch given pages now, whatever was fetched before, and what follows from them; nothing else.
 
     Raises:
@@ -94,15 +107,17 @@ def crawl_titles(console: Console, lake: Lake, source: Source, titles: Sequence[
         console.print(f"cut {', '.join(batches)}")
         return run.finish_given(batches)
 
-    return _tell_outcome(console, lake, _run(console, lake, [source], crawl))
+    return _tell_outcome(console, lake, _run(console, lake, [source], crawl, tags=tags))
 
 
-def _run(
+def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
     console: Console,
     lake: Lake,
     sources: Sequence[Source],
     work_on: Callable[[LocalRun], RunReport],
+    *,
     models: ModelStage | None = None,
+    tags: Mapping[str, str] | None = None,
 ) -> RunReport:
     progress = Progress(
         TextColumn("{task.description:<42}"),
@@ -147,6 +162,7 @@ def _run(
             resting=resting,
             answered=answered,
             models=models,
+            tags=tags or {},
         )
         try:
             report = work_on(run)

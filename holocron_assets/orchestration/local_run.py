@@ -1,7 +1,7 @@
 """`holocron run`: everything there is to do, in this process, until nothing is pending."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -96,6 +96,7 @@ class LocalRun:
         resting: told until when there is nothing to do.
         answered: told how many items got an outcome, while a run asks a model.
         models: what is asked of models when nothing else is pending; None if none is to be asked.
+        tags: a person's tags of its runs.
     """
 
     lake: Lake
@@ -110,6 +111,7 @@ class LocalRun:
     resting: Callable[[datetime], None]
     answered: Callable[[Work, int], None]
     models: ModelStage | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
     report: RunReport = field(default_factory=RunReport)
 
     def finish(self) -> RunReport:
@@ -239,7 +241,7 @@ class LocalRun:
             [item for item in work if not self._given_up(item) and due.get(item.key, now) <= now]
         )
         self.planned(work)
-        runs = LocalRuns(self.instance, self.lake, self.job, self.starting, self.ended)
+        runs = LocalRuns(self.instance, self.lake, self.job, self.starting, self.ended, tags=self.tags)
         for item in work:
             for run in runs.finish(self._startable([item])):  # somebody may hold it back by now
                 self._note(run.held)

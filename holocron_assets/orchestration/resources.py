@@ -13,6 +13,7 @@ from holocron_assets.crawl.sources import Source
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.paths import Lake
 from holocron_assets.models.connection import model_server
+from holocron_assets.operations.run_tags import keep_tags
 from holocron_assets.orchestration.known_lake import expect_lake
 from holocron_assets.orchestration.observing import run_observed
 from holocron_assets.orchestration.reaper import held_by_run
@@ -39,6 +40,7 @@ class LakeResource(dg.ConfigurableResource["LakeResource"]):
             return
         if context.instance:
             expect_lake(context.instance, self.open())
+        keep_tags(self.open(), context.run.run_id, context.run.job_name, context.run.tags)
         with held_by_run(self.open(), context.run.run_id), run_observed(context.run):
             yield self
 

@@ -15,6 +15,7 @@ from dagster._core.remote_origin import RemoteJobOrigin
 
 from holocron_assets.interrupts import end_if_asked
 from holocron_assets.lake.paths import Lake
+from holocron_assets.operations.run_tags import tags_by_people
 from holocron_assets.orchestration.crawl_assets import batch_cut
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.holding import is_held
@@ -77,17 +78,19 @@ class Runs(Protocol):
 class LocalRuns:
     """Runs in this process, one after the other, without a daemon. They show in the UI like any other."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - where it runs, whom it tells, and what it is tagged with
         self,
         instance: dg.DagsterInstance,
         lake: Lake,
         job: Callable[[str], dg.JobDefinition],
         starting: Callable[[Work], None] = lambda _: None,
         ended: Callable[[FinishedRun], None] = lambda _: None,
+        *,
+        tags: Mapping[str, str] | None = None,
     ) -> None:
-        """Run the jobs that `job` gives by name; call `starting` and `ended` around each run."""
+        """Run the jobs that `job` gives by name, with a person's `tags`; call the others around each run."""
         self._instance, self._lake = instance, lake
-        self._job = job
+        self._job, self._tags = job, tags or {}
         self._starting, self._ended = starting, ended
 
     def finish(self, work: Sequence[Work]) -> list[FinishedRun]:
@@ -102,7 +105,7 @@ class LocalRuns:
                 instance=self._instance,
                 run_id=run_id,
                 partition_key=item.partition,
-                tags=work_tags(item),
+                tags={**self._tags, **work_tags(item)},
                 run_config={**QUIET, **item.config},
                 raise_on_error=False,
             )
@@ -159,7 +162,7 @@ class QueuedRuns:
         run = self._instance.create_run_for_job(
             self._context.repository_def.get_job(item.job),
             status=DagsterRunStatus.NOT_STARTED,
-            tags={**work_tags(item), **partition},
+            tags={**tags_by_people(parent.tags), **work_tags(item), **partition},
             root_run_id=parent.run_id,
             parent_run_id=parent.run_id,
             remote_job_origin=RemoteJobOrigin(remote.repository_origin, item.job),

@@ -35,6 +35,8 @@ create view controls as from lake.controls;
 
 create view group_steps as from lake.group_steps;
 
+create view run_tags as from lake.run_tags;
+
 -- What is held back: the newest pause, drain or resume of each source, interrogation, or of all.
 create view held_back as
 select scope, name, action, author, reason, said_at as since

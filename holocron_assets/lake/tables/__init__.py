@@ -23,7 +23,7 @@ from holocron_assets.lake.tables.identity import (
     ENTITY_MENTIONS,
     ENTITY_PAIRS,
 )
-from holocron_assets.lake.tables.operations import CONTROLS, GROUP_STEPS
+from holocron_assets.lake.tables.operations import CONTROLS, GROUP_STEPS, RUN_TAGS
 from holocron_assets.lake.tables.resolve import ENTITIES, ENTITY_ALIASES, ENTITY_CANDIDATES
 from holocron_assets.lake.tables.review import REVIEW_ITEMS
 from holocron_assets.lake.tables.signals import PAGE_LINKS, PAGE_SIGNALS, UNREAD_PAGES
@@ -68,6 +68,7 @@ ALL_TABLES: tuple[Table, ...] = (
     DECISIONS,
     CONTROLS,
     GROUP_STEPS,
+    RUN_TAGS,
     NOTICES,
     ALERTS,
 )
@@ -108,6 +109,7 @@ __all__ = [
     "REVIEW_ITEMS",
     "REVISION_CHECKS",
     "RULE_CLASSIFICATIONS",
+    "RUN_TAGS",
     "SEED_TITLES",
     "SITES",
     "TAGS",

@@ -56,3 +56,17 @@ GROUP_STEPS = Table(
     ),
 )
 """What groups did; see `operations.groups`."""
+
+RUN_TAGS = Table(
+    name="run_tags",
+    layer="operations",
+    description="A tag that a person gave a run. Rows name the run that made them: by it they are found",
+    key=("key",),
+    columns=(
+        Column("run_id", type_string, "The run"),
+        Column("job", type_string, "Its job"),
+        Column("key", type_string, "The tag's key"),
+        Column("value", type_string, "The tag's value"),
+    ),
+)
+"""What people tagged runs with; see `operations.run_tags`."""

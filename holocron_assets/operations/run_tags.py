@@ -1,0 +1,30 @@
+"""Tags that people give runs, such as `experiment=large_chunks`: rows, by which what they made is found."""
+
+from collections.abc import Mapping
+
+from holocron_assets.lake.parquet import write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import RUN_TAGS
+
+_OURS = ("dagster/", ".dagster/", "holocron/")
+"""How tags begin that no person gave."""
+
+
+def tags_by_people(tags: Mapping[str, str]) -> dict[str, str]:
+    """Those of a run's tags that a person gave it."""
+    return {key: value for key, value in tags.items() if not key.startswith(_OURS)}
+
+
+def keep_tags(lake: Lake, run_id: str, job: str, tags: Mapping[str, str]) -> None:
+    """Write down what a person tagged a run with, once; nothing where nobody did.
+
+    Args:
+        lake: where the rows go.
+        run_id: the run.
+        job: its job.
+        tags: all of its tags.
+    """
+    given = tags_by_people(tags)
+    if given and not lake.has(RUN_TAGS, run_id):
+        rows = [{"run_id": run_id, "job": job, "key": key, "value": value} for key, value in given.items()]
+        write_partition(lake, RUN_TAGS, run_id, rows)
