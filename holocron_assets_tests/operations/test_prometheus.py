@@ -174,11 +174,16 @@ def test_its_counters_go_on_when_the_face_is_started_anew(prometheus: httpx.Clie
         assert {one["value"][1] for one in asked(prometheus, f"resets({name}[10m])")} == {"0"}, name
 
 
-def test_promtool_finds_nothing_wrong_with_the_configuration() -> None:
+@pytest.mark.parametrize("what", [("check", "config", "prometheus.yml"), ("test", "rules", "rules_test.yml")])
+def test_promtool_finds_nothing_wrong(what: tuple[str, str, str]) -> None:
+    *verb, name = what
     done = subprocess.run(  # noqa: S603 - promtool
-        [program("promtool"), "check", "config", str(PROMETHEUS / "prometheus.yml")],
-        capture_output=True,
-        text=True,
-        check=False,
+        [program("promtool"), *verb, str(PROMETHEUS / name)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_alert_has_a_test_of_its_own() -> None:
+    cases = load_yaml((PROMETHEUS / "rules_test.yml").read_text(encoding="utf-8"))["tests"]
+    fires = {one["alertname"] for case in cases for one in case["alert_rule_test"] if one.get("exp_alerts")}
+    assert fires == {rule["alert"] for rule in rules()}
