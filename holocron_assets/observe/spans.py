@@ -58,8 +58,8 @@ def configure_traces(environment: Mapping[str, str] = os.environ) -> None:
     except ImportError as error:
         wanted = next(name for name in _ENDPOINTS if environment.get(name))
         raise ObserveError(
-            f"{wanted} asks for traces, which need the extra `traces`: "
-            "pip install 'holocron-assets[traces]', or unset it"
+            f"{wanted} asks for traces, which need the extra `traces`: `pip install '.[traces]'` in "
+            "Holocron's folder, or unset it"
         ) from error
     # Variables come second in a resource, so that OTEL_SERVICE_NAME outranks this.
     named = {} if environment.get("OTEL_SERVICE_NAME") else {"service.name": "holocron"}

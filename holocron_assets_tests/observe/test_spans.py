@@ -62,4 +62,4 @@ def test_without_the_extra_a_command_names_it() -> None:
     )
     assert ended.returncode == 2
     assert "OTEL_EXPORTER_OTLP_ENDPOINT asks for traces" in ended.stderr
-    assert "holocron-assets[traces]" in ended.stderr
+    assert "pip install '.[traces]'" in ended.stderr
