@@ -46,6 +46,8 @@ _SHELLS = frozenset(("sh", "bash", "shell", "console"))
 _FENCE = re.compile(r"^\s*```(\w*)")
 _INLINE = re.compile(r"`([^`\n]+)`")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*=")
+_HERE = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
+_HERE_TEXT = re.compile(r"<<-?\s*['\"]?\w+['\"]?\n.*", re.DOTALL)
 _SEPARATORS = frozenset((";", "|", "||", "&", "&&"))
 _PUNCTUATION = ";|&><()"
 
@@ -73,10 +75,24 @@ class Command(NamedTuple):
         if self.shortened:
             words = [word.strip("[]") for word in shlex.split(self.text)]
             return [_own_words(list(chosen)) for chosen in product(*(word.split("|") for word in words))]
-        lexer = shlex.shlex(self.text, posix=True, punctuation_chars=_PUNCTUATION)
+        lexer = shlex.shlex(_HERE_TEXT.sub("", self.text), posix=True, punctuation_chars=_PUNCTUATION)
         lexer.whitespace_split = True
         lexer.commenters = "#"
         return [words for words in map(_own_words, _split(lexer)) if words]
+
+
+class Expected(NamedTuple):
+    """What a page says that the commands of the block before print, in a block fenced as `text`.
+
+    Attributes:
+        page: the page, from the project's folder.
+        line: where it begins.
+        lines: what it says; `...` stands for anything, and a line of nothing else for any lines.
+    """
+
+    page: str
+    line: int
+    lines: list[str]
 
 
 def pages() -> list[Path]:
@@ -92,6 +108,18 @@ def commands(page: Path) -> list[Command]:
         for block in _shell_blocks(page.read_text(encoding="utf-8").splitlines())
         for line, text in _joined(block)
     ]
+
+
+def walked(page: Path) -> list[Command | Expected]:
+    """The commands that a page shows in blocks, and what it says that they print, in its order."""
+    name = page.relative_to(PROJECT_FOLDER).as_posix()
+    lines = page.read_text(encoding="utf-8").splitlines()
+    printed = [
+        Expected(name, block[0][0], [line for _, line in block])
+        for fence, block in _blocks(lines)
+        if fence == "text"
+    ]
+    return sorted([*commands(page), *printed], key=lambda one: one.line)
 
 
 def mentioned(page: Path) -> list[Command]:
@@ -113,6 +141,13 @@ def _is_command(text: str) -> bool:
 
 def _shell_blocks(lines: list[str]) -> Iterator[list[tuple[int, str]]]:
     """Every block of shell, as numbered lines."""
+    for fence, block in _blocks(lines):
+        if fence in _SHELLS if fence is not None else _is_command(block[0][1]):
+            yield block
+
+
+def _blocks(lines: list[str]) -> Iterator[tuple[str | None, list[tuple[int, str]]]]:
+    """Every block with its language; None if it is an indented one."""
     fence: str | None = None
     block: list[tuple[int, str]] = []
     for number, line in enumerate([*lines, ""], start=1):
@@ -121,8 +156,8 @@ def _shell_blocks(lines: list[str]) -> Iterator[list[tuple[int, str]]]:
         if inside and not begins:
             block.append((number, line.strip() if fence is None else line))
             continue
-        if block and (fence in _SHELLS if fence is not None else _is_command(block[0][1])):
-            yield block
+        if block:
+            yield fence, block
         block = []
         if begins:
             fence = begins[1] if fence is None else None
@@ -154,6 +189,8 @@ def _joined(block: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 def _is_open(text: str) -> bool:
     if text.endswith("\\"):
         return True
+    if here := _HERE.search(text.partition("\n")[0]):  # a text that a line of its own ends
+        return not text.endswith(f"\n{here[2]}")
     try:
         shlex.split(text, comments=True)
     except ValueError:

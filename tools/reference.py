@@ -145,7 +145,7 @@ def _commands(command: click.Command, path: str) -> Iterator[str]:
         return
     usage = " ".join([path, *command.collect_usage_pieces(context)])
     help_text = inspect.cleandoc(command.help or "")
-    yield f"### `{path}`\n\n    {usage}\n\n{help_text}\n"
+    yield f"### `{path}`\n\n```text\n{usage}\n```\n\n{help_text}\n"
     rows = [_option_row(option, context) for option in command.params if isinstance(option, click.Option)]
     if rows:
         yield _drawn([("option", "what it does"), ("---", "---"), *rows])

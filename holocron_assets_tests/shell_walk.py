@@ -1,0 +1,138 @@
+"""Following a page's commands in one shell, as a reader does who types them one after the other."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from documented import Command, Expected
+
+SERVERS: Mapping[str, str] = {
+    "make ui": "http://127.0.0.1:3000/",
+    "holocron ui": "http://127.0.0.1:3000/",
+    "holocron web": "http://127.0.0.1:8001/",
+}
+"""Commands that go on until they are told to end, and where they answer: a reader gives them a terminal."""
+
+_ENDED = "the command ended with"
+
+
+class Walk:
+    """One shell; what is set or entered in it stays, as for whoever types."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        """Begin in a folder."""
+        self._folder, self._environment = folder, environment
+        self._shell = subprocess.Popen(
+            ["/bin/bash", "--norc", "--noprofile"],
+            cwd=folder,
+            env=dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self._servers: list[subprocess.Popen[bytes]] = []
+
+    def follow(self, command: Command) -> str:
+        """Give a command and wait for its end; one that serves, until it answers. Gives what it printed."""
+        plain = command.text.partition("#")[0].strip()
+        if url := SERVERS.get(plain):
+            return self._serve(command, plain, url)
+        typed, printed = _of(self._shell.stdin), _of(self._shell.stdout)
+        typed.write(f'{command.text}\necho; echo "{_ENDED} $?"\n')
+        typed.flush()
+        lines: list[str] = []
+        for line in printed:
+            if line.startswith(_ENDED):
+                assert line.split()[-1] == "0", (
+                    f"{command.page}:{command.line}: {command.text}\n{''.join(lines)}"
+                )
+                return "".join(lines)
+            lines.append(line)
+        raise AssertionError(f"{command.page}:{command.line}: the shell ended\n{''.join(lines)}")
+
+    def _serve(self, command: Command, plain: str, url: str) -> str:
+        """Start a server in a terminal of its own, with what was exported by now."""
+        exported = self.follow(command._replace(text="env -0 | tr '\\n\\0' ' \\n'"))
+        environment = dict(line.split("=", 1) for line in exported.splitlines() if "=" in line)
+        log = self._folder / "server.log"
+        with log.open("wb") as said:
+            server = subprocess.Popen(  # noqa: S603 - of our page
+                plain.split(),
+                cwd=self._folder,
+                env=environment,
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
+            )
+        self._servers.append(server)
+        deadline = time.monotonic() + 600
+        while not _answers(url):
+            said_so_far = log.read_text(encoding="utf-8", errors="replace")
+            assert server.poll() is None, f"{command.page}:{command.line}: {command.text}\n{said_so_far}"
+            assert time.monotonic() < deadline, f"{command.text} does not answer on {url}\n{said_so_far}"
+            time.sleep(1)
+        return log.read_text(encoding="utf-8", errors="replace")
+
+    def end(self) -> None:
+        """End the servers by Ctrl+C, and the shell."""
+        for server in self._servers:
+            with suppress(ProcessLookupError):
+                os.killpg(server.pid, signal.SIGINT)
+            assert server.wait(120) in (0, 2, 130), (
+                "Ctrl+C ends it in order"
+            )  # make gives 2 for any end of its child
+        _of(self._shell.stdin).close()
+        self._shell.wait(60)
+
+
+@contextmanager
+def walk(folder: Path, environment: Mapping[str, str]) -> Iterator[Walk]:
+    """A walk that is ended at the end."""
+    begun = Walk(folder, environment)
+    try:
+        yield begun
+    finally:
+        begun.end()
+
+
+def missing_in(printed: str, expected: Expected) -> list[str]:
+    """The lines that a page says were printed, and that were not, or not in this order.
+
+    White space does not count, nor do the lines that tables are drawn with.
+    """
+    found = [_plain(line) for line in printed.splitlines()]
+    at, missing = 0, []
+    for line in filter(None, map(_plain, expected.lines)):
+        if line == "...":
+            continue
+        pattern = re.compile(".*".join(re.escape(part) for part in line.split("...")))
+        hit = next((number for number in range(at, len(found)) if pattern.fullmatch(found[number])), None)
+        if hit is None:
+            missing.append(line)
+        else:
+            at = hit + 1
+    return missing
+
+
+def _plain(line: str) -> str:
+    return " ".join(line.replace("─", " ").split())
+
+
+def _answers(url: str) -> bool:
+    with suppress(OSError), urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 - loopback
+        return bool(answer.status == 200)
+    return False
+
+
+def _of(stream: "IO[str] | None") -> "IO[str]":
+    assert stream is not None
+    return stream
