@@ -1,0 +1,156 @@
+"""Every command that a page shows in a block is run as it stands, or named here with the reason why not.
+
+Each page is followed in one shell, in a clone of its own of a repository whose sample wiki was taken to
+promoted entities. The tutorial and its expected outputs are followed by `test_tutorial.py`.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from documented import Command, commands, pages
+from shell_walk import walk
+
+from holocron_assets.settings import PROJECT_FOLDER
+
+_TOO_LONG = "takes from minutes to hours; a tier, benchmark or fuzzer of its own"
+_OUTSIDE = "asks a wiki on the internet"
+_ROOT = "changes the machine, as root; test_systemd_units.py runs what the units start"
+_MODEL = "needs a model of half a gigabyte or more"
+_TERMINAL = "asks a person in a terminal; test_cli_review.py answers it"
+_SERVICE = "needs a program that is not part of Holocron, with a server that goes on"
+
+NOT_RUN: Mapping[tuple[str, str], str] = {
+    ("README.md", "make test"): _TOO_LONG,
+    ("README.md", "make lint"): _TOO_LONG,
+    ("README.md", "make faults"): _TOO_LONG,
+    ("README.md", "make fuzz"): _TOO_LONG,
+    ("README.md", "make bench"): _TOO_LONG,
+    ("README.md", "make soak"): _TOO_LONG,
+    ("README.md", "make audit"): "asks a service of advisories; test_audit.py runs it against a fake",
+    ("README.md", "make run"): "test_tutorial.py runs it",
+    ("README.md", "make ui"): "test_tutorial.py runs it, where no source of the internet is enabled",
+    ("README.md", ".venv/bin/holocron sources enable"): _OUTSIDE,
+    (
+        "README.md",
+        ".venv/bin/holocron import",
+    ): "needs an export of a whole wiki; test_cli_runs.py imports one",
+    ("docs/guarantees.md", "make "): _TOO_LONG,
+    ("docs/deploy.md", "git clone"): _ROOT,
+    ("docs/deploy.md", "make -C"): _ROOT,
+    ("docs/deploy.md", "cd "): _ROOT,
+    ("docs/deploy.md", "install "): _ROOT,
+    ("docs/deploy.md", "cp "): _ROOT,
+    ("docs/deploy.md", "chown "): _ROOT,
+    ("docs/deploy.md", "systemd"): _ROOT,
+    ("docs/deploy.md", "systemctl"): _ROOT,
+    ("docs/deploy.md", "journalctl"): _ROOT,
+    ("docs/deploy.md", "mv "): _ROOT,
+    ("docs/deploy.md", "holocron restore"): "test_backup_of_all.py restores",
+    ("docs/deploy.md", "holocron backup"): "to a folder of root's; test_tutorial.py backs up",
+    ("docs/deploy.md", "holocron models fetch"): _MODEL,
+    ("docs/upgrade.md", "make ui"): "test_tutorial.py runs it",
+    ("docs/upgrade.md", "git pull"): "there is no remote that is newer",
+    ("docs/upgrade.md", "make setup"): "installs; CI does on each clean checkout",
+    ("docs/interrogations.md", "holocron repeat"): _MODEL,
+    ("docs/dispatch.md", "holocron ask"): _MODEL,
+    ("docs/models.md", "holocron models"): "fetches, reads and removes models of this user",
+    ("docs/models.md", "curl"): "test_model_server.py asks the same",
+    ("docs/logs.md", "HOLOCRON_LOG=json"): _SERVICE,
+    ("docs/logs.md", "OTEL_"): _SERVICE,
+    ("docs/monitoring.md", ""): _SERVICE,
+    ("docs/alerts.md", "holocron webhooks test"): "needs a server that listens; test_webhooks.py has one",
+    ("docs/review.md", "holocron review --walk"): _TERMINAL,
+    ("docs/control.md", "holocron backfill"): "needs the daemon; test_backfilling.py tries each way of it",
+    ("docs/control.md", "holocron crawl"): "everything is held back by the commands before; test_controls.py",
+}
+"""Commands that are not run, by page and beginning, and why."""
+
+FOR_EXAMPLE: Mapping[str, str] = {
+    "FACT_ID": "$(holocron sql --json \"select fact_id from entity_facts where title = 'Issa Dorrane' "
+    'order by fact_id limit 1" | python -c \'import json, sys; print(json.load(sys.stdin)[0]["fact_id"])\')',
+    "DECISION_ID": "$(holocron decisions list --json | "
+    "python -c 'import json, sys; print(json.load(sys.stdin)[-1][\"decision_id\"])')",
+}
+"""What a reader puts in for a word in capitals."""
+
+
+def reason_not_to_run(command: Command) -> str | None:
+    for (page, beginning), reason in NOT_RUN.items():
+        if command.page == page and command.text.startswith(beginning):
+            return reason
+    return None
+
+
+def filled_in(command: Command) -> Command:
+    text = command.text
+    for word, example in FOR_EXAMPLE.items():
+        text = text.replace(word, example)
+    return command._replace(text=text)
+
+
+FOLLOWED = [
+    page
+    for page in pages()
+    if page.name != "tutorial.md" and any(not reason_not_to_run(command) for command in commands(page))
+]
+
+
+def test_no_command_is_left_out_that_no_page_shows() -> None:
+    shown = [command for page in pages() for command in commands(page)]
+    stale = [
+        (page, beginning)
+        for page, beginning in NOT_RUN
+        if not any(command.page == page and command.text.startswith(beginning) for command in shown)
+    ]
+    assert stale == []
+    assert {word for word in FOR_EXAMPLE if not any(word in command.text for command in shown)} == set()
+
+
+def test_most_pages_with_commands_are_followed() -> None:
+    assert len(FOLLOWED) > 12
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    unwanted = ("HOLOCRON_", "OLLAMA_", "DAGSTER_", "PYTHONPATH")
+    own = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{own['PATH']}"
+    state = str(tmp_path_factory.mktemp("state"))
+    return own | {"PATH": programs, "HOLOCRON_LLM": "off", "HOLOCRON_STATE": state}
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory, environment: Mapping[str, str]) -> Path:
+    """A clone in which `holocron run` was given."""
+    folder = tmp_path_factory.mktemp("prepared") / "holocron"
+    git = shutil.which("git")
+    if git is None or not (PROJECT_FOLDER / ".git").exists():
+        pytest.skip("needs git and a repository")
+    subprocess.run([git, "clone", "--quiet", str(PROJECT_FOLDER), str(folder)], check=True)  # noqa: S603
+    (folder / ".venv").symlink_to(Path(sys.executable).parents[1])
+    with walk(folder, {**environment, "PYTHONPATH": str(folder)}) as reader:
+        reader.follow(Command("docs/operation.md", 0, "holocron run", shortened=False))
+    return folder
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("page", FOLLOWED, ids=lambda page: str(page.relative_to(PROJECT_FOLDER)))
+def test_the_commands_of_a_page_work(
+    page: Path, prepared: Path, environment: Mapping[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "holocron"
+    shutil.copytree(prepared, folder, symlinks=True)
+    with walk(folder, {**environment, "PYTHONPATH": str(folder)}) as reader:
+        for command in commands(page):
+            if reason_not_to_run(command):
+                continue
+            programs = [words[0] for words in command.simple()]
+            if lacking := [name for name in ("duckdb", "jq") if name in programs and not shutil.which(name)]:
+                print(f"{command.page}:{command.line} is not tried: there is no {lacking[0]} here")  # noqa: T201
+                continue
+            reader.follow(filled_in(command))
