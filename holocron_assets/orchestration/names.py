@@ -30,6 +30,9 @@ TRACE_TAG = "holocron/traceparent"
 PAUSED = "paused"
 """What the tag of the outcome holds when a person holds the work back."""
 
+REPEATED = "repeated"
+"""What it holds of a run that repeats another, until it has an outcome of its own."""
+
 WAITING_TAGS = {"holocron/waits": "true"}
 """Of jobs that wait for other runs: `dagster.yaml` lets only two be, so that others find a place."""
 
@@ -45,6 +48,7 @@ TAGS = {
     TRACE_TAG: "Span that asked for the run (W3C traceparent), where traces are on.",
     PROGRESS_TAG: "What was left when the run was asked for: one that changed nothing is tried again later.",
     OUTCOME_TAG: "'complete', 'partial', 'stopped' or 'paused': what became of the work of a run that asks a "
-    "model. 'paused' also on other runs that ended because a person holds back what they were for.",
+    "model. 'paused' also on other runs that ended because a person holds back what they were for, and "
+    "'repeated' on those that repeat one, until they have an outcome.",
 }
 """What the tags of a run hold."""

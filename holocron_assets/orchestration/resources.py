@@ -15,6 +15,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.models.connection import model_server
 from holocron_assets.operations.run_tags import keep_tags
 from holocron_assets.orchestration.known_lake import expect_lake
+from holocron_assets.orchestration.names import OUTCOME_TAG, REPEATED
 from holocron_assets.orchestration.observing import run_observed
 from holocron_assets.orchestration.reaper import held_by_run
 
@@ -40,6 +41,9 @@ class LakeResource(dg.ConfigurableResource["LakeResource"]):
             return
         if context.instance:
             expect_lake(context.instance, self.open())
+            if context.run.parent_run_id and OUTCOME_TAG in context.run.tags:
+                # Dagster gives a run that repeats another that one's tags; what became of it is not ours.
+                context.instance.add_run_tags(context.run.run_id, {OUTCOME_TAG: REPEATED})
         keep_tags(self.open(), context.run.run_id, context.run.job_name, context.run.tags)
         with held_by_run(self.open(), context.run.run_id), run_observed(context.run):
             yield self

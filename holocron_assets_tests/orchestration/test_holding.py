@@ -1,5 +1,6 @@
 """What a person holds back: no path starts it, runs under way stop in order, nothing is lost or counted."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,7 +13,7 @@ from dagster import DagsterRunStatus
 from fake_mediawiki import FakeWiki
 from fake_ollama import SMALL, FakeOllama
 from sample_dagster import definitions_of, run_job
-from sample_holocron import SAMPLE_BATCH, SAMPLE_EXPORT, fetch, list_seeds_and_cut, sample_holocron
+from sample_holocron import SAMPLE_BATCH, SAMPLE_EXPORT, Holocron, fetch, list_seeds_and_cut, sample_holocron
 from tiny_wiki import add_tiny_source, tiny_wiki
 from watched import Watched
 
@@ -361,3 +362,40 @@ def derive_by_hand(
         partition_key=batch,
         raise_on_error=False,
     )
+
+
+def crawling() -> dg.JobDefinition:
+    """The job, as a process loads it that repeats a run."""
+    return definitions_of(Holocron(Path(os.environ["HELD_HOLOCRON"]))).resolve_job_def("crawl_batch")
+
+
+def test_a_person_may_repeat_a_run_however_often_it_failed_or_was_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holocron = sample_holocron(tmp_path)
+    monkeypatch.setenv("HELD_HOLOCRON", str(tmp_path))
+    (batch,) = list_seeds_and_cut(holocron)
+    file = holocron.sources_folder / "sample.yaml"
+    (tmp_path / "dagster").mkdir()
+    with dg.DagsterInstance.local_temp(str(tmp_path / "dagster")) as instance:
+        instance.add_dynamic_partitions("batches", [batch])
+        text = file.read_text(encoding="utf-8")
+        file.write_text("name: [", encoding="utf-8")
+        for _ in range(4):
+            assert not run_job(holocron, instance, "crawl_batch", batch).success
+        file.write_text(text, encoding="utf-8")
+        say(holocron.lake, PAUSE, SAMPLE)
+        held = run_job(holocron, instance, "crawl_batch", batch)
+        assert status_of(instance, held) == ("CANCELED", "paused")
+        say(holocron.lake, RESUME, SAMPLE)
+        with dg.execute_job(
+            dg.reconstructable(crawling),
+            instance=instance,
+            reexecution_options=dg.ReexecutionOptions(parent_run_id=held.run_id),
+            tags={"dagster/partition": batch, OUTCOME_TAG: "paused"},  # as the UI copies them
+        ) as again:
+            assert again.success
+            run = instance.get_run_by_id(again.run_id)
+    assert run
+    assert (run.parent_run_id, run.tags[OUTCOME_TAG]) == (held.run_id, "repeated")
+    assert holocron.lake.has(PAGES, batch)
