@@ -99,10 +99,10 @@ class Installed:
 
 def _bounded(writable: list[Path], files: str) -> list[str]:
     """The words before a command that leave it the folders to write to, so many files, and no rights."""
-    limited = ["prlimit", f"--nofile={files}:{files}"]
     if os.geteuid():
-        return limited
+        return ["prlimit", f"--nofile={files}"]
+    limited = ["prlimit", f"--nofile={files}:{files}"]  # first: it may raise the limit
     binds = "; ".join(f"mount --bind {shlex.quote(str(path))} {shlex.quote(str(path))}" for path in writable)
     script = f'set -e; {binds}; mount -o remount,bind,ro /; exec "$@"'
     rights = ["setpriv", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
-    return ["unshare", "--mount", "--propagation=private", "sh", "-c", script, "sh", *rights, *limited]
+    return [*limited, "unshare", "--mount", "--propagation=private", "sh", "-c", script, "sh", *rights]
