@@ -150,6 +150,11 @@ def test_a_browser_that_looks_for_dagsters_page_is_shown_that(address: str, path
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
 
 
+def is_well(url: str) -> bool:
+    answer = httpx.get(f"{url}/health", trust_env=False, timeout=60)
+    return answer.status_code == 200 and answer.json()["health"] == "ok"
+
+
 @pytest.mark.full
 def test_holocron_ui_serves_it_so(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -166,5 +171,7 @@ def test_holocron_ui_serves_it_so(tmp_path: Path) -> None:
         until(answers, "the web UI answers", seconds=300, every=1)
         assert post(url, "{ version }", host="rebound.example").status_code == 421
         assert post(url, "{ version }", origin="http://elsewhere.example").status_code == 403
+        until(lambda: is_well(url), "the daemon is heard of, and all is well", seconds=300, every=1)
+        assert "holocron_up 1.0" in httpx.get(f"{url}/metrics", trust_env=False, timeout=60).text
         started.terminate()
         assert started.wait(timeout=120) == 0
