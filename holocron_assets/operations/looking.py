@@ -18,6 +18,27 @@ from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.quarantine import all_set_aside
+from holocron_assets.lake.tables import (
+    BATCH_PAGES,
+    CHANGE_LOOKS,
+    DECISIONS,
+    ENTITIES,
+    ENTITY_CANDIDATES,
+    ENTITY_PAIRS,
+    GPU_RUNS,
+    HTTP_ATTEMPTS,
+    LLM_ATTEMPTS,
+    LLM_RUNS,
+    PAGE_CHANGES,
+    PAGE_SIGNALS,
+    PAGE_TYPES,
+    PAGES,
+    REVIEW_ITEMS,
+    REVISION_CHECKS,
+    RULE_CLASSIFICATIONS,
+    SEED_TITLES,
+    UNREAD_PAGES,
+)
 from holocron_assets.lake.views import connect, query
 from holocron_assets.operations.controls import standing_controls
 from holocron_assets.operations.status import (
@@ -39,6 +60,13 @@ from holocron_assets.operations.views import status_views
 
 MOST_DEAD_LETTERS = 20
 """Dead letters that are told of; the newest."""
+
+STATUS_TABLES = (
+    *(SEED_TITLES, BATCH_PAGES, PAGES, PAGE_CHANGES, CHANGE_LOOKS, REVISION_CHECKS, HTTP_ATTEMPTS),
+    *(PAGE_SIGNALS, UNREAD_PAGES, RULE_CLASSIFICATIONS, PAGE_TYPES, ENTITY_CANDIDATES, ENTITIES),
+    *(ENTITY_PAIRS, REVIEW_ITEMS, DECISIONS, LLM_RUNS, LLM_ATTEMPTS, GPU_RUNS),
+)
+"""What the views read that are asked here: a connection to these is opened in half the time."""
 
 _A_DAY = timedelta(days=1)
 _AN_HOUR = timedelta(hours=1)
@@ -82,7 +110,7 @@ def look(lake: Lake, sources: Sequence[Source], politeness_folder: Path) -> Stat
     interrogations = load_interrogations()
     served, problem = look_at_models(interrogations)
     digests = served.digests if served else {}
-    with connect(lake, more_views=frontier_views(sources, lake)) as connection:
+    with connect(lake, tables=STATUS_TABLES, more_views=frontier_views(sources, lake)) as connection:
         connection.execute("set parquet_metadata_cache = true")  # every file is opened several times
         query(connection, status_views("table"))
         day = {"since": now - _A_DAY}

@@ -115,7 +115,7 @@ def test_models_are_told_by_their_stretches_of_a_day(finished_sample: Holocron, 
 
 def test_an_empty_lake_has_nothing_to_tell(tmp_path: Path) -> None:
     status = looked_at(sample_holocron(tmp_path))
-    assert status.stages == status.queues == status.failures == status.throughput == ()
+    assert not any((status.stages, status.queues, status.failures, status.throughput))
     assert [source.source for source in status.sources] == ["sample"]
     assert plotted(status).startswith(_BYTES_OF_PNG)
 

@@ -38,6 +38,7 @@ from holocron_assets.lake.tables import (
     UNREAD_PAGES,
 )
 from holocron_assets.lake.views import connect, publish, query
+from holocron_assets.operations.looking import STATUS_TABLES
 from holocron_assets.operations.views import all_views
 from holocron_assets.settings import interrogations_folder
 
@@ -57,8 +58,9 @@ def now() -> datetime:
 
 
 def asked(lake: Lake, sql: str, *sources: Source) -> list[dict[str, Any]]:
-    """What is answered now, over all views."""
-    with connect(lake, more_views=all_views(sources or [wiki_source()], lake)) as connection:
+    """What is answered now."""
+    views = all_views(sources or [wiki_source()], lake)
+    with connect(lake, tables=STATUS_TABLES, more_views=views) as connection:
         return query(connection, sql)
 
 
@@ -82,7 +84,12 @@ def put_typed(lake: Lake, batch: str, *titles: str, primary_type: str = "Species
 def put_answers(lake: Lake, **statuses: dict[str, Any]) -> None:
     """Write what became of questions about pages, by title."""
     scope = f"{FACTS.name}-{BATCH}"
-    common = {"scope": scope, "interrogation": FACTS.name, "partition": BATCH, "source": "wiki"}
+    common: dict[str, Any] = {
+        "scope": scope,
+        "interrogation": FACTS.name,
+        "partition": BATCH,
+        "source": "wiki",
+    }
     common |= {"prompt_version": FACTS.prompt_version, "finished_at": utc_now()}
     rows = [
         row_of(LLM_RUNS, **{**common, "item_id": str(key(title)), "subject": title, **told})
@@ -241,7 +248,7 @@ def test_requests_calls_and_steps_fail_for_causes_of_their_own(lake: Lake, now: 
         row_of(LLM_ATTEMPTS, **call, call_id=what, outcome=what, tag=tag)
         for what, tag in (("ok", None), ("timeout", None), ("malformed", "experiment"))
     ]
-    write_partition(lake, LLM_ATTEMPTS, call["scope"], calls)
+    write_partition(lake, LLM_ATTEMPTS, f"{FACTS.name}-{BATCH}", calls)
     put_outcomes(lake, BATCH, outcome("Poison", fetched_at=now))
     unread = {"scope": f"{BATCH}-page_signals", "source": "wiki", "batch": BATCH, "step": "page_signals"}
     died = row_of(
@@ -339,6 +346,7 @@ def test_what_a_newer_batch_replaced_is_not_counted_again(lake: Lake, now: datet
     assert row["pending"] == 2
 
 
+@pytest.mark.full
 def test_any_client_of_the_published_database_is_told_the_same(lake: Lake, now: datetime) -> None:
     put_seeds(lake, "A", "B", listed_at=[now - 70 * MINUTE] * 2)
     put_outcomes(lake, BATCH, outcome("A", fetched_at=now - MINUTE))

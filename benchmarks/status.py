@@ -1,0 +1,58 @@
+"""How long a look at how a large wiki stands takes, and how much memory.
+
+    python benchmarks/status.py [FOLDER]
+
+FOLDER is a lake that benchmarks/large_wiki.py made with `--derived`; without one, one of 200,000 pages and 12
+million links is made first, and its `known_links`, as they are where the upkeep runs. The first look is that
+of `holocron status`, the second one that of `--watch` and the web page.
+"""
+
+import argparse
+import resource
+import tempfile
+from pathlib import Path
+from time import perf_counter, process_time
+
+from large_wiki import arguments_of, write_wiki
+
+from holocron_assets.crawl.known_links import make_known_links
+from holocron_assets.crawl.source_files import load_source
+from holocron_assets.derive.opening import open_lake
+from holocron_assets.lake.tables import KNOWN_LINKS, PAGES
+from holocron_assets.operations.looking import look
+
+SOURCE = "large"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "folder", type=Path, nargs="?", help="as benchmarks/large_wiki.py made it, not packed"
+    )
+    given: Path | None = parser.parse_args().folder
+    with tempfile.TemporaryDirectory() as made:
+        if given is None:
+            write_wiki(Path(made), arguments_of(["--derived"]))
+        tell(given or Path(made))
+
+
+def tell(folder: Path) -> None:
+    """Print the table."""
+    lake = open_lake((folder / "data").resolve())
+    source = load_source(folder / "sources" / f"{SOURCE}.yaml")
+    if not lake.has(KNOWN_LINKS, SOURCE):
+        make_known_links(lake, source)
+    print(f"{len(lake.partitions(PAGES)):,} batches")
+    print("| look | seconds | CPU seconds | peak memory, MB |\n| --- | ---: | ---: | ---: |")
+    for which in ("first", "second"):
+        started, cpu_before = perf_counter(), process_time()
+        look(lake, [source], folder / "politeness")
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        times = f"{perf_counter() - started:.2f} | {process_time() - cpu_before:.2f}"
+        print(f"| {which} | {times} | {peak:,.0f} |")
+
+
+if __name__ == "__main__":
+    main()
