@@ -1,6 +1,7 @@
 """The units of deploy/systemd, read as systemd reads them, and run here in folders of a test."""
 
 import os
+import resource
 import shlex
 import subprocess
 from collections.abc import Mapping
@@ -99,9 +100,11 @@ class Installed:
 
 def _bounded(writable: list[Path], files: str) -> list[str]:
     """The words before a command that leave it the folders to write to, so many files, and no rights."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # no more than this machine lets anybody have
+    limit = min(int(files), most) if most != resource.RLIM_INFINITY else int(files)
+    limited = ["prlimit", f"--nofile={limit}:{limit}"]
     if os.geteuid():
-        return ["prlimit", f"--nofile={files}"]
-    limited = ["prlimit", f"--nofile={files}:{files}"]  # first: it may raise the limit
+        return limited
     binds = "; ".join(f"mount --bind {shlex.quote(str(path))} {shlex.quote(str(path))}" for path in writable)
     script = f'set -e; {binds}; mount -o remount,bind,ro /; exec "$@"'
     rights = ["setpriv", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
