@@ -54,16 +54,16 @@ def stuck(stage: str = "pages", **said: Any) -> Queue:
     )
 
 
+def _stage(one: Queue, *, due_later: bool) -> Stage:
+    """What a queue's stage tells: its work may be done now, or is due later."""
+    nothing: dict[str, Any] = {field.name: 0 for field in fields(Stage)}
+    place = {"stage": one.stage, "source": one.source, "interrogation": one.interrogation}
+    work = {"waiting": one.depth} if due_later else {"pending": one.depth}
+    return Stage(**{**nothing, **place, **work, "oldest_at": one.oldest_at, "next_due_at": None})
+
+
 def status(*queues: Queue, enabled: bool = True, held: str | None = None, due_later: bool = False) -> Status:
-    stages = tuple(
-        Stage(
-            **{field.name: 0 for field in fields(Stage)}
-            | {"stage": one.stage, "source": one.source, "interrogation": one.interrogation}
-            | {"pending": 0 if due_later else one.depth, "waiting": one.depth if due_later else 0}
-            | {"oldest_at": one.oldest_at, "next_due_at": None}
-        )
-        for one in queues
-    )
+    stages = tuple(_stage(one, due_later=due_later) for one in queues)
     kind = "all" if held == "all" else "source"
     hold = HeldBack(kind, None if held == "all" else held, "pause", "me", "night", NOW, "holocron resume")
     empty: dict[str, Any] = {field.name: () for field in fields(Status)}
