@@ -26,9 +26,9 @@ _Series = tuple[str, tuple[tuple[str, str], ...]]
 class Watch(Collector):
     """Looks when somebody asks, at each thing for itself, and tells of what cannot be looked at as such.
 
-    A look that fails takes its metrics with it: no number of waiting items rather than zero, and `holocron_up`
-    is 0. Prometheus is answered with 200 all the same: so its own `up` tells a process that is gone from a
-    lake that is, and the metrics of the process go on.
+    A look that fails takes its metrics with it: no number of waiting items rather than zero, and
+    `holocron_up` is 0. Prometheus is answered with 200 all the same: so its own `up` tells a process that is
+    gone from a lake that is, and the metrics of the process go on.
     """
 
     def __init__(

@@ -35,6 +35,7 @@ from holocron_assets.lake.tables import (
     REPEAT_ANSWERS,
     REVIEW_ITEMS,
     REVISION_CHECKS,
+    RUN_TAGS,
     SEED_TITLES,
     SITES,
     UNREAD_PAGES,
@@ -85,7 +86,7 @@ _WRITTEN_TOO: Mapping[str, tuple[Table, ...]] = {
 }
 """What a stage writes beside the table of its name: logs, indexes, what it could not read."""
 
-OF_NO_STAGE = (DECISIONS, CONTROLS, GROUP_STEPS, REPEAT_ANSWERS, NOTICES, ALERTS)
+OF_NO_STAGE = (DECISIONS, CONTROLS, GROUP_STEPS, REPEAT_ANSWERS, NOTICES, ALERTS, RUN_TAGS)
 """What people write, and what is told of."""
 
 
