@@ -1,0 +1,44 @@
+"""`holocron backfill` beside a real daemon: refused while held, made once, and found by its tag."""
+
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+from dagster import DagsterRunStatus
+from small_and_open import small_and_open
+
+from holocron_assets.lake.tables import PAGE_LINKS, RUN_TAGS
+
+pytestmark = pytest.mark.full
+
+
+def test_a_backfill_is_made_once_by_the_daemon_and_refused_while_its_source_is_held(tmp_path: Path) -> None:
+    with small_and_open(tmp_path) as whole:
+        whole.finish()
+        batches = whole.lake.partitions(PAGE_LINKS)
+        source = batches[0].rpartition("-")[0]
+        wanted = ("backfill", "page_links", "--source", source, "--tag", "experiment=first")
+        because = ("--source", source, "--reason", "x")
+        # No daemon yet: what is asked for stays asked for.
+        assert whole.command("pause", *because).returncode == 0
+        held = whole.command(*wanted)
+        assert (held.returncode, "lets it go on" in held.stderr) == (2, True), held.stderr
+        assert whole.command("resume", *because).returncode == 0
+        assert whole.command(*wanted, "--dry-run").returncode == 0
+        started = whole.command(*wanted)
+        assert started.returncode == 0, started.stdout + started.stderr
+        again = whole.command(*wanted)
+        assert again.returncode == 2, "Dagster has made no run of it yet, and it is known all the same"
+        assert "queued or running already" in again.stderr
+
+        whole.start_daemon()
+        deadline = monotonic() + 600
+        while not (made := [run for run in whole.runs() if run.tags.get("experiment") == "first"]) or any(
+            not run.is_finished for run in made
+        ):
+            assert monotonic() < deadline
+            sleep(1)
+        assert {run.status for run in made} == {DagsterRunStatus.SUCCESS}
+        own = {name for name in batches if name.rpartition("-")[0] == source}
+        assert {run.tags["dagster/partition"] for run in made} == own
+        assert {row["run_id"] for row in whole.rows(RUN_TAGS)} == {run.run_id for run in made}
