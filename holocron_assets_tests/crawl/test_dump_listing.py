@@ -24,6 +24,7 @@ from holocron_assets.crawl.seeds import SeedListing, store_seeds, store_site
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.xml_dump import DumpError, read_pages
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import DUMP_INDEX, SEED_TITLES
@@ -94,6 +95,33 @@ def test_a_killed_listing_does_not_parse_again_what_was_listed(tmp_path: Path, l
         assert listed(lake, dump_source(export)).counts["listed"] == 1_500
     unpacked = sum(len(page) for page in many_pages(1_500))
     assert parsed < unpacked - 1_800_000
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_listing_that_a_person_stops_goes_on_from_where_it_was(
+    tmp_path: Path, lake: Lake, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    export = write_export(tmp_path / f"wiki.xml{suffix}", many_pages(1_500))
+    monkeypatch.setattr(dump_listing, "_CHECKPOINT_BYTES", 1 << 16)
+    monkeypatch.setattr(dump_listing, "_PLACE_SPACING_BYTES", 1 << 16)
+    source, stops = dump_source(export), [0]
+    store_site(lake, source, None)
+
+    def stop() -> None:
+        stops[0] += 1
+        raise KeyError("a person paused it")
+
+    for _ in range(3):
+        with pytest.raises(KeyError):
+            store_seeds(lake, source, None, stop)
+    assert stops == [3]
+    records = Journal(lake.journal(DUMP_INDEX, "dump")).records()
+    titles = [title for record in records for title in record.get("titles", ())]
+    assert 0 < len(titles) == len(set(titles)) < 1_500, "each time it came further, and listed nothing twice"
+    assert listed(lake, source).counts == {"listed": 1_500, "repeated": 0, "elsewhere": 0}
+    undisturbed = Lake(tmp_path / "undisturbed")
+    listed(undisturbed, source)
+    assert seeds(lake) == seeds(undisturbed)
 
 
 def test_a_killed_listing_of_an_export_that_was_replaced_starts_anew(tmp_path: Path, lake: Lake) -> None:
