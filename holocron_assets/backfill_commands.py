@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
-from filelock import FileLock
 
 from holocron_assets.commands import clear_errors, counted, opened_lake, tag_option
 from holocron_assets.operations.controls import HeldBackError
@@ -79,7 +78,7 @@ def backfill(  # noqa: PLR0913 - one for each option
     from holocron_assets.orchestration.instance import open_instance  # noqa: PLC0415
 
     lake = opened_lake()
-    with open_instance() as instance, FileLock(lake.locks / "backfill.lock"):
+    with open_instance() as instance, lake.lock("backfill"):
         chosen = chosen_partitions(
             lake,
             instance,

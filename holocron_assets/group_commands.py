@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import click
-from filelock import FileLock, Timeout
+from filelock import Timeout
 from rich.console import Console
 
 from holocron_assets.commands import all_sources, clear_errors, fail, json_option, opened_lake
@@ -36,7 +36,7 @@ def run_group(name: str, *, wait: bool) -> None:
     lake, found = opened_lake(), read_group(groups_folder(), name)
     _refuse_unknown_commands(name, found)
     try:
-        with ending_by_signal(), FileLock(lake.locks / f"group-{name}.lock", timeout=-1 if wait else 0):
+        with ending_by_signal(), lake.lock(f"group-{name}", timeout=-1 if wait else 0):
             run = begin_or_go_on(lake, name, found)
             click.echo(f"{run.run_id}: {found.title}")
             run.work(_run, click.echo)

@@ -10,6 +10,7 @@ from platformdirs import user_cache_path, user_state_path
 
 PROJECT_FOLDER = Path(__file__).resolve().parents[1]
 _MOST_DAYS = 36_500
+_MOST_CRAWLERS = 64
 
 
 VARIABLES: Mapping[str, str] = {
@@ -28,6 +29,10 @@ VARIABLES: Mapping[str, str] = {
     "HOLOCRON_MODEL_FILES": "Model files, or folders of them, that are there already, parted as in PATH",
     "DAGSTER_HOME": "Dagster's folder (`$HOLOCRON_DATA/dagster`)",
     "HOLOCRON_POSTGRES_URL": "The PostgreSQL that holds Dagster's storage; without it, SQLite does",
+    "HOLOCRON_LAKE": "The store of a lake that machines share, such as `s3://bucket/prefix`; without it, "
+    "the lake is in the data folder",
+    "HOLOCRON_BROKER": "The Redis that hands runs to workers on all machines; without it, they start here",
+    "HOLOCRON_CRAWLERS": "Runs that fetch pages at once, on all machines together (2)",
     "HOLOCRON_LLM": "`off`: no model is asked; `embedded`: the embedded server is, always; "
     "`auto`: OLLAMA_HOST is asked if it is set, else the embedded server",
     "HOLOCRON_MODEL": "The model that every interrogation asks, whatever it names",
@@ -63,6 +68,33 @@ class RunRetention(NamedTuple):
 def data_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """The folder of the lake, locks and `holocron.duckdb`: HOLOCRON_DATA, or the project's `data/`."""
     return Path(environment.get("HOLOCRON_DATA") or PROJECT_FOLDER / "data").resolve()
+
+
+def shared_lake(environment: Mapping[str, str] = os.environ) -> str | None:
+    """The store of a lake that several machines share, such as s3://bucket/prefix: HOLOCRON_LAKE, or none."""
+    return environment.get("HOLOCRON_LAKE", "").rstrip("/") or None
+
+
+def database_address(environment: Mapping[str, str] = os.environ) -> str | None:
+    """The address of the PostgreSQL server: HOLOCRON_POSTGRES_URL, or none."""
+    return environment.get("HOLOCRON_POSTGRES_URL") or None
+
+
+def broker(environment: Mapping[str, str] = os.environ) -> str | None:
+    """The broker through which runs go to workers on other machines: HOLOCRON_BROKER, or none."""
+    return environment.get("HOLOCRON_BROKER") or None
+
+
+def crawlers(environment: Mapping[str, str] = os.environ) -> int:
+    """How many runs fetch pages at once, on all machines together: HOLOCRON_CRAWLERS, or 2.
+
+    Raises:
+        ValueError: it is no number from 1 to 64.
+    """
+    said = environment.get("HOLOCRON_CRAWLERS") or "2"
+    if not said.isdecimal() or not 1 <= int(said) <= _MOST_CRAWLERS:
+        raise ValueError(f"HOLOCRON_CRAWLERS must be a number from 1 to {_MOST_CRAWLERS}, not {said!r}")
+    return int(said)
 
 
 def sources_folder(environment: Mapping[str, str] = os.environ) -> Path:

@@ -57,7 +57,7 @@ def test_an_answer_is_told_in_words(asked: AskedHolocron) -> None:
 
 
 def test_a_second_question_is_refused_while_one_is_asked(asked: AskedHolocron) -> None:
-    lock = NotedLock(asked.holocron.lake.locks, "gpu-gpu-reserved")
+    lock = NotedLock(asked.holocron.lake, "gpu-gpu-reserved")
     assert lock.try_take("other about Tatooine")
     done = ask("kinds", "Page wiki1 0")
     lock.give_back()

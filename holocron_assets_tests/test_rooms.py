@@ -95,6 +95,7 @@ def test_a_room_imports_only_rooms_below(room: str) -> None:
             *("settings", "interrupts", "own_machine", "definitions"),
             *("console", "reports", "status_console"),
         },
+        "lake": {"settings"},
         "derive": {"settings"},
         "models": {"settings", "own_machine"},
         "web": {"own_machine"},

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from filelock import FileLock
-
 from holocron_assets.crawl.frontier import PendingPage, pending_pages
 from holocron_assets.crawl.lost_manifests import restore_manifests
 from holocron_assets.crawl.sources import Source
@@ -15,6 +13,7 @@ from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import MissingPartitionError, read_partition, write_partition
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES
 from holocron_assets.lake.titles import InvalidTitle, PageTitle, Site
 
@@ -199,8 +198,8 @@ def _chunks(pages: Sequence[PendingPage], size: int) -> list[Sequence[PendingPag
     return [pages[start : start + size] for start in range(0, len(pages), size)]
 
 
-def _cutting(lake: Lake, source_name: str) -> FileLock:
-    return FileLock(lake.locks / f"cut-{source_name}.lock")
+def _cutting(lake: Lake, source_name: str) -> Lock:
+    return lake.lock(f"cut-{source_name}")
 
 
 def _write_manifests(

@@ -5,7 +5,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from filelock import FileLock
 
 from holocron_assets.crawl.answered import settled_changes
 from holocron_assets.crawl.change_rows import merged
@@ -13,6 +12,7 @@ from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.parquet import Footer, read_partition, read_table, replacing, sealed, write_file
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
+from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.lake.tables import CHANGE_LOOKS, PAGE_CHANGES
 
 
@@ -62,5 +62,5 @@ def _write(lake: Lake, source_name: str, changes: pa.Table) -> Footer:
     return footer
 
 
-def _changing(lake: Lake, source_name: str) -> FileLock:
-    return FileLock(lake.locks / f"changes-{source_name}.lock")
+def _changing(lake: Lake, source_name: str) -> Lock:
+    return lake.lock(f"changes-{source_name}")

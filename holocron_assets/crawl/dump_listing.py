@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from holocron_assets.crawl.dump_copy import CopyWriter, Plain
 from holocron_assets.crawl.dump_index import DUMP, INDEX_VERSION, DumpIndex, Place, dump_mark, load_index
 from holocron_assets.crawl.dump_parser import NO_PAGES, PageParser, parse_pages
@@ -21,6 +19,7 @@ from holocron_assets.crawl.xml_dump import ListedPage, listed_page, site_rules
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
+from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.lake.streams import write_stream
 from holocron_assets.lake.tables import DUMP_INDEX
 from holocron_assets.lake.titles import Site
@@ -53,9 +52,9 @@ class DumpListing:
                 yield ordinal, *page
 
 
-def listing_lock(lake: Lake, source: Source) -> FileLock:
+def listing_lock(lake: Lake, source: Source) -> Lock:
     """Held while a source's export is listed: one process does it, and the others find it done."""
-    return FileLock(lake.locks / f"list-{source.name}.lock")
+    return lake.lock(f"list-{source.name}")
 
 
 def list_dump(lake: Lake, source: Source, safe_point: Callable[[], object] = lambda: None) -> DumpListing:
@@ -101,7 +100,7 @@ def usable_index(lake: Lake, source: Source) -> DumpIndex:
     with listing_lock(lake, source):
         index = load_index(lake, source)
         if index is None:
-            list_dump(lake, source).journal.path.unlink()
+            list_dump(lake, source).journal.remove()
             index = load_index(lake, source)
     if index is None:
         raise DumpError(Path(source.origin), "it changed while it was listed: wait until all of it is there")
@@ -149,8 +148,7 @@ def _begin(lake: Lake, source: Source, mark: str) -> tuple[Journal, _State]:
     if not is_packed(Path(source.origin)):
         copy.unlink(missing_ok=True)
     elif state.place.file_offset > (copy.stat().st_size if copy.is_file() else 0):
-        journal.close()
-        path.unlink()  # its copy was removed, or is damaged
+        journal.remove()  # its copy was removed, or is damaged
         return listing_journal(path, marks), _State()
     return journal, state
 

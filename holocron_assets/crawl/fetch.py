@@ -105,9 +105,9 @@ def fetch_batch(lake: Lake, batch: str, reader: PageReader, run_id: str) -> list
         reading.bury_killers()
         reading.read_all()
     rows = [reading.progress.rows[page["title_key"]] for page in wanted]
-    if journal.path.exists():
+    if journal.exists():
         write_partition(lake, PAGES, batch, rows)
-        journal.path.unlink()
+        journal.remove()
     return rows
 
 

@@ -5,10 +5,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.listing import JOURNAL_FILE
 from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
@@ -32,7 +31,7 @@ class HttpLog:
         self.scope = scope
         self._lake = lake
         self._journal = Journal(lake.journal(HTTP_ATTEMPTS, scope))
-        self._serving = FileLock(lake.locks / f"http-{scope}.lock")
+        self._serving = lake.lock(f"http-{scope}")
 
     def __enter__(self) -> Self:
         """Wait for others that serve the scope, and return the log itself."""
@@ -64,11 +63,11 @@ class HttpLog:
         if day is None:
             return
         same = re.compile(re.escape(self.scope[: day.start()]) + _DAY.pattern)
-        for journal in self._lake.journal(HTTP_ATTEMPTS, self.scope).parent.parent.glob(f"*/{JOURNAL_FILE}"):
+        for journal in self._lake.journals(HTTP_ATTEMPTS):
             scope = journal.parent.name
             # One that is being served just after midnight is stored by who serves it.
             if scope != self.scope and same.fullmatch(scope):
-                with suppress(Timeout), FileLock(self._lake.locks / f"http-{scope}.lock", timeout=0):
+                with suppress(Timeout), self._lake.lock(f"http-{scope}", timeout=0):
                     _store(self._lake, scope)
 
 
@@ -82,4 +81,4 @@ def _store(lake: Lake, scope: str) -> None:
     # A kill between the next two lines leaves both; the id tells what is already stored.
     rows = {row["attempt_id"]: row for row in [*stored, *journaled]}
     write_partition(lake, HTTP_ATTEMPTS, scope, list(rows.values()))
-    journal.path.unlink()
+    journal.remove()

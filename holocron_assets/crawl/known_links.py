@@ -11,7 +11,6 @@ from pathlib import Path
 
 import duckdb
 import pyarrow.parquet as pq
-from filelock import FileLock
 
 from holocron_assets.crawl.coverage import (
     KNOWN_LINKS_VERSION,
@@ -97,7 +96,7 @@ def make_known_links(lake: Lake, source: Source) -> Footer:
         DamagedPartitionError: a batch's file cannot be read.
     """
     # Of two makers the later must not replace what the other covered by less.
-    with FileLock(lake.locks / f"known-links-{source.name}.lock"):
+    with lake.lock(f"known-links-{source.name}"):
         return _made(lake, source)
 
 

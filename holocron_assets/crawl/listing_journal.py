@@ -16,7 +16,7 @@ def listing_journal(path: Path, marks: Mapping[str, str]) -> Journal:
     journal = Journal(path)
     begun = next(journal.records(), None)
     if begun is not None and begun != {"listing": marks}:
-        journal.path.unlink()
+        journal.remove()
         begun = None
     if begun is None:
         journal.append({"listing": dict(marks)})

@@ -9,8 +9,6 @@ from datetime import datetime
 from time import monotonic
 from typing import Any, Literal
 
-from filelock import FileLock
-
 from holocron_assets.crawl.answered import KnownPage, answered_titles
 from holocron_assets.crawl.api_changes import Change, difference
 from holocron_assets.crawl.change_rows import Told, change_rows
@@ -22,6 +20,7 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
+from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.lake.tables import REVISION_CHECKS, SEED_TITLES, SITES
 from holocron_assets.lake.titles import Site
 
@@ -77,8 +76,7 @@ def seeds_are_due(lake: Lake, source_name: str) -> bool:
     if not begun or not (lake.has(SITES, source_name) and lake.has(SEED_TITLES, source_name)):
         return False
     (site,) = read_partition(lake, SITES, source_name, ["fetched_at"])
-    site_file, seeds_file = (lake.file(table, source_name) for table in (SITES, SEED_TITLES))
-    is_listed = seeds_file.stat().st_mtime_ns >= site_file.stat().st_mtime_ns
+    is_listed = lake.written_at(SEED_TITLES, source_name) >= lake.written_at(SITES, source_name)
     return not is_listed or bool(site["fetched_at"] < begun[-1]["started_at"])
 
 
@@ -161,5 +159,5 @@ def _note(lake: Lake, current: Row, pages: Sequence[KnownPage], *, changed: int)
     return noted
 
 
-def _noting(lake: Lake, source_name: str) -> FileLock:
-    return FileLock(lake.locks / f"revision-checks-{source_name}.lock")
+def _noting(lake: Lake, source_name: str) -> Lock:
+    return lake.lock(f"revision-checks-{source_name}")

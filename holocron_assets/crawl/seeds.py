@@ -202,7 +202,7 @@ def _from_dump(
     problem = {_PROBLEM: str(listing.error)} if listing.error else {}
     inputs = {**marks, "elsewhere": str(listing.pages - len(counting)), **problem}
     footer = _write(lake, source, titles, counting, inputs)
-    listing.journal.path.unlink()
+    listing.journal.remove()
     return SeedListing(footer, problem.get(_PROBLEM))
 
 
@@ -225,7 +225,7 @@ def _from_wiki(
                 yield _Title(page.title, page.namespace, origin, -place)
 
     footer = _write(lake, source, titles, _counting(source, titles), {**marks, "elsewhere": "0"})
-    journal.path.unlink()
+    journal.remove()
     return SeedListing(footer, "; ".join(problems) or None)
 
 

@@ -39,7 +39,7 @@ def list_wiki(source: Source, site: Site, client: WikiClient, journal: Journal) 
                 journal.append({"list": name, "origin": origin, "titles": list(titles), "next": following})
         except WikiRefused:
             journal.close()
-            journal.path.unlink()
+            journal.remove()
             raise
 
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from holocron_assets.lake.damage import PACK_FOLDER
-from holocron_assets.lake.durable import holding
+from holocron_assets.lake.durable import holding, remove
+from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.listing import JOURNAL_FILE, Listing
 from holocron_assets.lake.packing import PACK_BYTES, PACK_PARTITIONS, Problem, write_pack
 from holocron_assets.lake.packs import FileMark, PackFile
@@ -110,7 +111,7 @@ def compact(lake: Lake, *, now: datetime, tell: Callable[[str], None] = lambda _
     """
     done = Compacted()
     try:
-        with FileLock(lake.locks / "compaction.lock", blocking=False):
+        with lake.lock("compaction", blocking=False):
             for plan in partitions_to_pack(lake, now=now):
                 _pack(lake, plan, done, tell)
                 _remove(lake, plan, done)
@@ -152,7 +153,7 @@ def _is_to_pack(listing: Listing, name: str, mark: FileMark, moment: int) -> boo
         and mark.size <= SMALL_BYTES
         and not listing.is_packed(name)
         and NUMBERED.fullmatch(name) is not None
-        and not (listing.folder / name / JOURNAL_FILE).exists()
+        and not Journal(listing.folder / name / JOURNAL_FILE).exists()
     )
 
 
@@ -217,19 +218,20 @@ def _pack(lake: Lake, plan: Plan, done: Compacted, tell: Callable[[str], None]) 
 def _remove(lake: Lake, plan: Plan, done: Compacted) -> None:
     listing = lake.listing(plan.table)
     for name in plan.own_to_remove:
-        done.removed += _remove_own(listing, name)
+        done.removed += _remove_own(lake, plan.table, listing.packed[name].mark, name)
     for pack in plan.packs_to_remove:
-        pack.unlink()
+        remove(pack)
         done.removed += 1
 
 
-def _remove_own(listing: Listing, name: str) -> bool:
+def _remove_own(lake: Lake, table: Table, packed: FileMark, name: str) -> bool:
     """Remove a partition's own file, unless it was written again by now; and its folder, if it is empty."""
-    file = listing.file(name)
-    with suppress(FileNotFoundError), holding(file.parent):
-        if FileMark.of(file.stat()) != listing.packed[name].mark:
+    with suppress(FileNotFoundError), holding(lake.partition_folder(table, name)):
+        lake.look_anew()
+        file = lake.file(table, name)
+        if FileMark.of(file.stat()) != packed:
             return False
-        file.unlink()
+        remove(file)
         with suppress(OSError):  # something else is kept there
             file.parent.rmdir()
         return True

@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from functools import cache, cached_property, lru_cache
 from operator import itemgetter
 
-from filelock import FileLock
-
 from holocron_assets.lake.clock import SMALLEST_STEP, utc_now
 from holocron_assets.lake.keys import content_hash, title_key
 from holocron_assets.lake.packs import FileMark
@@ -198,7 +196,7 @@ def record(lake: Lake, rows: Sequence[Row]) -> int:
         SchemaError: a row does not fit table `decisions`.
     """
     # Two that bring in the same decisions would each find them lacking, and write files of the same name.
-    with FileLock(lake.locks / "decisions.lock"):
+    with lake.lock("decisions"):
         known = {row["decision_id"] for row in all_decisions(lake)}
         new = [row for row in rows if row["decision_id"] not in known]
         if new:

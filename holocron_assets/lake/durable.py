@@ -5,12 +5,13 @@ import fcntl
 import os
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import timedelta
 from pathlib import Path
 from time import time
 
 from holocron_assets.lake.presence import refuse_another
+from holocron_assets.lake.shared.places import mirror_of
 
 _ABANDONED_AFTER = timedelta(hours=1)
 _ADVICE = {
@@ -80,12 +81,14 @@ def sync_folder(folder: Path) -> None:
 def holding(folder: Path) -> Iterator[None]:
     """Keep others that hold a folder waiting: those who replace a file in it, or remove one.
 
-    The operating system lets go of it when the process dies.
+    It is let go when the process dies. In a lake that machines share, it is held on all of them.
     """
+    mirror = mirror_of(folder)
     opened = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX)
-        yield
+        with mirror.holding(folder) if mirror else nullcontext():
+            yield
     finally:
         os.close(opened)
 
@@ -107,12 +110,38 @@ def replacing(target: Path) -> Iterator[Path]:
             yield aside
             with aside.open("rb+") as written:
                 os.fsync(written.fileno())
-            with holding(target.parent):
+            with holding(target.parent), published(aside, target):
                 aside.replace(target)
         finally:
             aside.unlink(missing_ok=True)
             os.close(own)
         sync_folder(target.parent)
+
+
+def remove(*files: Path) -> None:
+    """Remove files of the lake, in this order; one that is gone already is no trouble."""
+    mirror = mirror_of(files[0]) if files else None
+    if mirror:
+        mirror.remove(*files)
+    for file in files:
+        file.unlink(missing_ok=True)
+
+
+def move(file: Path, target: Path) -> None:
+    """Move a file of the data folder to another place in it that is free."""
+    mirror = mirror_of(file)
+    with mirror.moving(file, target) if mirror else nullcontext():
+        file.replace(target)
+    sync_folder(target.parent)
+    sync_folder(file.parent)
+
+
+@contextmanager
+def published(aside: Path, target: Path) -> Iterator[None]:
+    """Let machines that share `target` have a file that is whole as such; the block puts it there."""
+    mirror = mirror_of(target)
+    with mirror.publishing(aside, target) if mirror and mirror.is_mirrored(target) else nullcontext():
+        yield
 
 
 def _remove_abandoned(target: Path) -> None:

@@ -3,7 +3,8 @@
 A line is a CRC-32 in hexadecimal, a space and a JSON object. Each append is flushed and synced, so a record
 that was appended is there after a crash. A line that a crash tore has a wrong checksum and counts as never
 written: the work that it stood for is done again. Lines that are old may be in a packed part of the journal,
-which whoever reads or appends need not know (`journal_packing.py`).
+which whoever reads or appends need not know (`journal_packing.py`). In a lake that machines share, each
+writer has files of its own (`shared/segments.py`), and a record that was appended is in the store.
 """
 
 import fcntl
@@ -20,10 +21,13 @@ from threading import Lock
 from types import TracebackType
 from typing import IO, Any, Self
 
-from holocron_assets.lake.durable import open_in_folder, sync_folder, trouble_named
+from holocron_assets.lake.durable import open_in_folder, remove, sync_folder, trouble_named
 from holocron_assets.lake.packed_journals import packed_lines, packed_part, taken_last
 from holocron_assets.lake.packs import FileMark
 from holocron_assets.lake.presence import FolderGoneError
+from holocron_assets.lake.shared.places import mirror_of
+from holocron_assets.lake.shared.segment_writer import SegmentWriter
+from holocron_assets.lake.shared.segments import lines_of, noting_segments, segments_of
 
 _CHECKSUM_LENGTH = 8
 _APPENDING = os.O_CREAT | os.O_APPEND | os.O_WRONLY
@@ -41,6 +45,8 @@ class Journal:
         self.path = path
         self._file: FileIO | None = None
         self._appending = Lock()
+        self._mirror = mirror_of(path)
+        self._shared = SegmentWriter(self._mirror, path) if self._mirror else None
 
     def __enter__(self) -> Self:
         """Return the journal itself."""
@@ -53,28 +59,31 @@ class Journal:
         self.close()
 
     def append(self, record: dict[str, Any]) -> None:
-        """Add one record and return when it is on disk. Datetimes are written in ISO 8601.
+        """Add one record and return when it is kept: on disk, or in the store. Datetimes become ISO 8601.
 
         Raises:
             TypeError: the record holds what JSON cannot say. Nothing was written.
             OSError: the disk is full or failing. The record may be torn; one appended later is not.
+            StoreError: the store of a shared lake took no record, as far as is known.
             FolderGoneError: somebody removed the file since it was opened, or the lake is gone.
         """
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=_as_json)
         body = text.encode("utf-8", "surrogatepass")
         line = b"%08x " % zlib.crc32(body) + body + b"\n"
         with self._appending, trouble_named(self.path):
-            try:
-                with self._held() as file:
-                    _refuse_removed(file, self.path)
-                    left = memoryview(self._before(file) + line)
-                    while left:
-                        left = left[file.write(left) :]
-                    _refuse_removed(file, self.path)
-                os.fsync(file.fileno())  # whoever packs the file from here on syncs the line himself
-            except BaseException:
-                self.close()  # the next append opens it again, and so starts on a fresh line
-                raise
+            if self._shared:
+                self._shared.append(line)
+            else:
+                self._append(line)
+
+    def exists(self) -> bool:
+        """Whether there is anything of it that is not in its packed part."""
+        return self.path.exists() or bool(self._segments())
+
+    def remove(self) -> None:
+        """Remove all of it but its packed part. Whoever has it open must not append any more."""
+        self.close()
+        remove(*(part for part in (self.path, *self._segments()) if part.exists()))
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Every whole record, in order; lines that a crash or a disk damaged are left out.
@@ -98,25 +107,50 @@ class Journal:
             own = None
             with suppress(FileNotFoundError):
                 own = opened.enter_context(self.path.open("rb"))
+            segments = self._segments()
             taken, packed = opened.enter_context(packed_lines(self.path))
-            yield from packed
+            begun: set[bytes] = set()
+            yield from noting_segments(packed, begun) if segments else packed
             if own:
                 taken.skip_in(own)
                 yield from own
+            for segment in segments:
+                yield from lines_of(segment, begun)
 
     def marks(self) -> list[FileMark]:
         """The marks of the files that hold its records; others as soon as one was appended or packed."""
         found = []
-        for path in (self.path, packed_part(self.path)):
+        for path in (self.path, packed_part(self.path), *self._segments()):
             with suppress(FileNotFoundError):
                 found.append(FileMark.of(path.stat()))
         return found
 
     def close(self) -> None:
         """Close the file if it is open."""
+        if self._shared:
+            self._shared.close()
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def _segments(self) -> list[Path]:
+        """Files of single writers, as they are now."""
+        if self._mirror:
+            self._mirror.see(self.path.parent)
+        return segments_of(self.path)
+
+    def _append(self, line: bytes) -> None:
+        try:
+            with self._held() as file:
+                _refuse_removed(file, self.path)
+                left = memoryview(self._before(file) + line)
+                while left:
+                    left = left[file.write(left) :]
+                _refuse_removed(file, self.path)
+            os.fsync(file.fileno())  # whoever packs the file from here on syncs the line himself
+        except BaseException:
+            self.close()  # the next append opens it again, and so starts on a fresh line
+            raise
 
     @contextmanager
     def _held(self) -> Iterator[FileIO]:

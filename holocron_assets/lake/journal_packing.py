@@ -6,19 +6,22 @@ and answers that a lost file or an old prompt needs again.
     1. journal.jsonl.zst is written anew beside, with what it held and what journal.jsonl holds;
     2. it is renamed into place: it tells which bytes of journal.jsonl it holds, and readers skip them there;
     3. journal.jsonl is removed. The next append begins another.
+
+In a lake that machines share, segments take the place of journal.jsonl.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from holocron_assets.lake.durable import replacing, sync_folder
+from holocron_assets.lake.durable import remove, replacing, sync_folder
 from holocron_assets.lake.journal import alone
 from holocron_assets.lake.listing import JOURNAL_FILE
 from holocron_assets.lake.packed_journals import packed_lines, packed_part, taken_of, write_packed
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.shared.segments import lines_of, noting_segments, segments_of
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
 
 KEPT_FOR_EVER = (LLM_RUNS, LLM_ATTEMPTS)
@@ -59,10 +62,11 @@ def pack_journals(lake: Lake, *, now: datetime) -> JournalsPacked:
         DamagedPartitionError: the packed part of one cannot be read. Nothing was changed about that one.
     """
     done = JournalsPacked()
-    for journal in _idle_journals(lake, now):
-        freed = _pack(journal, now)
-        done.journals += freed is not None
-        done.bytes_freed += freed or 0
+    with lake.lock("pack-journals"):
+        for journal in _idle_journals(lake, now):
+            freed = _pack(journal, now)
+            done.journals += freed is not None
+            done.bytes_freed += freed or 0
     return done
 
 
@@ -71,16 +75,42 @@ def _idle_journals(lake: Lake, now: datetime) -> Iterator[Path]:
         folder = lake.folder(table)
         for name in sorted(os.listdir(folder)) if folder.is_dir() else ():  # noqa: PTH208 - there may be 20,000
             journal = folder / name / JOURNAL_FILE
-            if journal.is_file() and _is_idle(journal.stat(), now):
+            parts = segments_of(journal) or ([journal] if journal.is_file() else [])
+            if parts and _is_idle([part.stat() for part in parts], now):
                 yield journal
 
 
-def _is_idle(status: os.stat_result, now: datetime) -> bool:
-    return status.st_size >= _WORTH_BYTES and status.st_mtime < (now - _IDLE).timestamp()
+def _is_idle(parts: Sequence[os.stat_result], now: datetime) -> bool:
+    size, newest = sum(part.st_size for part in parts), max(part.st_mtime for part in parts)
+    return size >= _WORTH_BYTES and newest < (now - _IDLE).timestamp()
 
 
 def _pack(journal: Path, now: datetime) -> int | None:
     """Pack a journal; give how many bytes that freed, or None if there was nothing to pack any more."""
+    return _pack_segments(journal) if segments_of(journal) else _pack_file(journal, now)
+
+
+def _pack_segments(journal: Path) -> int:
+    """Pack the segments of a journal. Their first lines tell readers which of them are packed.
+
+    Whoever appends has begun another long ago, and holds on to none of these.
+    """
+    packed = packed_part(journal)
+    parts = [part for part in (journal, *segments_of(journal)) if part.exists()]
+    before = sum(part.stat().st_size for part in (packed, *parts) if part.exists())
+    with packed_lines(journal) as (taken, older), replacing(packed) as aside:
+        begun: set[bytes] = set()
+        write_packed(aside, taken, noting_segments(older, begun), _lines(parts, begun))
+    remove(*parts)
+    return before - packed.stat().st_size
+
+
+def _lines(parts: Sequence[Path], begun: Container[bytes]) -> Iterator[bytes]:
+    for part in parts:
+        yield from lines_of(part, begun)
+
+
+def _pack_file(journal: Path, now: datetime) -> int | None:
     packed = packed_part(journal)
     before = packed.stat().st_size if packed.exists() else 0
     try:
@@ -89,7 +119,7 @@ def _pack(journal: Path, now: datetime) -> int | None:
         return None  # another process was quicker
     with opened as own, alone(own):
         status = os.fstat(own.fileno())
-        if not status.st_nlink or not _is_idle(status, now):
+        if not status.st_nlink or not _is_idle([status], now):
             return None
         with packed_lines(journal) as (taken_before, older):
             # What a killed packing took is not taken again.

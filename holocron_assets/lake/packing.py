@@ -16,7 +16,7 @@ from holocron_assets.lake.damage import PACK_FOLDER, DamagedPartitionError, dama
 from holocron_assets.lake.durable import replacing
 from holocron_assets.lake.footers import FOOTER_KEY, Footer, sealed_json, stored_footer
 from holocron_assets.lake.keys import table_hash
-from holocron_assets.lake.packs import FileMark, Packed, packs_of, read_packed
+from holocron_assets.lake.packs import FileMark, Packed, read_packed
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import SchemaError, Table
 from holocron_assets.lake.sealing import seal
@@ -148,7 +148,7 @@ def _read(lake: Lake, table: Table, name: str) -> _Partition | None:
             with pq.ParquetFile(file, page_checksum_verification=True) as opened:
                 footer, rows = stored_footer(path, opened.metadata), opened.read()
     except FileNotFoundError:
-        packed = packs_of(lake.folder(table)).newest.get(name)
+        packed = lake.packs(table).newest.get(name)
         if packed is None:
             return None
         footer, mark, rows = packed.footer, packed.mark, read_packed(packed, None)

@@ -114,8 +114,7 @@ class PageByPage:
 
     def conclude(self) -> None:
         """Forget the deaths: the step's partition is written."""
-        self._journal.close()
-        self._journal.path.unlink(missing_ok=True)
+        self._journal.remove()
 
     def _note_death(self, key: int, *, hung: bool) -> None:
         version = self._derivation.code_version

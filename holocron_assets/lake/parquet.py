@@ -11,7 +11,7 @@ from holocron_assets.lake.damage import DamagedPartitionError, damage_named
 from holocron_assets.lake.durable import replacing
 from holocron_assets.lake.footers import FOOTER_KEY, Footer, file_footer, footer_json, stored_footer
 from holocron_assets.lake.keys import table_hash
-from holocron_assets.lake.packs import packs_of, read_packed
+from holocron_assets.lake.packs import read_packed
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, Table
 from holocron_assets.lake.sealing import seal
@@ -139,7 +139,7 @@ def read_footer(lake: Lake, table: Table, partition: str) -> Footer | None:
     try:
         return file_footer(file, file.stat())
     except FileNotFoundError:
-        packed = packs_of(lake.folder(table)).newest.get(partition)
+        packed = lake.packs(table).newest.get(partition)
         return packed.footer if packed else None
 
 
@@ -176,7 +176,7 @@ def read_table(lake: Lake, table: Table, partition: str, columns: Sequence[str] 
             stored_footer(file, opened.metadata)
             return opened.read(columns=list(columns) if columns else None)
     except FileNotFoundError as error:
-        packed = packs_of(lake.folder(table)).newest.get(partition)
+        packed = lake.packs(table).newest.get(partition)
         if packed is None:
             raise MissingPartitionError(
                 f"table {table.name} has no partition {partition!r}: {file}"

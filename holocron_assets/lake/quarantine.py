@@ -16,11 +16,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.damage import PACK_FOLDER, DamagedPartitionError
-from holocron_assets.lake.durable import holding, make_folder, replacing, sync_folder
+from holocron_assets.lake.durable import holding, make_folder, move, replacing
 from holocron_assets.lake.footers import FOOTER_KEY, footer_json
 from holocron_assets.lake.keys import table_hash
 from holocron_assets.lake.packed_journals import ENDING
@@ -28,6 +26,7 @@ from holocron_assets.lake.packs import Packed, held_by, read_packed
 from holocron_assets.lake.parquet import write_file
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Table
+from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.lake.tables import (
     ENTITIES,
     GPU_RUNS,
@@ -109,12 +108,14 @@ def set_aside(lake: Lake, error: DamagedPartitionError) -> SetAside | None:
         if damage_of(file) is None:
             return None  # it was not the file's fault
         raise error
+    if mirror := mirror_of(file):
+        mirror.bring_again(file)  # what is damaged may be this machine's mirror
     with suppress(FileNotFoundError):
         if file.parent.name != PACK_FOLDER:
             with holding(file.parent):
                 return _moved(lake, table, file, [file.parent.name])
         # Compaction removes what a pack took over: it must not do so while the pack goes.
-        with FileLock(lake.locks / "compaction.lock"), holding(file.parent):
+        with lake.lock("compaction"), holding(file.parent):
             return _moved(lake, table, file, None)
     return None
 
@@ -122,7 +123,10 @@ def set_aside(lake: Lake, error: DamagedPartitionError) -> SetAside | None:
 def all_set_aside(lake: Lake) -> list[SetAside]:
     """Every file that was set aside and that nobody removed since, the oldest first."""
     found = []
-    for note in sorted((lake.root / _FOLDER).glob(f"*/{_NOTE}")):
+    folder = lake.root / _FOLDER
+    if mirror := mirror_of(folder):
+        mirror.see(folder)
+    for note in sorted(folder.glob(f"*/{_NOTE}")):
         stored: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
         kept = note.with_name(Path(stored["file"]).name)
         if kept.exists():
@@ -147,9 +151,7 @@ def _moved(lake: Lake, table: Table, file: Path, partitions: Sequence[str] | Non
     make_folder(kept.parent)
     with replacing(kept.with_name(_NOTE)) as note:  # first, so that no file lies there that nobody explains
         note.write_text(json.dumps({"at": now.isoformat(), **told}, indent=1), encoding="utf-8")
-    file.replace(kept)
-    sync_folder(kept.parent)
-    sync_folder(file.parent)
+    move(file, kept)
     return SetAside(now, table.name, lost, str(where), damage.why, kept)
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from holocron_assets.lake.damage import PACK_FOLDER, DamagedPartitionError, damage_named
-from holocron_assets.lake.durable import replacing
 from holocron_assets.lake.footers import FOOTER_KEY, stored_footer, unsealed
 from holocron_assets.lake.packed_journals import ENDING, read_through
 from holocron_assets.lake.paths import Lake
@@ -92,14 +91,13 @@ def files_due(lake: Lake, now: datetime) -> tuple[list[Path], int]:
 
 def note_verified(lake: Lake, hour: int) -> None:
     """Remember up to which hour all turns were looked at."""
-    with replacing(lake.locks / _NOTE) as aside:
-        aside.write_text(str(hour), encoding="utf-8")
+    lake.note(_NOTE).write(str(hour))
 
 
 def _last_hour(lake: Lake) -> int | None:
     try:
-        return int((lake.locks / _NOTE).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+        return int(lake.note(_NOTE).read() or "")
+    except ValueError:
         return None
 
 

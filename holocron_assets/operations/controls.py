@@ -12,8 +12,6 @@ from functools import cache, lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from filelock import FileLock
-
 from holocron_assets.lake.clock import SMALLEST_STEP, utc_now
 from holocron_assets.lake.decisions import refuse_unsaid
 from holocron_assets.lake.packs import FileMark
@@ -195,7 +193,7 @@ def control(  # noqa: PLR0913 - each is a column
         DecisionError: it does not say who or why, or not readably.
     """
     refuse_unsaid("a control", author, reason)
-    with FileLock(lake.locks / "controls.lock"):
+    with lake.lock("controls"):
         if _stands(standing_controls(lake), action, scope, priority):
             return None
         # After all others, also where the clock was set back.

@@ -5,7 +5,6 @@ from pathlib import Path
 from time import perf_counter
 
 import dagster as dg
-from filelock import FileLock
 
 from holocron_assets.crawl.readers import wiki_client
 from holocron_assets.crawl.revision_check import check_revisions, passes, start_pass
@@ -60,7 +59,7 @@ def revision_checks(
         refuse_held(opened, source=source.name)
         by_hand = WORK_TAG not in context.run.tags
         # A person and a sensor may start it at once: the second waits, and goes on where the first ended.
-        with FileLock(opened.locks / f"recheck-{source.name}.lock"):
+        with opened.lock(f"recheck-{source.name}"):
             current, found = _go_on(opened, source, sources.shared_folder, tally, by_hand=by_hand)
     seconds = perf_counter() - started
     if found and (written := read_footer(opened, PAGE_CHANGES, source.name)):

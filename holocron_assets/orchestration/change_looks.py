@@ -6,7 +6,7 @@ from pathlib import Path
 from time import perf_counter
 
 import dagster as dg
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from holocron_assets.crawl.change_store import drop_settled
 from holocron_assets.crawl.changes import Look, look_for_changes, next_look
@@ -73,7 +73,7 @@ def look_once(  # noqa: PLR0913 - what is asked for what, who counts, and three 
     scope = f"{source.name}-changes-{utc_now():%Y%m%d}"
     try:
         with (
-            FileLock(lake.locks / f"look-{source.name}.lock", timeout=turn_seconds),
+            lake.lock(f"look-{source.name}", timeout=turn_seconds),
             wiki_client(
                 lake, source, scope, shared_folder, patience_seconds=patience_seconds, tally=tally
             ) as client,

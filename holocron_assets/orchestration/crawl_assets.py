@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from time import perf_counter
 
 import dagster as dg
-from filelock import FileLock
 
 from holocron_assets.crawl.batches import manifest, source_of
 from holocron_assets.crawl.fetch import fetch_batch
@@ -160,7 +159,7 @@ def pages(
         extract = link_extractor(load_site(opened, source.name))
         # A person and a sensor may start the same batch: the second waits, and finds everything done.
         with (
-            FileLock(opened.locks / f"batch-{batch}.lock"),
+            opened.lock(f"batch-{batch}"),
             page_reader(
                 opened, source, batch, extract, sources.shared_folder, tally=tally, safe_point=stop
             ) as reader,

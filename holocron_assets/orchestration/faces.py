@@ -5,7 +5,6 @@ from functools import cache
 from typing import Any
 
 import dagster as dg
-from filelock import FileLock
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 from starlette.routing import Match
@@ -50,7 +49,7 @@ def make_faces(instance: Callable[[], dg.DagsterInstance], ui: str | None = None
 def instance_for_looks() -> dg.DagsterInstance:
     """Dagster's instance for a process that only looks: no run is reaped, no limit written."""
     # Two processes that make Dagster's database at once would break it for good.
-    with FileLock(Lake(data_folder()).locks / "dagster-home.lock"):
+    with Lake(data_folder()).lock("dagster-home"):
         prepare_home()
         return dg.DagsterInstance.get()
 

@@ -5,6 +5,7 @@ import dagster as dg
 from holocron_assets.lake.marking import mark
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.presence import FolderGoneError, marker_of
+from holocron_assets.lake.shared.places import mirror_of
 
 _KEY = "holocron/lake "  # and its folder: one Dagster may know of several
 
@@ -18,7 +19,10 @@ def expect_lake(instance: dg.DagsterInstance, lake: Lake) -> None:
     if instance.is_ephemeral:
         return
     storage, folder = instance.daemon_cursor_storage, lake.root / "lake"
-    key = f"{_KEY}{lake.root}"
+    mirror = mirror_of(lake.root)
+    if mirror:
+        mirror.recognise()  # a new machine has its marker then
+    key = f"{_KEY}{mirror.url if mirror else lake.root}"
     known = storage.get_cursor_values({key}).get(key)
     if known and not folder.exists():
         raise FolderGoneError(

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.notes import Note
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.orchestration.orphans import end_with_code_server, has_code_server
 
 _UNFINISHED = (
@@ -20,6 +22,9 @@ _UNFINISHED = (
     DagsterRunStatus.STARTED,
     DagsterRunStatus.CANCELING,
 )
+
+_HELD: dict[tuple[Path, str], Lock] = {}
+"""The locks that this process holds: who holds one may hold it again."""
 
 
 @contextmanager
@@ -32,7 +37,7 @@ def held_by_run(lake: Lake, run_id: str) -> Iterator[None]:
     """
     end_with_code_server()
     with ExitStack() as stack:
-        stack.enter_context(_held(_lock_path(lake, run_id)))
+        stack.enter_context(_held(lake, run_id))
         if has_code_server():
             # Dagster takes the resources from a run before it reports the run's end.
             atexit.register(stack.pop_all().close)
@@ -40,14 +45,19 @@ def held_by_run(lake: Lake, run_id: str) -> Iterator[None]:
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[None]:
-    """Hold a lock; its file is removed first, so that a file without a holder is a dead run's."""
-    with FileLock(path, is_singleton=True) as lock:
+def _held(lake: Lake, run_id: str) -> Iterator[None]:
+    """Hold a run's lock; its sign is removed first, so that a sign without a holder is a dead run's."""
+    sign = _sign(lake, run_id)
+    lock = _HELD.setdefault((lake.root, run_id), _lock(lake, run_id))
+    with lock:
+        if sign.mark() is None:  # on one machine, the lock's file is there by now
+            sign.write("")
         try:
             yield
         finally:
             if lock.lock_counter == 1:
-                path.unlink(missing_ok=True)
+                sign.remove()
+                _HELD.pop((lake.root, run_id), None)
 
 
 def reap_dead_runs(
@@ -72,23 +82,24 @@ def reap_dead_runs(
         time_to_start = timedelta(seconds=instance.run_monitoring_start_timeout_seconds)
     reaped = []
     for record in instance.get_run_records(RunsFilter(statuses=list(_UNFINISHED))):
-        run, path = record.dagster_run, _lock_path(lake, record.dagster_run.run_id)
+        run, sign = record.dagster_run, _sign(lake, record.dagster_run.run_id)
         is_recent = abs(utc_now() - record.update_timestamp) < time_to_start  # the clock may be set back
-        if (is_recent and not path.exists()) or _is_held(path) or _has_ended(instance, run.run_id):
+        is_signed = sign.mark() is not None
+        if (is_recent and not is_signed) or (is_signed and _is_held(lake, run.run_id)):
+            continue
+        if _has_ended(instance, run.run_id):
             continue
         # First: were this process killed after the report, nobody would look at the run's places again.
         instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
         instance.report_run_failed(run, "Its process is gone: killed, or the machine went down.")
-        path.unlink(missing_ok=True)
+        sign.remove()
         reaped.append(run.run_id)
     return reaped
 
 
-def _is_held(path: Path) -> bool:
-    if not path.exists():
-        return False
+def _is_held(lake: Lake, run_id: str) -> bool:
     try:
-        with FileLock(path, blocking=False):
+        with _lock(lake, run_id, blocking=False):
             return False
     except Timeout:
         return True
@@ -100,5 +111,10 @@ def _has_ended(instance: dg.DagsterInstance, run_id: str) -> bool:
     return run is None or run.is_finished
 
 
-def _lock_path(lake: Lake, run_id: str) -> Path:
-    return lake.locks / f"run-{run_id}.lock"
+def _lock(lake: Lake, run_id: str, *, blocking: bool = True) -> Lock:
+    return lake.lock(f"run-{run_id}", blocking=blocking)
+
+
+def _sign(lake: Lake, run_id: str) -> Note:
+    """What is there while a run lives, and after it died: on one machine, the lock's own file."""
+    return lake.note(f"run-{run_id}.lock")

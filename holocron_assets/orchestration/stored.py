@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import dagster as dg
-from filelock import FileLock
 
 from holocron_assets.lake.parquet import Footer
 from holocron_assets.lake.paths import Lake
@@ -39,5 +38,5 @@ def materialization(asset: dg.AssetsDefinition, partition: str, stored: Stored) 
 @contextmanager
 def resolving(lake: Lake) -> Iterator[Look]:
     """One look at the lake at a time: who resolves anew must see what was resolved before."""
-    with FileLock(lake.locks / "entities.lock"), look_at(lake) as look:
+    with lake.lock("entities"), look_at(lake) as look:
         yield look

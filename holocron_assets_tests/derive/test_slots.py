@@ -145,7 +145,7 @@ def test_a_reservation_ends_with_the_process_that_made_it(lake: Lake) -> None:
 def test_the_lock_of_a_killed_batch_is_free_for_a_question_at_once(lake: Lake) -> None:
     with process(BATCH, lake) as batch:
         wait_for_word(batch)
-        holder = NotedLock(lake.locks, "gpu-gpu").holder()
+        holder = NotedLock(lake, "gpu-gpu").holder()
         assert holder is not None
         assert (holder.what, holder.process) == ("a process of its own", batch.pid)
         batch.kill()
@@ -162,7 +162,7 @@ def test_a_reservation_that_hangs_counts_no_longer_than_it_may(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batch = GpuLock(lake, "batch")
-    reservation = NotedLock(lake.locks, "gpu-gpu-reserved")
+    reservation = NotedLock(lake, "gpu-gpu-reserved")
     assert reservation.try_take("somebody who hangs")
     assert batch.is_reserved()
     monkeypatch.setattr(slots, "RESERVATION_SECONDS", 0.0)
@@ -196,7 +196,7 @@ def test_a_lock_is_held_anew_by_who_gave_it_back(lake: Lake) -> None:
         gpu.give_back()
         gpu.give_back()
         await gpu.take()
-        assert NotedLock(lake.locks, "gpu-gpu").is_held()
+        assert NotedLock(lake, "gpu-gpu").is_held()
 
     asyncio.run(again())
 

@@ -264,7 +264,7 @@ def test_who_is_interrupted_keeps_every_answer_and_gives_the_locks_back(lake: La
     assert (left.untried, left.dues) == (12 - left.answered, []), "who was interrupted is not to blame"
     (row,) = logged(lake)
     assert (row["outcome"], row["reason"]) == ("stopped", "it was interrupted")
-    assert not NotedLock(lake.locks, "gpu-gpu").is_held()
+    assert not NotedLock(lake, "gpu-gpu").is_held()
     with FakeOllama(answer=lambda _: GOOD) as fake:
         stretch, _ = work(model_run(lake, fake.url), Given(KINDS, [name]))
     assert stretch.outcome == "complete"

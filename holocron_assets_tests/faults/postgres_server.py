@@ -21,14 +21,15 @@ class PostgresServer:
 
     folder: Path
     port: int
+    address: str = "127.0.0.1"
 
     @property
     def url(self) -> str:
         """Named with its driver, as Dagster's own commands want it; `holocron` adds that by itself."""
-        return f"postgresql+psycopg2://holocron@127.0.0.1:{self.port}/postgres"
+        return f"postgresql+psycopg2://holocron@{self.address}:{self.port}/postgres"
 
     def start(self) -> None:
-        self._control("start", "-o", f"-p {self.port} -c listen_addresses=127.0.0.1 -k {self.folder}")
+        self._control("start", "-o", f"-p {self.port} -c listen_addresses={self.address} -k {self.folder}")
 
     def stop(self) -> None:
         """End it as a crash does: every connection is cut, and the log is replayed at the next start."""
@@ -52,7 +53,7 @@ class PostgresServer:
 
 
 @contextmanager
-def postgres_server() -> Iterator[PostgresServer]:
+def postgres_server(address: str = "127.0.0.1") -> Iterator[PostgresServer]:
     """A new server; the test is skipped where PostgreSQL is not installed."""
     if not shutil.which("initdb") or not shutil.which("pg_ctl"):
         pytest.skip("needs PostgreSQL's initdb and pg_ctl on PATH")
@@ -63,10 +64,12 @@ def postgres_server() -> Iterator[PostgresServer]:
             os.chown(folder, pwd.getpwnam("nobody").pw_uid, -1)
         made = _as_another("initdb", "-D", str(folder / "data"), "-U", "holocron", "-A", "trust", "--no-sync")
         assert made.returncode == 0, made
-        probe.bind(("127.0.0.1", 0))
+        with (folder / "data" / "pg_hba.conf").open("a", encoding="utf-8") as rules:
+            rules.write(f"host all all {address}/24 trust\n")
+        probe.bind((address, 0))
         port = probe.getsockname()[1]
         probe.close()
-        server = PostgresServer(folder, port)
+        server = PostgresServer(folder, port, address)
         server.start()
         try:
             yield server

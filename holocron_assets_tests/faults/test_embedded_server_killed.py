@@ -158,7 +158,7 @@ def test_answers_are_those_of_an_undisturbed_run(
     assert asking.finish() == undisturbed
     assert {row["status"] for row in asking.rows()} == {"ok"}
     assert max(row["attempts"] for row in asking.rows()) == 1, "a call that we lost counted against its item"
-    assert not NotedLock(asking.lake.locks, "gpu-gpu").is_held()
+    assert not NotedLock(asking.lake, "gpu-gpu").is_held()
 
 
 @pytest.mark.fault(1, "SIGKILL of `holocron ui`, all its processes and the embedded server at once")

@@ -159,7 +159,7 @@ def test_nothing_is_asked_for_while_a_person_s_run_has_the_pool(dispatched: Disp
 
 
 def test_nothing_is_asked_for_while_a_process_has_the_gpu(dispatched: Dispatched) -> None:
-    lock = NotedLock(dispatched.watched.holocron.lake.locks, "gpu-gpu")
+    lock = NotedLock(dispatched.watched.holocron.lake, "gpu-gpu")
     assert lock.try_take("a question")
     asked, why = dispatched.tick()
     lock.give_back()

@@ -77,7 +77,7 @@ def test_a_killed_run_repeats_no_call_but_those_under_way_and_its_slot_is_free_a
     kill_in_the_middle(asked, 20)
     killed_at = datetime.now(UTC)
     lake = asked.holocron.lake
-    assert not NotedLock(lake.locks, "gpu-gpu").is_held()
+    assert not NotedLock(lake, "gpu-gpu").is_held()
 
     finish()
     with open_instance() as instance:

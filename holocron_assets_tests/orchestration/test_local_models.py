@@ -80,7 +80,7 @@ def test_all_open_pages_and_the_most_linked_ones_are_asked_about_and_a_second_ru
 
 
 def test_whoever_asks_models_already_is_waited_for_and_named(holocron: Holocron, ollama: FakeOllama) -> None:
-    lock = NotedLock(holocron.lake.locks, "gpu-gpu")
+    lock = NotedLock(holocron.lake, "gpu-gpu")
     assert lock.try_take("holocron repeat trial")
     command = [str(Path(sys.executable).parent / "holocron"), "run", "--llm-pages", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:  # noqa: S603 - our own command

@@ -86,7 +86,7 @@ def look_at_models(interrogations: Sequence[Interrogation]) -> tuple[ServedModel
 
 def gpu_holder(lake: Lake) -> str | None:
     """Which process has calls of models under way on this machine, in words; None if none has."""
-    lock = NotedLock(lake.locks, f"gpu-{GPU_POOL}")
+    lock = NotedLock(lake, f"gpu-{GPU_POOL}")
     return str(lock.holder() or "another process") if lock.is_held() else None
 
 

@@ -1,20 +1,19 @@
 """Whose calls the model server answers: one process's at a time, and a person's question in between.
 
-Both the lock and the reservation are locks of the operating system, so they are free as soon as the process
-that held them is dead. Beside each lies a note that says who holds it, for messages.
+Both the lock and the reservation are free as soon as the process that held them is dead. Beside each lies a
+note that says who holds it, for messages. Machines that share a lake share them too.
 """
 
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from time import monotonic
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.errors import TransientError
@@ -55,17 +54,16 @@ class SlotTakenError(TransientError):
 
 
 class NotedLock:
-    """A lock of the operating system, and a note beside it that says who holds it.
+    """A lock, and a note beside it that says who holds it.
 
     Attributes:
-        note: the file of the note; there while the lock is held, and after its holder was killed.
+        note: the note; there while the lock is held, and after its holder was killed.
     """
 
-    def __init__(self, folder: Path, name: str) -> None:
-        """Name a lock in `folder` without taking it."""
-        self.note = folder / f"{name}.json"
-        # Taken by one thread and given back by another.
-        self._lock = FileLock(folder / f"{name}.lock", thread_local=False)
+    def __init__(self, lake: Lake, name: str) -> None:
+        """Name a lock of a lake without taking it."""
+        self.note = lake.note(f"{name}.json")
+        self._lock = lake.lock(name)
 
     def try_take(self, what: str, *, seconds: float = 0) -> bool:
         """Take the lock if it is free within some seconds; say whether it was."""
@@ -74,30 +72,31 @@ class NotedLock:
         except Timeout:
             return False
         holder = {"what": what, "process": os.getpid(), "since": utc_now().isoformat()}
-        self.note.write_text(json.dumps(holder), encoding="utf-8")
+        self.note.write(json.dumps(holder))
         return True
 
     def give_back(self) -> None:
         """Give the lock back, if it is held."""
         if self._lock.is_locked:
-            self.note.unlink(missing_ok=True)
+            self.note.remove()
             self._lock.release(force=True)
 
     def is_held(self) -> bool:
         """Whether a living process holds the lock. What a dead one left behind is removed."""
         try:
-            with self._lock.acquire(blocking=False):
-                self.note.unlink(missing_ok=True)
+            self._lock.acquire(blocking=False)
         except Timeout:
             return True
+        self.note.remove()
+        self._lock.release()
         return False
 
     def holder(self) -> Holder | None:
         """Who holds the lock by its note; None if there is none, or it is being written."""
         try:
-            told = json.loads(self.note.read_text(encoding="utf-8"))
+            told = json.loads(self.note.read() or "")
             return Holder(told["what"], told["process"], datetime.fromisoformat(told["since"]))
-        except (FileNotFoundError, ValueError):
+        except ValueError:
             return None
 
 
@@ -110,22 +109,20 @@ class GpuLock:
     def __init__(self, lake: Lake, what: str, *, pool: str = GPU_POOL) -> None:
         """Name the lock of a lake's pool without taking it; `what` is told to those who find it taken."""
         self._what = what
-        self._lock = NotedLock(lake.locks, f"gpu-{pool}")
-        self._reservation = NotedLock(lake.locks, f"gpu-{pool}-reserved")
-        self._seen: tuple[int, int] | None = None
+        self._lock = NotedLock(lake, f"gpu-{pool}")
+        self._reservation = NotedLock(lake, f"gpu-{pool}-reserved")
+        self._seen: Hashable | None = None
         self._seen_at = 0.0
 
     def is_reserved(self) -> bool:
-        """Whether another process waits to ask a question. Takes microseconds.
+        """Whether another process waits to ask a question. Takes microseconds, or one question to the server.
 
         A reservation counts for `RESERVATION_SECONDS` from when it is first seen, and no longer than the
         process that made it lives.
         """
-        try:
-            status = os.stat(self._reservation.note)  # noqa: PTH116 - before each request, and twice as fast
-        except FileNotFoundError:
+        mark = self._reservation.note.mark()
+        if mark is None:
             return False
-        mark = (status.st_ino, status.st_mtime_ns)
         if mark != self._seen:
             self._seen, self._seen_at = mark, monotonic()
         return monotonic() - self._seen_at < RESERVATION_SECONDS and self._reservation.is_held()

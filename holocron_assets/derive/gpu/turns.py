@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Protocol
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, stale_partitions, waiting_of
 from holocron_assets.derive.dispatch.decisions import Decision, decide
@@ -19,6 +19,7 @@ from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.derive.results.superseded import superseded_pages
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.shared.server_locks import Lock
 
 LONGEST_SECONDS = 30 * 60.0
 """A run that goes on because its model still has work ends after so long: others may wait for its place."""
@@ -163,7 +164,7 @@ class OpenPartition:
     """
 
     work: PartitionWork
-    lock: FileLock
+    lock: Lock
     under_way: int = 0
     is_all_out: bool = False
     passed: int = 0
@@ -298,7 +299,7 @@ def open_partition(
         MissingPartitionError: what its items are made from is not there.
         ConditionError: the interrogation's condition failed on a page.
     """
-    lock = FileLock(lake.locks / f"derive-{interrogation.name}-{partition}.lock", thread_local=False)
+    lock = lake.lock(f"derive-{interrogation.name}-{partition}")
     try:
         lock.acquire(blocking=False)
     except Timeout:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from holocron_assets.lake.durable import make_folder, sync_folder
 from holocron_assets.lake.presence import marker_of
+from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.operations.backups.copying import Copier, copy_folder
 from holocron_assets.operations.backups.dagster_copy import copy_home, dump_database
 from holocron_assets.operations.backups.lake_copy import copy_lake
@@ -56,6 +57,10 @@ def make_backup(places: Places, into: Path, *, now: datetime, version: str) -> B
     Raises:
         BackupError: it cannot be made. What there is of it is removed.
     """
+    if mirror := mirror_of(places.lake.root):
+        raise BackupError(
+            f"machines share this lake: what is to be kept is {mirror.url}, as its store keeps things"
+        )
     if not (places.lake.root / "lake").is_dir():
         raise BackupError(f"{places.lake.root} has no lake that could be backed up")
     target = into / now.strftime("%Y%m%dT%H%M%SZ")

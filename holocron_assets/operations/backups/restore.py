@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from holocron_assets.lake.damage import DamagedPartitionError
 from holocron_assets.lake.durable import make_folder, sync_folder
+from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.lake.verifying import damaged_files, files_to_verify
 from holocron_assets.operations.backups.dagster_copy import restore_database, tables_of_database
 from holocron_assets.operations.backups.places import (
@@ -55,6 +56,10 @@ def restore_backup(places: Places, backup: Path) -> Restored:
     """
     manifest = _manifest_of(backup)
     _refuse_taken(places, manifest)
+    if mirror := mirror_of(places.lake.root):
+        raise BackupError(
+            f"machines share this lake: what is to be kept is {mirror.url}, as its store keeps things"
+        )
     aside = places.lake.root / _ASIDE
     shutil.rmtree(aside, ignore_errors=True)  # of a restore that was killed
     make_folder(aside)

@@ -14,8 +14,6 @@ from datetime import datetime
 from threading import Lock
 from typing import Any
 
-from filelock import FileLock
-
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.parquet import read_partition, write_partition
@@ -168,7 +166,7 @@ def open_book(lake: Lake, *, patience_seconds: float) -> Iterator[NoticeBook]:
     Raises:
         filelock.Timeout: another process has it for longer.
     """
-    with FileLock(lake.locks / "notices.lock", timeout=patience_seconds):
+    with lake.lock("notices", timeout=patience_seconds):
         book = NoticeBook(lake)
         book.store()
         try:
@@ -184,7 +182,7 @@ def _store(lake: Lake, day: str, journal: Journal) -> None:
     for row in [*stored, *journaled]:
         rows[tuple(row[name] for name in NOTICES.key)] = row
     write_partition(lake, NOTICES, day, list(rows.values()))
-    journal.path.unlink()
+    journal.remove()
 
 
 def _row(notice: Notice, webhook: str) -> Row:

@@ -1,0 +1,313 @@
+"""A machine's mirror of a shared lake: the data folder, in which all of Holocron reads as it always does.
+
+What is written is put into the store first, and then into the mirror. What others wrote is brought when a
+folder is looked at. A look is a second old at most, and never older than the last lock that was taken: so who
+holds a lock sees all that was written under it before, on whichever machine.
+
+A mirrored file's time is made of what the store says of its object, and so the same on all machines: two that
+have seen the same files give the same marks. A mirror can be removed at any time; it is brought again.
+"""
+
+import fcntl
+import os
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+from holocron_assets.lake.damage import PACK_FOLDER
+from holocron_assets.lake.presence import MARKER, FolderGoneError
+from holocron_assets.lake.shared.objects import Objects, Stored
+from holocron_assets.lake.shared.segments import is_segment
+from holocron_assets.lake.shared.server_locks import ServerLock
+from holocron_assets.lake.shared.server_notes import ServerNote
+from holocron_assets.lake.shared.sessions import Session
+
+LAYERS, QUARANTINE = "lake", "quarantine"
+DATA_FILE = "data.parquet"
+_PARTS_OF_A_TABLE = 3  # lake/<layer>/<table>
+_JOURNALS = "journal"
+_OLDEST_LOOK_SECONDS = 1.0
+_UNCOUNTED_WRITE_SECONDS = 60.0
+"""A machine that dies between a write and its count leaves it to be found by a listing so much later."""
+
+
+@dataclass
+class _Look:
+    """What a folder was when this process last looked.
+
+    Attributes:
+        at: when that was.
+        listed_at: when it was listed in the store.
+        number: how often its table had been written to by then.
+        files: what the listing showed.
+    """
+
+    at: float = -1e9
+    listed_at: float = -1e9
+    number: int = -1
+    files: Mapping[str, Stored] = field(default_factory=dict)
+
+
+class Mirror:
+    """The data folder of one machine, of a lake that several share. Safe for threads and processes.
+
+    Attributes:
+        root: the data folder.
+        session: what is told between machines.
+    """
+
+    def __init__(self, root: Path, objects: Objects, session: Session) -> None:
+        """Mirror a store in a data folder; nothing is asked yet."""
+        self.root, self.session = root, session
+        self._objects = objects
+        self._looks: dict[str, _Look] = {}
+        self._anew_at = 0.0
+        self._writes: dict[str, int] = {}
+        self._writes_at = -1e9
+        self._is_known = False
+
+    @property
+    def url(self) -> str:
+        """The store's address."""
+        return self._objects.url
+
+    def lock(self, name: str, *, timeout: float = -1, blocking: bool = True) -> ServerLock:
+        """A lock between machines. Who has taken it looks anew."""
+        return _LookingLock(self, name, timeout=timeout, blocking=blocking)
+
+    def note(self, name: str) -> ServerNote:
+        """A note that all machines see."""
+        return ServerNote(self.session, name)
+
+    @contextmanager
+    def holding(self, folder: Path) -> Iterator[None]:
+        """Hold a folder of the lake on all machines."""
+        with ServerLock(self.session, f"folder {self._name(folder)}"):
+            yield
+
+    def look_anew(self) -> None:
+        """Let the next look at each folder see all that was written before now."""
+        self._anew_at = monotonic()
+
+    def see(self, folder: Path) -> None:
+        """Bring what is new in a folder of the lake, and remove what is gone; subfolders included.
+
+        Raises:
+            StoreError: the store gives no answer.
+            FolderGoneError: it holds another lake than this mirror, or none any more.
+        """
+        self.recognise()
+        table = self._table_of(folder)
+        whole = self._looks.get(table)
+        scope = table if whole else self._name(folder)
+        look = self._looks.get(scope, _Look())
+        if look.at >= self._anew_at and monotonic() - look.at < _OLDEST_LOOK_SECONDS:
+            return
+        at, number = monotonic(), self._written(table)
+        if number != look.number or at - look.listed_at > _UNCOUNTED_WRITE_SECONDS:
+            with self._alone(table, fcntl.LOCK_EX):
+                files = self._objects.list(scope)
+                self._bring(scope, look, files)
+            look = _Look(at, at, number, files)
+        look.at = at
+        self._looks[scope] = look
+
+    @contextmanager
+    def publishing(self, aside: Path, target: Path) -> Iterator[None]:
+        """Put a file that is whole into the store as `target`; the block puts it there in the mirror.
+
+        Raises:
+            LocksLostError: others may work on the same by now. Nothing was put.
+            StoreError: the store did not take it.
+        """
+        self.recognise()
+        with self._alone(self._table_of(target), fcntl.LOCK_SH):
+            self.session.refuse_if_lost()
+            stored = self._objects.put(aside, self._name(target))
+            os.utime(aside, ns=(stored.mtime_ns, stored.mtime_ns))
+            yield
+        self.session.count_write(self._table_of(target))
+
+    @contextmanager
+    def moving(self, file: Path, target: Path) -> Iterator[None]:
+        """Put a file into the store under another name, and remove it under its own; the block does it here.
+
+        Raises:
+            LocksLostError, StoreError: as `publishing`.
+        """
+        with self.publishing(file, target), self._alone(self._table_of(file), fcntl.LOCK_SH):
+            self._objects.remove([self._name(file)])
+            yield
+        self.session.count_write(self._table_of(file))
+
+    @contextmanager
+    def publishing_grown(self, content: bytes, target: Path) -> Iterator[None]:
+        """Put what a file is going to be into the store; the block makes it so in the mirror.
+
+        The file keeps the time that the mirror gives it, which other machines do not see.
+
+        Raises:
+            LocksLostError, StoreError: as `publishing`.
+        """
+        self.recognise()
+        with self._alone(self._table_of(target), fcntl.LOCK_SH):
+            self.session.refuse_if_lost()
+            self._objects.write(content, self._name(target))
+            yield
+        self.session.count_write(self._table_of(target))
+
+    def remove(self, *files: Path) -> None:
+        """Remove files from the store, and then from the mirror.
+
+        Raises:
+            LocksLostError: others may work on the same by now. Nothing was removed.
+        """
+        for table in {self._table_of(file) for file in files}:
+            with self._alone(table, fcntl.LOCK_SH):
+                self.session.refuse_if_lost()
+                of_table = [file for file in files if self._table_of(file) == table]
+                self._objects.remove(map(self._name, of_table))
+                for file in of_table:
+                    file.unlink(missing_ok=True)
+            self.session.count_write(table)
+
+    def bring_again(self, file: Path) -> None:
+        """Bring one file from the store, whatever the mirror has in its place."""
+        with self._alone(self._table_of(file), fcntl.LOCK_EX):
+            name = self._name(file)
+            stored = self._objects.list(self._name(file.parent)).get(name)
+            self._get({name: stored} if stored else {})
+            if stored is None:
+                file.unlink(missing_ok=True)
+
+    def holds(self, path: Path) -> bool:
+        """Whether a path is in a part of the data folder that is mirrored."""
+        return any(self.root / part in (path, *path.parents) for part in (LAYERS, QUARANTINE))
+
+    def is_mirrored(self, file: Path) -> bool:
+        """Whether a file of the data folder is one that all machines see, and not one machine's own."""
+        if file.name.startswith("."):
+            return file == self.root / LAYERS / MARKER
+        is_kept = self.root / QUARANTINE in file.parents or file.parent.name == PACK_FOLDER
+        return is_kept or file.name == DATA_FILE or file.name.startswith(_JOURNALS)
+
+    def _written(self, table: str) -> int:
+        """How often a table, or all tables of a folder, were written to, as far as is told."""
+        if self._writes_at < self._anew_at or monotonic() - self._writes_at > _OLDEST_LOOK_SECONDS:
+            self._writes_at = monotonic()
+            self._writes = self.session.writes()
+        below = f"{table}/"
+        return sum(n for folder, n in self._writes.items() if folder == table or folder.startswith(below))
+
+    def _bring(self, scope: str, before: _Look, files: Mapping[str, Stored]) -> None:
+        """Bring what differs from the mirror, and only then remove what is gone: it may be in a pack now."""
+        is_first = before.number < 0
+        news = files.items() if is_first else files.items() - before.files.items()
+        self._get(
+            {
+                name: stored
+                for name, stored in news
+                if self.is_mirrored(self.root / name) and _differs(self.root / name, stored)
+            }
+        )
+        known: Iterable[str] = self._here(scope) if is_first else before.files
+        for name in known:
+            if name not in files:
+                (self.root / name).unlink(missing_ok=True)
+
+    def _get(self, wanted: Mapping[str, Stored]) -> None:
+        asides = {name: _aside(self.root / name) for name in wanted}
+        for aside in asides.values():
+            aside.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._objects.get(asides)
+            for name, aside in asides.items():
+                if aside.exists():  # else it was removed since it was listed
+                    os.utime(aside, ns=(wanted[name].mtime_ns, wanted[name].mtime_ns))
+                    aside.replace(self.root / name)
+        finally:
+            for aside in asides.values():
+                aside.unlink(missing_ok=True)
+
+    def _here(self, scope: str) -> Iterator[str]:
+        """Names of the mirrored files that are in a folder of the mirror."""
+        for folder, _, files in os.walk(self.root / scope):
+            for file in files:
+                path = Path(folder, file)
+                if self.is_mirrored(path):
+                    yield self._name(path)
+
+    def recognise(self) -> None:
+        """See that the store holds the lake that is mirrored here; bring the marker of one that is new here.
+
+        Raises:
+            FolderGoneError: it holds another, or none any more.
+        """
+        if self._is_known:
+            return
+        marker = self.root / LAYERS / MARKER
+        here = marker.read_bytes() if marker.is_file() else None
+        there = self._objects.read(self._name(marker))
+        if here is not None and here != there:
+            what = "holds no lake any more" if there is None else "holds another lake by now"
+            raise FolderGoneError(
+                f"{self._objects.url} {what}, and {self.root} mirrors one. Nothing is written until it is "
+                "as it was. To work on what is there, remove the mirror's folders `lake` and `quarantine`"
+            )
+        if there is not None and here is None:
+            aside = _aside(marker)
+            aside.parent.mkdir(parents=True, exist_ok=True)
+            aside.write_bytes(there)
+            aside.replace(marker)
+        self._is_known = there is not None
+
+    def _table_of(self, path: Path) -> str:
+        """The folder of a table that a path is in; of a path above all tables, the path itself."""
+        parts = path.relative_to(self.root).parts
+        return "/".join(parts[:1] if parts[0] == QUARANTINE else parts[:_PARTS_OF_A_TABLE])
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()
+
+    @contextmanager
+    def _alone(self, table: str, how: int) -> Iterator[None]:
+        """Keep apart, on this machine, who brings a table (exclusively) and who writes to it (together)."""
+        folder = self.root / "locks"
+        folder.mkdir(parents=True, exist_ok=True)
+        opened = os.open(folder / f"mirror-{table.replace('/', '-')}.lock", os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(opened, how)
+            yield
+        finally:
+            os.close(opened)
+
+
+class _LookingLock(ServerLock):
+    """A lock after whose taking everything is looked at anew."""
+
+    def __init__(self, mirror: Mirror, name: str, *, timeout: float, blocking: bool) -> None:
+        super().__init__(mirror.session, name, timeout=timeout, blocking=blocking)
+        self._mirror = mirror
+
+    def acquire(self, timeout: float | None = None, *, blocking: bool | None = None) -> "_LookingLock":
+        super().acquire(timeout, blocking=blocking)
+        self._mirror.look_anew()
+        return self
+
+
+def _differs(path: Path, stored: Stored) -> bool:
+    """Whether a file of the mirror is not what the store has by now."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return True
+    if is_segment(path):  # it only grows, and who writes it gives it a time of its own
+        return status.st_size < stored.size
+    return (status.st_mtime_ns, status.st_size) != stored
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")

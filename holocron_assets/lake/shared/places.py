@@ -1,0 +1,72 @@
+"""Which data folder mirrors a lake that several machines share: the only one, if HOLOCRON_LAKE is set."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from holocron_assets.lake.shared.mirror import Mirror
+from holocron_assets.lake.shared.objects import Objects
+from holocron_assets.lake.shared.sessions import Connection, Session
+from holocron_assets.settings import data_folder, database_address, shared_lake
+
+_MIRRORS: dict[Path, Mirror] = {}
+
+
+def mirror_of(path: Path) -> Mirror | None:
+    """The mirror that a data folder is, or that a path in its lake is of; None on a machine of its own.
+
+    Raises:
+        PermanentError: HOLOCRON_LAKE is set, and what it needs is not.
+    """
+    for root, mirror in _all_mirrors().items():
+        if path == root or mirror.holds(path):
+            return mirror
+    return None
+
+
+@contextmanager
+def mirrored(mirror: Mirror) -> Iterator[Mirror]:
+    """Let a data folder be a mirror, in this process, for as long as the block lasts."""
+    before = _MIRRORS.get(mirror.root)
+    _MIRRORS[mirror.root] = mirror
+    try:
+        yield mirror
+    finally:
+        if before:
+            _MIRRORS[mirror.root] = before
+        else:
+            del _MIRRORS[mirror.root]
+
+
+def mirror_from(environment: Mapping[str, str] = os.environ) -> Mirror | None:
+    """The mirror that settings ask for; None if they ask for none.
+
+    Raises:
+        PermanentError: HOLOCRON_LAKE is set, and what it needs is not.
+    """
+    url = shared_lake(environment)
+    if url is None:
+        return None
+    return Mirror(data_folder(environment), Objects(url), Session(database_address(environment), url))
+
+
+def shared_server(environment: Mapping[str, str] = os.environ) -> Connection | None:
+    """Another session with the server of the machines that share a lake; None on a machine of its own.
+
+    Raises:
+        PermanentError: HOLOCRON_LAKE is set, and what it needs is not.
+    """
+    return Connection(database_address(environment)) if shared_lake(environment) else None
+
+
+def _all_mirrors() -> Mapping[Path, Mirror]:
+    _add_configured()
+    return _MIRRORS
+
+
+@cache
+def _add_configured() -> None:
+    if mirror := mirror_from():
+        _MIRRORS[mirror.root] = mirror

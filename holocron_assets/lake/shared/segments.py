@@ -1,0 +1,50 @@
+"""Segments: the parts of a journal in a shared lake, each of one writer: no object is appended to.
+
+A segment begins with a line of its own, by which it is known in a packed journal too; then come lines as in
+every journal. With each line it is put anew as a whole, until it is large or old; then another is begun.
+Their names sort by when they were begun.
+"""
+
+import re
+import uuid
+from collections.abc import Container, Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+_SEGMENT = re.compile(r"journal-[0-9T]+-[0-9a-f]+\.jsonl")
+_BEGUN = b"begun "
+
+
+def is_segment(path: Path) -> bool:
+    """Whether a file is a journal's segment."""
+    return _SEGMENT.fullmatch(path.name) is not None
+
+
+def segments_of(journal: Path) -> list[Path]:
+    """The segments of a journal that are here, in the order in which they were begun."""
+    return sorted(path for path in journal.parent.glob("journal-*.jsonl") if is_segment(path))
+
+
+def new_segment(journal: Path, now: datetime) -> tuple[Path, bytes]:
+    """Where another segment of a journal goes, and its first line, which is no record: it has no checksum."""
+    name = uuid.uuid4().hex
+    return journal.with_name(
+        f"journal-{now:%Y%m%dT%H%M%S%f}-{name[:8]}.jsonl"
+    ), _BEGUN + name.encode() + b"\n"
+
+
+def noting_segments(lines: Iterable[bytes], begun: set[bytes]) -> Iterator[bytes]:
+    """Some lines as they are; the first ones of segments among them are added to `begun`."""
+    for line in lines:
+        if line.startswith(_BEGUN):
+            begun.add(line)
+        yield line
+
+
+def lines_of(segment: Path, packed: Container[bytes]) -> list[bytes]:
+    """A segment's lines; none if it is gone, or if its first line is among those that were packed."""
+    try:
+        lines = segment.read_bytes().splitlines(keepends=True)
+    except FileNotFoundError:
+        return []
+    return [] if lines and lines[0] in packed else lines

@@ -1,0 +1,215 @@
+"""A session with PostgreSQL: locks between machines, counts of what was written, and notes.
+
+Locks are the server's advisory locks. They are free as soon as the session ends, whatever ended it: a process
+that was killed, or a machine that fell silent for half a minute.
+"""
+
+import os
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from typing import Any
+
+from holocron_assets.lake.errors import PermanentError, TransientError
+
+_TABLES = """
+create schema if not exists holocron;
+create table if not exists holocron.writes (lake text, folder text, number bigint not null,
+    primary key (lake, folder));
+create table if not exists holocron.notes (lake text, name text, note text not null,
+    number bigint generated always as identity, primary key (lake, name));
+create table if not exists holocron.hosts (host text primary key, state text not null);
+"""
+_SILENCE = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4}
+_SERVER_SILENCE = (
+    "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 4"
+)
+_SETTING_UP = 4_851_090_274_001
+
+
+class DatabaseGoneError(TransientError):
+    """PostgreSQL gives no answer. The same may work later."""
+
+
+class LocksLostError(DatabaseGoneError):
+    """The session that held this process's locks has ended, and others may hold them by now."""
+
+
+class Connection:
+    """One session with the server; every statement is a transaction of its own. Safe for threads.
+
+    Attributes:
+        number: of the session: another one after each that ended.
+    """
+
+    def __init__(self, address: str | None) -> None:
+        """Name the server without connecting.
+
+        Args:
+            address: as in HOLOCRON_POSTGRES_URL.
+
+        Raises:
+            PermanentError: there is none.
+        """
+        if not address:
+            raise PermanentError(
+                "HOLOCRON_LAKE needs HOLOCRON_POSTGRES_URL too: machines that share a lake lock it there"
+            )
+        scheme, _, rest = address.partition("://")
+        self._address = f"{scheme.partition('+')[0]}://{rest}"
+        self._alone = threading.RLock()
+        self._opened: Any = None
+        self._process = 0
+        self.number = 0
+
+    @property
+    def alone(self) -> threading.RLock:
+        """Keeps other threads from using the session meanwhile."""
+        return self._alone
+
+    def ask(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows that a statement gives. The first one connects.
+
+        Raises:
+            DatabaseGoneError: the server is gone, or the session has ended; the next statement connects anew.
+        """
+        import psycopg2  # noqa: PLC0415 - only a shared lake needs it
+
+        with self._alone:
+            try:
+                with self._connected().cursor() as cursor:
+                    cursor.execute(sql, tuple(values))
+                    return list(cursor.fetchall()) if cursor.description else []
+            except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
+                self.close()
+                raise DatabaseGoneError(f"PostgreSQL gives no answer: {str(error).strip()}") from error
+
+    def close(self) -> None:
+        """End the session; its locks are free."""
+        with self._alone:
+            if self._opened is not None and self._process == os.getpid():
+                self._opened.close()
+            self._opened = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a session of this process."""
+        return self._opened is not None and self._process == os.getpid()
+
+    def _connected(self) -> Any:
+        import psycopg2  # noqa: PLC0415 - the same
+
+        if not self.is_open:
+            # A session that was there before a fork is the parent's.
+            self._opened = psycopg2.connect(
+                self._address, application_name=f"holocron {os.getpid()}", **_SILENCE
+            )
+            self._process, self.number = os.getpid(), self.number + 1
+            self._opened.autocommit = True
+            with self._opened.cursor() as cursor:
+                cursor.execute(_SERVER_SILENCE)
+                cursor.execute(f"select pg_advisory_lock({_SETTING_UP})")
+                cursor.execute("set client_min_messages = warning")
+                cursor.execute(_TABLES)
+                cursor.execute(f"select pg_advisory_unlock({_SETTING_UP})")
+        return self._opened
+
+
+class Session:
+    """What the processes that share one lake tell each other. Safe for threads."""
+
+    def __init__(self, address: str | None, lake: str) -> None:
+        """Name the server and the lake, without connecting.
+
+        Raises:
+            PermanentError: there is no server.
+        """
+        self.connection = Connection(address)
+        self._lake = lake
+        self._held: dict[str, int] = {}
+        """The session that each lock was taken in."""
+        self._process = os.getpid()
+
+    def try_lock(self, name: str) -> bool:
+        """Take a lock if nobody has it, here or on another machine.
+
+        Raises:
+            LocksLostError: locks that this process held are lost; none is given before all are given back.
+        """
+        with self.connection.alone:
+            self.refuse_if_lost()
+            # The server would give a session the same lock twice.
+            if name in self._held_here():
+                return False
+            got = bool(self.connection.ask("select pg_try_advisory_lock(%s)", [self._key(name)])[0][0])
+            if got:
+                self._held_here()[name] = self.connection.number
+            return got
+
+    def unlock(self, name: str) -> None:
+        """Give a lock back; one that was lost with its session is forgotten."""
+        with self.connection.alone:
+            number = self._held_here().pop(name, None)
+            if self.connection.is_open and number == self.connection.number:
+                with suppress(DatabaseGoneError):  # then it is free
+                    self.connection.ask("select pg_advisory_unlock(%s)", [self._key(name)])
+
+    def refuse_if_lost(self) -> None:
+        """Raise LocksLostError if this process believes to hold locks, and its session has ended."""
+        with self.connection.alone:
+            held = self._held_here()
+            if not held:
+                return
+            if not self.connection.is_open or {*held.values()} != {self.connection.number}:
+                raise self._lost()
+            try:
+                self.connection.ask("select 1")
+            except DatabaseGoneError as error:
+                raise self._lost() from error
+
+    def writes(self) -> dict[str, int]:
+        """How often each folder of the lake was written to."""
+        sql = "select folder, number from holocron.writes where lake = %s"
+        return {str(folder): int(number) for folder, number in self.connection.ask(sql, [self._lake])}
+
+    def count_write(self, folder: str) -> None:
+        """Tell other machines that a folder was written to."""
+        self.connection.ask(
+            "insert into holocron.writes as w values (%s, %s, 1) "
+            "on conflict (lake, folder) do update set number = w.number + 1",
+            [self._lake, folder],
+        )
+
+    def note(self, name: str) -> tuple[str, int] | None:
+        """A note's text, and a number that no other version of it has; None if there is none."""
+        sql = "select note, number from holocron.notes where lake = %s and name = %s"
+        rows = self.connection.ask(sql, [self._lake, name])
+        return (str(rows[0][0]), int(rows[0][1])) if rows else None
+
+    def write_note(self, name: str, text: str) -> None:
+        """Write a note in the place of what it said."""
+        self.connection.ask(
+            "insert into holocron.notes (lake, name, note) values (%s, %s, %s) "
+            "on conflict (lake, name) do update set note = excluded.note, number = default",
+            [self._lake, name, text],
+        )
+
+    def remove_note(self, name: str) -> None:
+        """Remove a note, if it is there."""
+        self.connection.ask("delete from holocron.notes where lake = %s and name = %s", [self._lake, name])
+
+    def _held_here(self) -> dict[str, int]:
+        if self._process != os.getpid():  # a fork holds none of its parent's locks
+            self._held, self._process = {}, os.getpid()
+        return self._held
+
+    def _key(self, name: str) -> int:
+        digest = blake2b(f"{self._lake}\n{name}".encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "big", signed=True)
+
+    def _lost(self) -> LocksLostError:
+        return LocksLostError(
+            f"the session with PostgreSQL ended, and with it the locks {sorted(self._held)}: others may work "
+            "on the same by now, so nothing is written"
+        )
