@@ -1,6 +1,6 @@
 """The limits of one host, shared by every process on the machine: rate, requests in flight, holds.
 
-All state lies in one folder, which must be on a local disk.
+All state lies in one folder, which must be on a local disk; machines that share a lake have it in PostgreSQL.
 """
 
 import math
@@ -18,8 +18,10 @@ from holocron_assets.crawl.host_state import HostState
 from holocron_assets.crawl.permits import Obstacle, permit
 from holocron_assets.crawl.politeness import Decision
 from holocron_assets.crawl.politeness_settings import Politeness
+from holocron_assets.crawl.server_state import ServerSlots, ServerState
 from holocron_assets.crawl.shared_state import SharedState, Slots, folder_of
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.shared.places import shared_server
 
 _POLL_SECONDS = 0.02
 _LONGEST_SPACING_SECONDS = 86_400.0
@@ -78,8 +80,7 @@ class HostLimits:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._queue_seconds = queue_seconds
         self._closes_at = time.monotonic() + patience_seconds
-        self._shared = SharedState(self.folder)
-        self._slots = Slots(self.folder, politeness.requests_in_flight)
+        self._shared, self._slots = _memory(host, self.folder, politeness.requests_in_flight)
 
     def __enter__(self) -> Self:
         """Return the limits themselves."""
@@ -138,6 +139,10 @@ class HostLimits:
         finally:
             self._slots.free(slot)
 
+    def now(self) -> float:
+        """The moment by the clock that the host's state is kept by, in seconds since 1970."""
+        return self._shared.now()
+
     def state(self) -> HostState:
         """What any process last learnt of the host."""
         with self._shared.locked():
@@ -153,10 +158,18 @@ class HostLimits:
     def _look(self) -> _Look:
         """See whether a request may leave now; if so, take a slot and count it."""
         with self._shared.locked():
-            now = time.time()
-            found = permit(self._shared.read(), self.politeness, now)
+            state = self._shared.read()
+            now = self._shared.now()
+            found = permit(state, self.politeness, now)
             most = 1 if found.one_at_a_time else self.politeness.requests_in_flight
             slot = None if found.obstacle else self._slots.take(most)
             self._shared.write(found.state if slot is None else found.state_once_sent)
         in_the_way = found.obstacle or Obstacle("slot", _POLL_SECONDS, "others of us are asking it")
         return _Look(slot, in_the_way, now)
+
+
+def _memory(host: str, folder: Path, slots: int) -> tuple[SharedState | ServerState, Slots | ServerSlots]:
+    """What is shared about a host: in files, or in PostgreSQL where machines share a lake."""
+    if server := shared_server():
+        return ServerState(server, host), ServerSlots(server, host, slots)
+    return SharedState(folder), Slots(folder, slots)

@@ -157,7 +157,7 @@ class PoliteRequests:
         Returns:
             The error to raise.
         """
-        now = time.time()
+        now = self.limits.now()
         told = {"error": reason, "decision": "not sent", **_treatment(self.limits.state(), now)}
         self._note(self._row(request, 1, now, outcome) | told)
         return WikiRefused(self.host, reason, outcome)
@@ -229,7 +229,7 @@ class PoliteRequests:
         slow_seconds = self.limits.politeness.slow_seconds
 
         def decide(state: HostState) -> Decision:
-            now = time.time()
+            now = self.limits.now()
             judged = Answer(
                 # Counted back from now: the clock may have been set while the request was under way.
                 sent_at=now - (time.monotonic() - started),
@@ -247,7 +247,7 @@ class PoliteRequests:
 
     def _unavailable(self, decision: Decision, problem: str) -> WikiUnavailable:
         wait = decision.wait_seconds or 0.0
-        due_at = datetime.fromtimestamp(time.time() + wait, UTC)
+        due_at = datetime.fromtimestamp(self.limits.now() + wait, UTC)
         told = f"{problem}; {decision.note}" if decision.note else problem
         return WikiUnavailable(self.host, told, due_at, decision.outcome)
 
@@ -283,7 +283,7 @@ class PoliteRequests:
         }
 
     def _row_unsent(self, request: Request, number: int, busy: HostBusy) -> dict[str, Any]:
-        now = time.time()
+        now = self.limits.now()
         return {
             **self._row(request, number, now, busy.hindrance),
             "retry_wait_s": max(busy.due_at.timestamp() - now, 0.0),

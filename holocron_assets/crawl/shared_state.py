@@ -1,12 +1,14 @@
 """What all processes of a machine share about one host: a file of its state, and slots for its requests.
 
-Both are guarded by locks of the operating system, which a killed process cannot leave behind. A request
+Machines that share a lake share rows instead (`server_state.py`). The files are guarded by locks of the
+operating system, which a killed process cannot leave behind. A request
 passes here twice, so nothing is opened, renamed or synced for it.
 """
 
 import fcntl
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,7 +45,7 @@ class SharedState:
 
     def read(self) -> HostState:
         """What is known of the host. To be called inside `locked`."""
-        return _parse(os.pread(self._file, _RECORD_BYTES, 0))
+        return from_json(os.pread(self._file, _RECORD_BYTES, 0))
 
     def write(self, state: HostState) -> None:
         """Replace what is known of the host. To be called inside `locked`.
@@ -51,7 +53,11 @@ class SharedState:
         Records are equally long and written in one piece: a kill leaves the old one or the new one.
         """
         with trouble_named(self._path):
-            os.pwrite(self._file, _STATES.dump_json(state).ljust(_RECORD_BYTES), 0)
+            os.pwrite(self._file, to_json(state).ljust(_RECORD_BYTES), 0)
+
+    def now(self) -> float:
+        """The moment by this machine's clock, in seconds since 1970."""
+        return time.time()
 
     def close(self) -> None:
         """Close the file."""
@@ -95,12 +101,18 @@ def read_state(folder: Path) -> HostState:
     try:
         with (folder / "state.json").open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH)
-            return _parse(file.read())
+            return from_json(file.read())
     except FileNotFoundError:
         return HostState()
 
 
-def _parse(record: bytes) -> HostState:
+def to_json(state: HostState) -> bytes:
+    """A host's state, as it is kept."""
+    return _STATES.dump_json(state)
+
+
+def from_json(record: bytes) -> HostState:
+    """A host's state, from what was kept; one that knows nothing, if that cannot be read."""
     try:
         # Of an earlier version, it lacks what is new and takes the defaults.
         return _STATES.validate_json(record)

@@ -7,6 +7,7 @@ from typing import Any
 
 from holocron_assets.crawl.days import requests_in
 from holocron_assets.crawl.permits import permit
+from holocron_assets.crawl.server_state import state_on_server
 from holocron_assets.crawl.shared_state import folder_of, read_state
 from holocron_assets.crawl.sources import Source
 
@@ -39,7 +40,7 @@ def hosts_not_as_usual(sources: Iterable[Source], folder: Path, now: datetime) -
 
 
 def _standing(source: Source, host: str, folder: Path, now: float) -> dict[str, Any] | None:
-    state = read_state(folder_of(host, folder))
+    state = state_on_server(host) or read_state(folder_of(host, folder))
     found = permit(state, source.politeness, now)
     pace = found.state.pace.factor
     until = why = None
