@@ -57,6 +57,7 @@ from holocron_assets.verify_commands import verify
 from holocron_assets.web_commands import web
 from holocron_assets.webhooks_commands import webhooks
 from holocron_assets.why_commands import why
+from holocron_assets.worker_commands import worker
 
 _FEW_PAGES = 2  # an answer takes seconds on a CPU
 
@@ -102,6 +103,7 @@ main.add_command(verify)
 main.add_command(web)
 main.add_command(why)
 main.add_command(webhooks)
+main.add_command(worker)
 
 
 @main.command()

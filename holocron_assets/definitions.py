@@ -22,6 +22,7 @@ from holocron_assets.orchestration.dispatch_sensor import DISPATCH_SENSORS
 from holocron_assets.orchestration.gpu_job import DERIVE_JOBS
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.link_assets import known_links
+from holocron_assets.orchestration.lost_runs import lost_runs
 from holocron_assets.orchestration.observing import observe_runs
 from holocron_assets.orchestration.refresh import add_pages, refresh
 from holocron_assets.orchestration.resolve_job import resolve_entities
@@ -72,7 +73,7 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
             refresh,
             add_pages,
         ],
-        sensors=[*SENSORS, changed_pages, *DISPATCH_SENSORS, tell_webhooks, raise_alerts],
+        sensors=[*SENSORS, lost_runs, changed_pages, *DISPATCH_SENSORS, tell_webhooks, raise_alerts],
         schedules=[
             *clock_schedules(schedules_file()),
             hourly_status,

@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import dagster as dg
-from filelock import FileLock
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -23,9 +22,12 @@ from holocron_assets.orchestration.known_lake import expect_lake
 from holocron_assets.orchestration.reaper import reap_dead_runs
 from holocron_assets.settings import (
     PROJECT_FOLDER,
+    broker,
+    crawlers,
     dagster_home,
     data_folder,
     dispatch_file,
+    shared_lake,
     state_folder,
 )
 
@@ -36,29 +38,26 @@ def pool_limits() -> Mapping[str, int]:
     Raises:
         DispatchError: the file of the models' pools cannot be used.
     """
-    return {**read_dispatch_settings(dispatch_file()).limits, CRAWL_POOL: 2}
+    return {**read_dispatch_settings(dispatch_file()).limits, CRAWL_POOL: crawlers()}
 
 
 def prepare_home() -> Path:
     """Make Dagster's home and put the configuration in it that the environment asks for.
 
-    PostgreSQL is used when HOLOCRON_POSTGRES_URL is set. A home that was chosen by DAGSTER_HOME keeps a
-    `dagster.yaml` of its own.
+    PostgreSQL is used when HOLOCRON_POSTGRES_URL is set, and workers on other machines when HOLOCRON_BROKER
+    is set too. A home that was chosen by DAGSTER_HOME keeps a `dagster.yaml` of its own.
 
     Returns:
         The home, which is now also this process's DAGSTER_HOME.
 
     Raises:
-        PermanentError: HOLOCRON_POSTGRES_URL is no address.
+        PermanentError: HOLOCRON_POSTGRES_URL is no address, or lacks where it is needed.
     """
     home = dagster_home()
     home.mkdir(parents=True, exist_ok=True)
     chosen_by_person = "DAGSTER_HOME" in os.environ
     if not (chosen_by_person and (home / "dagster.yaml").is_file()):
-        folder = PROJECT_FOLDER
-        if os.environ.get("HOLOCRON_POSTGRES_URL"):
-            folder = PROJECT_FOLDER / "deploy" / "postgres"
-        wanted = (folder / "dagster.yaml").read_bytes()
+        wanted = (_configuration() / "dagster.yaml").read_bytes()
         file = home / "dagster.yaml"
         if not file.is_file() or file.read_bytes() != wanted:
             with replacing(file) as aside:
@@ -67,6 +66,20 @@ def prepare_home() -> Path:
     if url := os.environ.get("HOLOCRON_POSTGRES_URL"):
         os.environ["HOLOCRON_POSTGRES_URL"] = _database_address(url)
     return home
+
+
+def _configuration() -> Path:
+    """The folder of the `dagster.yaml` that the environment asks for.
+
+    Raises:
+        PermanentError: there are workers, and no lake that they share.
+    """
+    has_database = bool(os.environ.get("HOLOCRON_POSTGRES_URL"))
+    if broker():
+        if not (has_database and shared_lake()):
+            raise PermanentError("HOLOCRON_BROKER needs HOLOCRON_LAKE and HOLOCRON_POSTGRES_URL too")
+        return PROJECT_FOLDER / "deploy" / "celery"
+    return PROJECT_FOLDER / "deploy" / "postgres" if has_database else PROJECT_FOLDER
 
 
 def _database_address(url: str) -> str:
@@ -89,9 +102,13 @@ def _database_address(url: str) -> str:
 
 
 def reap_without_daemon() -> None:
-    """Report as failed what runs there are that a daemon was starting: none lives that could start them."""
+    """Report as failed what runs there are that a daemon was starting: none lives that could start them.
+
+    Runs that wait for a worker in a broker are left to it.
+    """
     with open_instance() as instance:
-        reap_dead_runs(instance, Lake(data_folder()), time_to_start=timedelta(0))
+        if not broker():
+            reap_dead_runs(instance, Lake(data_folder()), time_to_start=timedelta(0))
 
 
 def open_instance() -> dg.DagsterInstance:
@@ -105,7 +122,7 @@ def open_instance() -> dg.DagsterInstance:
     remember_mount(data_folder(), state_folder())
     lake = Lake(data_folder())
     # Two processes that make Dagster's database at once would break it for good.
-    with FileLock(lake.locks / "dagster-home.lock"):
+    with lake.lock("dagster-home"):
         prepare_home()
         instance = dg.DagsterInstance.get()
         for pool, limit in pool_limits().items():

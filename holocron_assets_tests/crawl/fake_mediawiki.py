@@ -187,9 +187,10 @@ class FakeWiki:
     delay_seconds: float = 0.0
     in_flight: int = 0
     most_in_flight: int = 0
+    address: str = "127.0.0.1"
 
     def __enter__(self) -> Self:
-        self._server = FakeServer(("127.0.0.1", 0), Handler)
+        self._server = FakeServer((self.address, 0), Handler)
         self._server.wiki = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
@@ -203,7 +204,7 @@ class FakeWiki:
 
     @property
     def host(self) -> str:
-        return f"127.0.0.1:{self._server.server_port}"
+        return f"{self.address}:{self._server.server_port}"
 
     @property
     def api_url(self) -> str:

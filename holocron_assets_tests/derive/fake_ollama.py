@@ -107,7 +107,7 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, fake: "FakeOllama") -> None:
         self.fake = fake
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__((fake.address, 0), Handler)
 
     def handle_error(self, *_: object) -> None:
         """A client that hung up is no news."""
@@ -228,6 +228,7 @@ class FakeOllama:
         given_up: chats that hung until the client hung up.
         is_away: whether it hangs up on whoever comes.
         refused: how often it did.
+        address: where it listens.
     """
 
     answer: Callable[[Chat], Any] = lambda chat: {"said": chat.messages[-1]["content"][-20:]}
@@ -249,6 +250,7 @@ class FakeOllama:
     is_away: bool = False
     refused: int = 0
     is_stopping: bool = False
+    address: str = "127.0.0.1"
 
     def __enter__(self) -> Self:
         self._counting = threading.Lock()
@@ -268,7 +270,7 @@ class FakeOllama:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return f"http://{self.address}:{self._server.server_port}"
 
     @property
     def prompts(self) -> list[str]:

@@ -1,6 +1,6 @@
 """A live wiki of a few pages on loopback, for jobs and commands that ask one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ _SITE = {
 }
 
 
-def tiny_wiki(texts: Mapping[str, str] = TEXTS) -> FakeWiki:
+def tiny_wiki(texts: Mapping[str, str] = TEXTS, *, address: str = "127.0.0.1") -> FakeWiki:
     """A wiki that answers for its site and for pages by title, once it is entered."""
 
     def answer(asked: Mapping[str, str]) -> dict[str, Any]:
@@ -41,16 +41,24 @@ def tiny_wiki(texts: Mapping[str, str] = TEXTS) -> FakeWiki:
         titles = asked["titles"].split("|")
         return {"batchcomplete": True, "query": {"pages": [_page(title, texts) for title in titles]}}
 
-    return FakeWiki(answer=answer)
+    return FakeWiki(answer=answer, address=address)
 
 
-def add_tiny_source(holocron: Holocron, wiki: FakeWiki, *, enabled: bool = False) -> None:
-    """Write the source file of a tiny wiki; its one seed is "Lamp"."""
+def add_tiny_source(  # noqa: PLR0913 - each says one line of the file
+    holocron: Holocron,
+    wiki: FakeWiki,
+    *,
+    enabled: bool = False,
+    polite: str = "requests_per_second: 100.0",
+    titles: Iterable[str] = ("Lamp",),
+    more: str = "",
+) -> None:
+    """Write the source file of a tiny wiki; its one seed is "Lamp", unless `titles` are given."""
     holocron.sources_folder.mkdir(parents=True, exist_ok=True)
     (holocron.sources_folder / "tiny.yaml").write_text(
         f"name: tiny\nenabled: {str(enabled).lower()}\nkind: mediawiki_api\naddress: {wiki.api_url}\n"
-        "private_hosts: [127.0.0.1]\nseeds: {titles: [Lamp]}\n"
-        "politeness: {contact: test@example.org, requests_per_second: 100.0}\n",
+        f"private_hosts: [{wiki.address}]\nseeds: {{titles: [{', '.join(titles)}]}}\n"
+        f"politeness: {{contact: test@example.org, {polite}}}\n{more}",
         encoding="utf-8",
     )
 
