@@ -1,0 +1,140 @@
+"""What is shipped for several machines fits what it is given to, as far as can be told without them."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from click.testing import CliRunner
+from ruamel.yaml import YAML
+from runtime_lock import LOCK, runtime_lock
+
+from holocron_assets.cli import main
+from holocron_assets.orchestration.instance import prepare_home
+from holocron_assets.settings import PROJECT_FOLDER, crawlers, written_by_people
+
+DEPLOY = PROJECT_FOLDER / "deploy"
+DOCKERFILE = DEPLOY / "docker" / "Dockerfile"
+TOOL = PROJECT_FOLDER / "tools" / "runtime_lock.py"
+ONLY_WITH_WORKERS = {"run_launcher", "concurrency"}
+
+
+def parsed(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    return found
+
+
+def steps(kind: str) -> list[str]:
+    """The Dockerfile's steps of a kind, without the word."""
+    text = re.sub(r"\\\n\s*", "", DOCKERFILE.read_text(encoding="utf-8"))
+    return [line.partition(" ")[2] for line in text.splitlines() if line.startswith(f"{kind} ")]
+
+
+def copied() -> Iterator[str]:
+    for step in steps("COPY"):
+        if not step.startswith("--from"):
+            yield from step.split()[:-1]
+
+
+def test_workers_have_the_same_instance_as_postgresql_alone_but_for_what_makes_them_many() -> None:
+    ours, other = parsed(DEPLOY / "celery" / "dagster.yaml"), parsed(DEPLOY / "postgres" / "dagster.yaml")
+    assert {key: value for key, value in ours.items() if key not in ONLY_WITH_WORKERS} == {
+        key: value for key, value in other.items() if key != "concurrency"
+    }
+    limited = [limit["key"] for limit in ours["concurrency"]["runs"]["tag_concurrency_limits"]]
+    assert limited == [limit["key"] for limit in other["concurrency"]["runs"]["tag_concurrency_limits"]]
+
+
+def test_a_broker_makes_dagsters_home_one_of_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("dagster_celery", reason="needs extra `scale`")
+    monkeypatch.setenv("HOLOCRON_DATA", str(tmp_path))
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    monkeypatch.setenv("HOLOCRON_POSTGRES_URL", "postgresql://holocron:secret@127.0.0.1:1/holocron")
+    monkeypatch.setenv("HOLOCRON_LAKE", "s3://bucket/prefix")
+    monkeypatch.setenv("HOLOCRON_BROKER", "redis://127.0.0.1:1/0")
+    ref = dg._core.instance.InstanceRef.from_dir(str(prepare_home()))  # noqa: SLF001 - it alone checks the file
+    assert type(ref.run_launcher).__name__ == "CeleryRunLauncher"
+
+
+@pytest.mark.parametrize("lacking", ["HOLOCRON_LAKE", "HOLOCRON_POSTGRES_URL"])
+def test_workers_without_a_lake_that_they_share_are_refused_by_name(tmp_path: Path, lacking: str) -> None:
+    told = {
+        "HOLOCRON_DATA": str(tmp_path),
+        "HOLOCRON_BROKER": "redis://127.0.0.1:1/0",
+        "HOLOCRON_POSTGRES_URL": "postgresql://holocron@127.0.0.1:1/holocron",
+        "HOLOCRON_LAKE": "s3://bucket/prefix",
+    }
+    asked = CliRunner(env={**told, lacking: None, "DAGSTER_HOME": None}).invoke(main, ["home"])
+    assert asked.exit_code == 1
+    assert "HOLOCRON_BROKER needs HOLOCRON_LAKE and HOLOCRON_POSTGRES_URL too" in asked.output
+
+
+def test_a_worker_without_a_broker_is_refused() -> None:
+    asked = CliRunner(env={"HOLOCRON_BROKER": None}).invoke(main, ["worker"])
+    assert asked.exit_code == 1
+    assert "HOLOCRON_BROKER is not set" in asked.output
+
+
+def test_crawlers_are_a_number_that_dagster_can_have() -> None:
+    assert crawlers({}) == 2
+    assert crawlers({"HOLOCRON_CRAWLERS": "16"}) == 16
+    for wrong in ("0", "65", "many", "-1"):
+        with pytest.raises(ValueError, match="HOLOCRON_CRAWLERS must be a number from 1 to 64"):
+            crawlers({"HOLOCRON_CRAWLERS": wrong})
+
+
+def test_the_image_holds_what_running_needs_and_nothing_that_only_development_does() -> None:
+    lock = runtime_lock(LOCK.read_text(encoding="utf-8"))
+    pinned = set(re.findall(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==", lock, re.MULTILINE))
+    assert {"dagster", "dagster-celery", "duckdb", "s3fs", "redis", "psycopg2-binary"} <= pinned
+    assert not {"pytest", "mypy", "ruff", "moto", "playwright", "hypothesis"} & pinned
+    for block in re.split(r"\n(?=[a-z])", lock):
+        assert "--hash=sha256:" in block, f"{block[:40]} has no hash, and pip refuses it"
+
+
+def test_what_the_image_is_made_of_is_there_and_let_in() -> None:
+    allowed = [line[1:] for line in _ignore_file() if line.startswith("!")]
+    for source in copied():
+        assert (PROJECT_FOLDER / source).exists(), source
+        assert any(source == name or name.startswith(f"{source}/") for name in allowed), source
+
+
+def test_the_image_holds_what_people_write_and_no_lake() -> None:
+    allowed = [line[1:] for line in _ignore_file() if line.startswith("!data")]
+    for name, path in written_by_people({}).items():
+        shipped = path.relative_to(PROJECT_FOLDER).as_posix()
+        assert any(fnmatch(shipped, pattern) for pattern in allowed), name
+    for kept_out in ("data/lake", "data/locks", "data/dagster", "data/holocron.duckdb", "data/quarantine"):
+        assert not any(fnmatch(kept_out, pattern) for pattern in allowed), kept_out
+
+
+def test_the_image_runs_as_nobody_in_particular_and_keeps_no_secret() -> None:
+    assert steps("USER") == ["10001"]
+    assert len(steps("FROM")) == 2
+    assert not re.search(r"(?i)(password|secret|token|_key)\s*=", DOCKERFILE.read_text(encoding="utf-8"))
+    assert any("--require-hashes" in step for step in steps("RUN"))
+
+
+def test_the_step_that_picks_packages_works_as_it_stands() -> None:
+    done = subprocess.run(  # noqa: S603 - our own
+        [sys.executable, str(TOOL)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == runtime_lock(LOCK.read_text(encoding="utf-8"))
+
+
+def test_kubernetes_limits_runs_as_workers_do() -> None:
+    coordinator = parsed(DEPLOY / "k8s" / "values.yaml")["dagsterDaemon"]["runCoordinator"]["config"]
+    queued = coordinator["queuedRunCoordinator"]
+    runs = parsed(DEPLOY / "celery" / "dagster.yaml")["concurrency"]["runs"]
+    assert queued["maxConcurrentRuns"] == runs["max_concurrent_runs"]
+    assert queued["tagConcurrencyLimits"] == runs["tag_concurrency_limits"]
+
+
+def _ignore_file() -> list[str]:
+    file = DOCKERFILE.with_name(f"{DOCKERFILE.name}.dockerignore")
+    return file.read_text(encoding="utf-8").splitlines()
