@@ -5,10 +5,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from holocron_assets.operations.views import all_views
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.publishing import publish_views
 from holocron_assets.lake.view_texts import declared_texts
+from holocron_assets.operations.views import all_views
 from holocron_assets.orchestration.view_reference import views_markdown
 
 PAGE = Path(__file__).parents[2] / "docs" / "views.md"
