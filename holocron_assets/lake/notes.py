@@ -1,11 +1,9 @@
-"""Notes: short texts that processes leave for each other, each whole or as it was before."""
+"""Notes: short texts that processes leave for each other. Who reads one knows half a text from a whole."""
 
 import os
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Protocol
-
-from holocron_assets.lake.durable import replacing
 
 
 class Note(Protocol):
@@ -44,8 +42,7 @@ class FileNote:
 
     def write(self, text: str) -> None:
         """Let it say something else."""
-        with replacing(self._path) as aside:
-            aside.write_text(text, encoding="utf-8")
+        self._path.write_text(text, encoding="utf-8")
 
     def remove(self) -> None:
         """Remove it, if it is there."""
