@@ -29,7 +29,9 @@ def politeness_metadata(tally: Tally) -> dict[str, dg.MetadataValue]:
         "pace": dg.MetadataValue.float(tally.pace),
         "lowest_pace": dg.MetadataValue.float(tally.lowest_pace),
         "breaker": dg.MetadataValue.text(tally.breaker),
-        "politeness_decisions": sample_list(tally.decisions or ["none"]),
+        "politeness_decisions": (
+            sample_list(tally.decisions) if tally.decisions else dg.MetadataValue.md("none")
+        ),
     }
 
 

@@ -89,7 +89,7 @@ def test_what_is_worked_on_goes_along_into_threads_and_stays_apart(written: Writ
 def test_lines_of_other_libraries_are_json_too_and_errors_have_their_traceback(written: Written) -> None:
     configure_logs({"HOLOCRON_LOG": "json"})
     with about(run_id="r1"):
-        logging.getLogger("uvicorn.error").warning("port %s is taken", 3000)
+        logging.getLogger("someone.elses").warning("port %s is taken", 3000)
         try:
             int("two\nlines")
         except ValueError:
@@ -97,7 +97,7 @@ def test_lines_of_other_libraries_are_json_too_and_errors_have_their_traceback(w
     foreign, own = written.lines
     assert (foreign["event"], foreign["logger"], foreign["run_id"]) == (
         "port 3000 is taken",
-        "uvicorn.error",
+        "someone.elses",
         "r1",
     )
     assert "ValueError: invalid literal" in own["exception"]

@@ -133,7 +133,8 @@ def _waiting(page: Page, frontier: Mapping[str, Any]) -> Answer:
         says = f"The wiki told of a change and does not give it yet. It is asked again at {due}."
         return Answer("fetched", says, commands=_fetching(page))
     attempts = page.topics["revisions"][-1]["attempts"]
-    says = f"It failed {attempts} times, and is due again at {due}: {frontier['reason']}."
+    often = "once" if attempts == 1 else f"{attempts} times"
+    says = f"It failed {often}, and is due again at {due}: {frontier['reason']}."
     return Answer("fetched", says, commands=_fetching(page))
 
 
