@@ -43,7 +43,7 @@ def killed_everywhere(
         ("fetch a batch", 10),
         pytest.param("pack journals", 5, marks=pytest.mark.full),
         pytest.param("ask a model", 10, marks=pytest.mark.full),
-        ("decide", 9),
+        pytest.param("decide", 9, marks=pytest.mark.full),
     ],
 )
 def test_a_death_at_any_commit_point_changes_nothing_after_a_restart(

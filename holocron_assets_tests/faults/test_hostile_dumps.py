@@ -118,7 +118,10 @@ def test_nothing_else_in_an_export_can_fill_the_memory(tmp_path: Path, before: s
 
 
 @pytest.mark.fault(6, "an export unpacks to hundreds of times its size")
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".zst"])
+@pytest.mark.parametrize(
+    "suffix",
+    [pytest.param(".gz", marks=pytest.mark.full), pytest.param(".bz2", marks=pytest.mark.full), ".zst"],
+)
 def test_an_export_that_would_fill_the_disk_is_refused_and_says_how_to_read_it_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
