@@ -1,6 +1,5 @@
 """The folder of an export: its files and a manifest, there as a whole or not at all."""
 
-import json
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,8 +11,8 @@ from time import time
 from typing import Any
 
 from holocron_assets.lake.durable import make_folder, sync_folder
+from holocron_assets.lake.manifests import MANIFEST, read_mark, write_mark
 
-MANIFEST = "manifest.json"
 _MARK = "holocron export"
 _ABANDONED_AFTER = timedelta(days=1)
 
@@ -52,18 +51,12 @@ def write_manifest(folder: Path, about: Mapping[str, Any], files: Sequence[Mappi
         files: what is said of each file; `file` is its name.
     """
     described = [{**one, **_state(folder / one["file"])} for one in files]
-    manifest = {"made_by": _MARK, **about, "files": described}
-    text = json.dumps(manifest, ensure_ascii=False, indent=2)
-    (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+    write_mark(folder, _MARK, {**about, "files": described})
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
     """The manifest of an export, or None if the folder is none."""
-    with suppress(OSError, ValueError):
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        if isinstance(manifest, dict) and manifest.get("made_by") == _MARK:
-            return manifest
-    return None
+    return read_mark(folder, _MARK)
 
 
 def _refuse_foreign(target: Path) -> None:

@@ -19,7 +19,7 @@ from fake_mediawiki import FakeWiki
 from fake_ollama import FakeOllama
 from shared_lakes import SharedPlace, shared_place
 from tiny_wiki import tiny_wiki
-from whole_holocron import BIN, MODEL, kill_group, steady_answer, until
+from whole_holocron import BIN, MODEL, kill_group, start_group, steady_answer, until
 
 from holocron_assets.settings import PROJECT_FOLDER
 
@@ -60,16 +60,8 @@ class Machine:
 
     def start(self, program: str, *arguments: str) -> "subprocess.Popen[bytes]":
         """Start a program that goes on; what it says goes to the machine's log."""
-        with self.log.open("ab") as log:
-            process = subprocess.Popen(  # noqa: S603 - our own command
-                self._inside(str(BIN / program), *arguments),
-                env=self._whole_environment(),
-                cwd=PROJECT_FOLDER,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        command = self._inside(str(BIN / program), *arguments)
+        process = start_group(command, self._whole_environment(), self.log)
         self.started.append(process)
         return process
 

@@ -14,7 +14,7 @@ from asked_holocron import write_interrogation
 from held import processes_of
 from sample_holocron import Holocron
 from unattended import free_port
-from whole_holocron import BIN, until
+from whole_holocron import BIN, start_group, until
 from wiki_lake import write_wiki
 
 from holocron_assets.derive.gpu.slots import NotedLock
@@ -88,16 +88,8 @@ class Asking:
     @contextmanager
     def unattended(self) -> "Iterator[subprocess.Popen[bytes]]":
         """`holocron ui`, whose sensors find the work; it is gone with all it started in the end."""
-        with (self.holocron.folder / "ui.log").open("ab") as log:
-            process = subprocess.Popen(  # noqa: S603 - our own command
-                [str(BIN / "holocron"), "ui", "--port", str(free_port())],
-                cwd=PROJECT_FOLDER,
-                env=self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        command = [str(BIN / "holocron"), "ui", "--port", str(free_port())]
+        process = start_group(command, self.environment, self.holocron.folder / "ui.log")
         try:
             yield process
         finally:

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,16 +72,7 @@ class WholeHolocron:
 
     def start(self, *arguments: str, program: str = "holocron") -> "subprocess.Popen[bytes]":
         """Start a command as the leader of a process group; what it says goes to `log`."""
-        with self.log.open("ab") as log:
-            process = subprocess.Popen(  # noqa: S603 - our own command
-                [str(BIN / program), *arguments],
-                env=self._whole_environment(),
-                cwd=PROJECT_FOLDER,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        process = start_group([str(BIN / program), *arguments], self._whole_environment(), self.log)
         self.started.append(process)
         return process
 
@@ -137,6 +128,22 @@ class WholeHolocron:
 
     def _whole_environment(self) -> dict[str, str]:
         return {**os.environ, **self.holocron.environment, **self.environment}
+
+
+def start_group(
+    command: Sequence[str], environment: Mapping[str, str], log: Path
+) -> "subprocess.Popen[bytes]":
+    """Start a command as the leader of a process group; what it says goes to the end of a file."""
+    with log.open("ab") as said:
+        return subprocess.Popen(  # noqa: S603 - our own command
+            command,
+            env=environment,
+            cwd=PROJECT_FOLDER,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+        )
 
 
 def kill_group(process: "subprocess.Popen[bytes]", number: signal.Signals = signal.SIGKILL) -> None:

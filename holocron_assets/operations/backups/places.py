@@ -1,13 +1,12 @@
 """What a backup holds, and where each part of it is in a Holocron and in the backup."""
 
-import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from holocron_assets.lake.errors import PermanentError
+from holocron_assets.lake.manifests import read_mark, write_mark
 from holocron_assets.lake.paths import Lake
 
 LAKE = "lake"
@@ -15,7 +14,6 @@ QUARANTINE = "quarantine"
 DAGSTER = "dagster"
 DATABASE_DUMP = "dagster.dump"
 SETTINGS = "settings"
-MANIFEST = "manifest.json"
 _MADE_BY = "holocron backup"
 
 DAGSTER_FOLDERS = ("history", "schedules", "storage")
@@ -47,17 +45,12 @@ class Places:
 
 def write_manifest(folder: Path, about: Mapping[str, Any]) -> None:
     """Say what a backup holds. One without a manifest is none: it was not finished."""
-    text = json.dumps({"made_by": _MADE_BY, **about}, ensure_ascii=False, indent=2)
-    (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+    write_mark(folder, _MADE_BY, about)
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
     """What a backup says of itself; None if the folder is no finished backup."""
-    with suppress(OSError, ValueError):
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        if isinstance(manifest, dict) and manifest.get("made_by") == _MADE_BY:
-            return manifest
-    return None
+    return read_mark(folder, _MADE_BY)
 
 
 def finished_backups(folder: Path) -> list[Path]:
