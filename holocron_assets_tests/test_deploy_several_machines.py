@@ -97,6 +97,15 @@ def test_the_image_holds_what_running_needs_and_nothing_that_only_development_do
         assert "--hash=sha256:" in block, f"{block[:40]} has no hash, and pip refuses it"
 
 
+def test_each_version_of_a_package_that_the_lock_has_is_in_the_image_s_lock() -> None:
+    def versions(text: str) -> set[str]:
+        return set(re.findall(r"^numpy==\S+ ; .*$", text, re.MULTILINE))
+
+    lock = LOCK.read_text(encoding="utf-8")
+    assert len(versions(lock)) > 1  # each Python has its own
+    assert versions(runtime_lock(lock)) == versions(lock)
+
+
 def test_what_the_image_is_made_of_is_there_and_let_in() -> None:
     allowed = [line[1:] for line in _ignore_file() if line.startswith("!")]
     for source in copied():
