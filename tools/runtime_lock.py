@@ -15,7 +15,7 @@ def runtime_lock(lock: str) -> str:
     """The requirements of a lock, with their hashes, that the project asks for itself or through others."""
     blocks = [(block.partition("==")[0].partition("[")[0], block) for block in _blocks(lock)]
     asked_by: dict[str, set[str]] = {}
-    for name, block in blocks:  # a requirement has several where versions of Python need several versions of it
+    for name, block in blocks:  # several of one name where Pythons need versions of their own
         asked_by.setdefault(name, set()).update(_asked_by(block))
     wanted = {name for name, parents in asked_by.items() if _PROJECT in parents}
     while more := {name for name, parents in asked_by.items() if name not in wanted and parents & wanted}:
