@@ -5,7 +5,7 @@ from time import perf_counter
 import dagster as dg
 
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_MENTIONS, PAGE_FACTS, PAGE_SIGNALS
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import RETRIES
 from holocron_assets.orchestration.metadata import (
     OWNER,
     table_description,
@@ -15,7 +15,7 @@ from holocron_assets.orchestration.metadata import (
 from holocron_assets.orchestration.partitions import ENTITY_TYPES
 from holocron_assets.orchestration.resources import LakeResource
 from holocron_assets.orchestration.stages import Stage
-from holocron_assets.orchestration.stored import Stored, resolving, result
+from holocron_assets.orchestration.stored import Stored, resolving_alone, result
 from holocron_assets.resolve.look import Look
 from holocron_assets.resolve.store import ALIASES_VERSION, stale_aliases, store_aliases
 
@@ -40,7 +40,7 @@ _EVERY_BATCH = dg.AllPartitionMapping()
 )
 def entity_aliases(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Collect the names that the type's entities go by."""
-    with clear_failures(), resolving(lake.open()) as look:
+    with resolving_alone(context, lake.open()) as look:
         return result(_stored(look, context.partition_key, context.run.run_id))
 
 

@@ -7,7 +7,7 @@ import dagster as dg
 from holocron_assets.crawl.batches import source_of
 from holocron_assets.operations.controls import refuse_held
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
-from holocron_assets.orchestration.holding import ended_when_held
+from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.metadata import (
     OWNER,
     sample_list,

@@ -20,7 +20,7 @@ from holocron_assets.operations.controls import refuse_held, safe_point
 from holocron_assets.orchestration.change_looks import changes_told
 from holocron_assets.orchestration.crawl_assets import CRAWL_POOL
 from holocron_assets.orchestration.failures import RETRIES
-from holocron_assets.orchestration.holding import ended_when_held
+from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.metadata import (
     OWNER,
     table_description,
@@ -54,9 +54,9 @@ def revision_checks(
     started, opened, tally = perf_counter(), lake.open(), Tally()
     with ended_when_held(context), polite_failures(tally):
         source = sources.get(context.partition_key)
+        refuse_held(opened, source=source.name)
         if source.kind != "mediawiki_api":
             raise PermanentError(f"source {source.name!r} is a dump: its pages do not change")
-        refuse_held(opened, source=source.name)
         by_hand = WORK_TAG not in context.run.tags
         # A person and a sensor may start it at once: the second waits, and goes on where the first ended.
         with opened.lock(f"recheck-{source.name}"):

@@ -19,7 +19,8 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES, SITES
 from holocron_assets.operations.controls import refuse_held, safe_point
 from holocron_assets.orchestration.failures import RETRIES
-from holocron_assets.orchestration.holding import ended_when_held, is_begun
+from holocron_assets.orchestration.held_runs import ended_when_held
+from holocron_assets.orchestration.holding import is_begun
 from holocron_assets.orchestration.metadata import (
     OWNER,
     large_metadata,

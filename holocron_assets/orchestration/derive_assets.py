@@ -30,7 +30,7 @@ from holocron_assets.orchestration.asking import (
     stretch_metadata,
 )
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
-from holocron_assets.orchestration.holding import ended_when_held
+from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.metadata import OWNER, table_description, table_metadata
 from holocron_assets.orchestration.names import PRIORITY_TAG
 from holocron_assets.orchestration.partitions import BATCHES, ENTITY_TYPES

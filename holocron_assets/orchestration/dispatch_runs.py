@@ -12,7 +12,7 @@ from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.holding import is_held
+from holocron_assets.orchestration.held_runs import is_held
 from holocron_assets.orchestration.names import (
     GPU_JOB,
     GPU_MODEL_TAG,

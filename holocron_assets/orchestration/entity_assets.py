@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES, ENTITY_JUDGEMENTS, ENTITY_MENTIONS
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import RETRIES
 from holocron_assets.orchestration.metadata import (
     OWNER,
     table_description,
@@ -17,7 +17,7 @@ from holocron_assets.orchestration.metadata import (
 from holocron_assets.orchestration.partitions import ENTITY_TYPES, TYPES
 from holocron_assets.orchestration.resources import LakeResource
 from holocron_assets.orchestration.stages import Stage
-from holocron_assets.orchestration.stored import Stored, resolving, result
+from holocron_assets.orchestration.stored import Stored, resolving_alone, result
 from holocron_assets.resolve.look import Look
 from holocron_assets.resolve.store import ENTITIES_VERSION, stale_entities, store_entities
 
@@ -39,7 +39,7 @@ from holocron_assets.resolve.store import ENTITIES_VERSION, stale_entities, stor
 )
 def entities(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Resolve the type's candidates of every batch against its standing entities."""
-    with clear_failures(), resolving(lake.open()) as look:
+    with resolving_alone(context, lake.open()) as look:
         return result(_entities_stored(look, context.partition_key, context.run.run_id))
 
 

@@ -15,12 +15,12 @@ from holocron_assets.lake.tables import (
     PAGE_FACTS,
     PAGE_LINKS,
 )
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import RETRIES
 from holocron_assets.orchestration.metadata import OWNER, large_metadata, table_description, table_metadata
 from holocron_assets.orchestration.partitions import ENTITY_TYPES
 from holocron_assets.orchestration.resources import LakeResource
 from holocron_assets.orchestration.stages import Stage
-from holocron_assets.orchestration.stored import Stored, resolving, result
+from holocron_assets.orchestration.stored import Stored, resolving_alone, result
 from holocron_assets.resolve.facts.model_tables import FACTS as MODEL_FACTS
 from holocron_assets.resolve.facts.model_tables import LISTED
 from holocron_assets.resolve.facts.model_tables import RELATIONS as MODEL_RELATIONS
@@ -53,7 +53,7 @@ def _batches_of(*names: str) -> list[dg.AssetDep]:
 )
 def entity_facts(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Collect what infoboxes, models and people say of the type's entities."""
-    with clear_failures(), resolving(lake.open()) as look:
+    with resolving_alone(context, lake.open()) as look:
         return result(_facts_stored(look, context.partition_key, context.run.run_id))
 
 
@@ -74,7 +74,7 @@ def entity_facts(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Ma
 )
 def entity_relations(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Collect what the type's entities have to do with others, and find these."""
-    with clear_failures(), resolving(lake.open()) as look:
+    with resolving_alone(context, lake.open()) as look:
         return result(_relations_stored(look, context.partition_key, context.run.run_id))
 
 

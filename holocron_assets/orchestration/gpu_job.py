@@ -32,7 +32,7 @@ from holocron_assets.orchestration.asking import (
     stretch_metadata,
 )
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
-from holocron_assets.orchestration.holding import ended_when_held
+from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.names import GPU_JOB, OUTCOME_TAG
 from holocron_assets.orchestration.resources import LakeResource, ModelsResource
 from holocron_assets.settings import dispatch_file

@@ -1,19 +1,9 @@
-"""Heeding what people hold back: what is not asked for, and how a run ends that may not go on.
-
-Such a run is canceled, not failed: nothing went wrong, it counts as no attempt, and what it was for is there
-to be done when the hold is gone.
-"""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-import dagster as dg
-from dagster import DagsterRunStatus
+"""Heeding what people hold back: what is not asked for, and why. How a run ends is in `held_runs`."""
 
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import PAGES, SEED_TITLES
-from holocron_assets.operations.controls import DRAIN, HeldBackError, Hold, standing_controls
-from holocron_assets.orchestration.names import BATCH_JOB, OUTCOME_TAG, PAUSED, SEEDS_JOB, SETTLE_JOB
+from holocron_assets.operations.controls import DRAIN, Hold, standing_controls
+from holocron_assets.orchestration.names import BATCH_JOB, SEEDS_JOB, SETTLE_JOB
 from holocron_assets.orchestration.steps import BATCH_STEPS
 from holocron_assets.orchestration.work import Work
 
@@ -42,30 +32,3 @@ def _is_begun(lake: Lake, work: Work) -> bool:
 def holds_named(lake: Lake) -> list[str]:
     """Everything that is held back, a sentence for each, for who finds nothing to do."""
     return [str(hold) for hold in standing_controls(lake).held.values()]
-
-
-@contextmanager
-def ended_when_held(context: dg.OpExecutionContext | dg.AssetExecutionContext) -> Iterator[None]:
-    """Let a run that meets HeldBackError end as canceled, with who holds its work back and why.
-
-    Raises:
-        dagster.Failure: it did; no retry is made.
-    """
-    try:
-        yield
-    except HeldBackError as held:
-        end_as_held(context.instance, context.run, str(held))
-        raise dg.Failure(str(held), allow_retries=False) from held
-
-
-def end_as_held(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) -> None:
-    """Have a run end as canceled once its step has failed."""
-    instance.add_run_tags(run.run_id, {OUTCOME_TAG: PAUSED})
-    now = instance.get_run_by_id(run.run_id)
-    if now and now.status == DagsterRunStatus.STARTED:
-        instance.report_run_canceling(now, message=why)
-
-
-def is_held(run: dg.DagsterRun | None) -> bool:
-    """Whether a run ended since a person holds back what it was for."""
-    return run is not None and run.tags.get(OUTCOME_TAG) == PAUSED

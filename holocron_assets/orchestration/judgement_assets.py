@@ -6,7 +6,7 @@ import dagster as dg
 
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.tables import ENTITY_JUDGEMENTS, ENTITY_PAIRS
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import RETRIES
 from holocron_assets.orchestration.metadata import (
     OWNER,
     table_description,
@@ -16,7 +16,7 @@ from holocron_assets.orchestration.metadata import (
 from holocron_assets.orchestration.partitions import ENTITY_TYPES, TYPES
 from holocron_assets.orchestration.resources import LakeResource
 from holocron_assets.orchestration.stages import Stage
-from holocron_assets.orchestration.stored import Stored, resolving, result
+from holocron_assets.orchestration.stored import Stored, resolving_alone, result
 from holocron_assets.resolve.judgement_store import (
     CHECKS_NAME,
     JUDGEMENTS_VERSION,
@@ -39,7 +39,7 @@ from holocron_assets.resolve.look import Look
 )
 def entity_judgements(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Judge the type's pairs: by people's decisions, then by the identity policy."""
-    with clear_failures(), resolving(lake.open()) as look:
+    with resolving_alone(context, lake.open()) as look:
         return result(_stored(look, context.partition_key, context.run.run_id))
 
 

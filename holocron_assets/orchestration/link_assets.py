@@ -11,7 +11,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_LINKS, PAGES, SEED_TITLES
 from holocron_assets.operations.controls import refuse_held
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
-from holocron_assets.orchestration.holding import ended_when_held
+from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.metadata import OWNER, table_description, table_metadata
 from holocron_assets.orchestration.partitions import SOURCES
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource

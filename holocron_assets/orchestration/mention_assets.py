@@ -5,7 +5,7 @@ from time import perf_counter
 import dagster as dg
 
 from holocron_assets.lake.tables import ENTITY_CANDIDATES, ENTITY_MENTIONS, PAGE_LINKS, PAGE_SIGNALS
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import RETRIES
 from holocron_assets.orchestration.metadata import (
     OWNER,
     table_description,
@@ -15,7 +15,7 @@ from holocron_assets.orchestration.metadata import (
 from holocron_assets.orchestration.partitions import ENTITY_TYPES
 from holocron_assets.orchestration.resources import LakeResource
 from holocron_assets.orchestration.stages import Stage
-from holocron_assets.orchestration.stored import Stored, resolving, result
+from holocron_assets.orchestration.stored import Stored, resolving_alone, result
 from holocron_assets.resolve.look import Look
 from holocron_assets.resolve.mention_search import EXTRACTION
 from holocron_assets.resolve.mention_store import MENTIONS_VERSION, stale_mentions, store_mentions
@@ -37,7 +37,7 @@ _MADE_FROM = (EXTRACTION, PAGE_LINKS.name, PAGE_SIGNALS.name, ENTITY_CANDIDATES.
 )
 def entity_mentions(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Find out what the names mean that list pages give to things of the type."""
-    with clear_failures(), resolving(lake.open()) as look:
+    with resolving_alone(context, lake.open()) as look:
         return result(_stored(look, context.partition_key, context.run.run_id))
 
 

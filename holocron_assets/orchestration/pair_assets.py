@@ -11,7 +11,7 @@ from holocron_assets.lake.tables import (
     PAGE_FACTS,
     PAGE_SIGNALS,
 )
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import RETRIES
 from holocron_assets.orchestration.metadata import (
     OWNER,
     table_description,
@@ -21,7 +21,7 @@ from holocron_assets.orchestration.metadata import (
 from holocron_assets.orchestration.partitions import ENTITY_TYPES, TYPES
 from holocron_assets.orchestration.resources import LakeResource
 from holocron_assets.orchestration.stages import Stage
-from holocron_assets.orchestration.stored import Stored, resolving, result
+from holocron_assets.orchestration.stored import Stored, resolving_alone, result
 from holocron_assets.resolve.look import Look
 from holocron_assets.resolve.pair_store import PAIRS_VERSION, stale_pairs, store_pairs
 
@@ -46,7 +46,7 @@ _EVERY_BATCH = dg.AllPartitionMapping()
 )
 def entity_pairs(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Pair the type's candidates whose names are alike."""
-    with clear_failures(), resolving(lake.open()) as look:
+    with resolving_alone(context, lake.open()) as look:
         return result(_stored(look, context.partition_key, context.run.run_id))
 
 

@@ -13,7 +13,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.controls import HeldBackError, Scope, refuse_held, standing_controls
 from holocron_assets.orchestration.change_looks import look_to_the_end
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
-from holocron_assets.orchestration.holding import ended_when_held
+from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB, WAITING_TAGS
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs import LocalRuns, QueuedRuns, Runs

@@ -9,9 +9,8 @@ from contextlib import contextmanager
 import dagster as dg
 
 from holocron_assets.lake.paths import Lake
-from holocron_assets.operations.controls import refuse_held
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
-from holocron_assets.orchestration.holding import ended_when_held
+from holocron_assets.orchestration.held_runs import ended_when_held, refuse_all_held
 from holocron_assets.orchestration.names import ENTITIES_JOB
 from holocron_assets.orchestration.partitions import TYPES
 from holocron_assets.orchestration.resolve_stages import BY_SOURCE, IDENTITY, READ, TOLD, partitions_of
@@ -35,7 +34,7 @@ def resolve_types(
     failed = dict[str, Exception]()
     with ended_when_held(context), clear_failures(), resolving(lake.open()) as look:
         for stage, names in _in_order(look.lake):
-            refuse_held(look.lake)
+            refuse_all_held(context, look.lake)
             # Yielded, since what is logged to the context is lost when the op fails.
             for name in names:
                 with _kept_in(failed, name):

@@ -13,7 +13,7 @@ from holocron_assets.lake.tables import (
     PAGE_TYPES,
     REVIEW_ITEMS,
 )
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import RETRIES
 from holocron_assets.orchestration.metadata import (
     OWNER,
     table_description,
@@ -23,7 +23,7 @@ from holocron_assets.orchestration.metadata import (
 from holocron_assets.orchestration.partitions import SOURCES
 from holocron_assets.orchestration.resources import LakeResource
 from holocron_assets.orchestration.stages import Stage
-from holocron_assets.orchestration.stored import Stored, resolving, result
+from holocron_assets.orchestration.stored import Stored, resolving_alone, result
 from holocron_assets.resolve.look import Look
 from holocron_assets.resolve.review.store import REVIEW_VERSION, stale_review, store_review
 
@@ -45,7 +45,7 @@ _DECIDED_ON = (PAGE_TYPES, ENTITY_JUDGEMENTS, ENTITIES, ENTITY_FACTS, ENTITY_REL
 )
 def review_items(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Collect what a person should decide of the source, and rank it by how much a decision would change."""
-    with clear_failures(), resolving(lake.open()) as look:
+    with resolving_alone(context, lake.open()) as look:
         return result(_stored(look, context.partition_key, context.run.run_id))
 
 

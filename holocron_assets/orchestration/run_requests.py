@@ -14,7 +14,8 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.observe.spans import trace_parent
 from holocron_assets.operations.controls import Controls, Scope, standing_controls
 from holocron_assets.orchestration.failures import failure_of
-from holocron_assets.orchestration.holding import hold_on, is_held
+from holocron_assets.orchestration.held_runs import is_held
+from holocron_assets.orchestration.holding import hold_on
 from holocron_assets.orchestration.names import (
     HOST_TAG,
     OUTCOME_TAG,

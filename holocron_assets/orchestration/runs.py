@@ -18,7 +18,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.run_tags import tags_by_people
 from holocron_assets.orchestration.crawl_assets import batch_cut
 from holocron_assets.orchestration.failures import failure_of
-from holocron_assets.orchestration.holding import is_held
+from holocron_assets.orchestration.held_runs import is_held
 from holocron_assets.orchestration.names import (
     BATCH_JOB,
     PARTITION_TAG,

@@ -8,6 +8,8 @@ import dagster as dg
 
 from holocron_assets.lake.parquet import Footer
 from holocron_assets.lake.paths import Lake
+from holocron_assets.orchestration.failures import clear_failures
+from holocron_assets.orchestration.held_runs import ended_when_held, refuse_all_held
 from holocron_assets.resolve.look import Look, look_at
 
 
@@ -39,4 +41,12 @@ def materialization(asset: dg.AssetsDefinition, partition: str, stored: Stored) 
 def resolving(lake: Lake) -> Iterator[Look]:
     """One look at the lake at a time: who resolves anew must see what was resolved before."""
     with lake.lock("entities"), look_at(lake) as look:
+        yield look
+
+
+@contextmanager
+def resolving_alone(context: dg.AssetExecutionContext, lake: Lake) -> Iterator[Look]:
+    """The same for an asset that somebody materializes by itself: it heeds holds and fails as the job."""
+    with ended_when_held(context), clear_failures(), resolving(lake) as look:
+        refuse_all_held(context, lake)
         yield look

@@ -7,7 +7,7 @@ import dagster as dg
 from holocron_assets.lake.parquet import Footer
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import ENTITIES, ENTITY_TAGS, PAGE_SIGNALS, PAGE_TAGS, TAG_RELATIONS, TAGS
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import RETRIES
 from holocron_assets.orchestration.metadata import (
     OWNER,
     large_metadata,
@@ -17,7 +17,7 @@ from holocron_assets.orchestration.metadata import (
 from holocron_assets.orchestration.partitions import ENTITY_TYPES, SOURCES
 from holocron_assets.orchestration.resources import LakeResource
 from holocron_assets.orchestration.stages import Stage
-from holocron_assets.orchestration.stored import Stored, resolving, result
+from holocron_assets.orchestration.stored import Stored, resolving_alone, result
 from holocron_assets.resolve.look import Look
 from holocron_assets.resolve.tags.store import (
     TAGS_VERSION,
@@ -48,7 +48,7 @@ _OF_PAGES = [dg.AssetDep(table.name, partition_mapping=_EVERY_BATCH) for table i
 )
 def tags(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Collect the source's tags, and say from the vocabulary which are shown."""
-    with clear_failures(), resolving(lake.open()) as look:
+    with resolving_alone(context, lake.open()) as look:
         return result(_tags_stored(look, context.partition_key, context.run.run_id))
 
 
@@ -66,7 +66,7 @@ def tags(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Materializ
 )
 def tag_relations(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Relate the source's tags as its category pages and the vocabulary do."""
-    with clear_failures(), resolving(lake.open()) as look:
+    with resolving_alone(context, lake.open()) as look:
         return result(_relations_stored(look, context.partition_key, context.run.run_id))
 
 
@@ -84,7 +84,7 @@ def tag_relations(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.M
 )
 def entity_tags(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
     """Give the type's entities the tags of their pages, in the vocabulary's words."""
-    with clear_failures(), resolving(lake.open()) as look:
+    with resolving_alone(context, lake.open()) as look:
         return result(_entity_tags_stored(look, context.partition_key, context.run.run_id))
 
 

@@ -14,6 +14,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.publishing import views_are_stale
 from holocron_assets.operations.views import all_views
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.held_runs import ended_when_held, refuse_all_held
 from holocron_assets.orchestration.link_assets import compacted, known_links
 from holocron_assets.orchestration.mending import mend_all, mended_tick
 from holocron_assets.orchestration.names import COMPACTION_JOB, LINKS_JOB, UPKEEP_JOB
@@ -32,7 +33,7 @@ from holocron_assets.settings import run_retention
 )
 def compact_known_links(context: dg.OpExecutionContext, lake: LakeResource, sources: SourcesResource) -> None:
     """Compact what is known of titles, source by source, unless that is being done."""
-    opened = lake.open()
+    opened = _opened(context, lake)
     if _is_under_way(context.instance, LINKS_JOB):
         context.log.info(f"{LINKS_JOB} is under way")
         return
@@ -56,9 +57,10 @@ def compact_known_links(context: dg.OpExecutionContext, lake: LakeResource, sour
 )
 def compact_lake(context: dg.OpExecutionContext, lake: LakeResource) -> None:
     """Compact the lake. A partition that cannot be read is set aside; others that do not fit fail the run."""
+    opened = _opened(context, lake)
     try:
         with clear_failures():
-            done = compact(lake.open(), now=utc_now(), tell=context.log.info)
+            done = compact(opened, now=utc_now(), tell=context.log.info)
     except CompactionUnderWayError as error:
         context.log.info(f"{error}: nothing is left to do here")
         return
@@ -79,8 +81,9 @@ def compact_lake(context: dg.OpExecutionContext, lake: LakeResource) -> None:
 )
 def pack_old_journals(context: dg.OpExecutionContext, lake: LakeResource) -> None:
     """Pack what models were asked and answered long ago; one that cannot be read is set aside."""
+    opened = _opened(context, lake)
     with clear_failures():
-        done = pack_journals(lake.open(), now=utc_now())
+        done = pack_journals(opened, now=utc_now())
     context.add_output_metadata({"journals_packed": done.journals, "bytes_freed": done.bytes_freed})
 
 
@@ -91,7 +94,7 @@ def pack_old_journals(context: dg.OpExecutionContext, lake: LakeResource) -> Non
 )
 def publish_stale_views(context: dg.OpExecutionContext, lake: LakeResource, sources: SourcesResource) -> None:
     """Publish the views, if that is due."""
-    opened, definition = lake.open(), all_views(sources.all())
+    opened, definition = _opened(context, lake), all_views(sources.all())
     if views_are_stale(opened, definition):
         with clear_failures():
             metadata = published(opened, definition)
@@ -103,11 +106,20 @@ def publish_stale_views(context: dg.OpExecutionContext, lake: LakeResource, sour
     out=dg.Out(dg.Nothing),
     retry_policy=RETRIES,
 )
-def forget_runs(context: dg.OpExecutionContext) -> None:
+def forget_runs(context: dg.OpExecutionContext, lake: LakeResource) -> None:
     """Forget old runs; HOLOCRON_RUN_DAYS and HOLOCRON_FAILED_RUN_DAYS say how old."""
+    _opened(context, lake)
     with clear_failures():
         done = forget_old_runs(context.instance, run_retention(), now=utc_now())
     context.add_output_metadata({"runs_forgotten": done.runs, "events_forgotten": done.events})
+
+
+def _opened(context: dg.OpExecutionContext, lake: LakeResource) -> Lake:
+    """The lake; an op ends here if a person holds everything back."""
+    opened = lake.open()
+    with ended_when_held(context), clear_failures():
+        refuse_all_held(context, opened)
+    return opened
 
 
 @dg.job(

@@ -21,6 +21,7 @@ from holocron_assets.lake.tables import (
 )
 from holocron_assets.operations.views import all_views
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.held_runs import ended_when_held, refuse_all_held
 from holocron_assets.orchestration.metadata import OWNER
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 
@@ -50,7 +51,8 @@ def views(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.MaterializeResult[None]:
     """Publish the views."""
-    with clear_failures():
+    with ended_when_held(context), clear_failures():
+        refuse_all_held(context, lake.open())
         metadata = published(lake.open(), all_views(sources.all()))
     context.log.info(f"published {metadata['dagster/row_count']} views")
     return dg.MaterializeResult(metadata=metadata)
