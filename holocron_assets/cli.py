@@ -51,6 +51,7 @@ from holocron_assets.operations.views import all_views
 from holocron_assets.repeat_commands import repeat
 from holocron_assets.review_commands import review
 from holocron_assets.schedules_commands import schedules
+from holocron_assets.serving_commands import daemon, ui, webserver
 from holocron_assets.settings import sources_folder
 from holocron_assets.status_commands import status
 from holocron_assets.verify_commands import verify
@@ -94,6 +95,8 @@ main.add_command(graph)
 main.add_command(group)
 main.add_command(hash_command)
 main.add_command(schedules)
+for command in (daemon, ui, webserver):
+    main.add_command(command)
 main.add_command(stale)
 main.add_command(repeat)
 main.add_command(restore)
@@ -318,16 +321,6 @@ def launch(  # noqa: PLR0913 - one for each option
         raise click.UsageError(str(problem)) from problem
     if error:
         fail(error)
-
-
-@main.command()
-@click.option("--port", default=3000, show_default=True, help="Of the web UI, on loopback.")
-@clear_errors
-def ui(port: int) -> None:
-    """Start Dagster's web UI and daemon, with the sensors on."""
-    from holocron_assets.orchestration.launching import serve
-
-    sys.exit(serve(opened_lake(), port))
 
 
 @main.command()

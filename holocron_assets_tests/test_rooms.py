@@ -128,6 +128,6 @@ def test_no_file_is_long(module: Path) -> None:
 def test_no_room_opens_the_network_but_by_the_http_module_and_what_it_connects_with() -> None:
     clients = {"httpx", "httpcore", "requests", "urllib3", "aiohttp", "anyio", "socket"}
     asking = {relative(m) for m in MODULES if clients & {name.split(".")[0] for name in imported(m)}}
-    on_loopback = {"orchestration/launching.py", "models/loopback.py", "web/serving.py"}
+    on_loopback = {"orchestration/serving.py", "models/loopback.py", "web/serving.py"}
     of_the_model_server = {"derive/engine/bounded_client.py"}
     assert asking - on_loopback - of_the_model_server == {"crawl/http.py", "crawl/connecting.py"}

@@ -18,7 +18,7 @@ from holocron_assets.operations.looking import look
 from holocron_assets.operations.totals import look_at_totals
 from holocron_assets.operations.watch import Watch
 from holocron_assets.orchestration.dagster_look import look_at_dagster, run_report
-from holocron_assets.orchestration.instance import prepare_home
+from holocron_assets.orchestration.instance import open_to_look
 from holocron_assets.settings import data_folder, politeness_folder, sources_folder, state_folder
 from holocron_assets.web.faces import Faces, face_routes
 
@@ -47,11 +47,8 @@ def make_faces(instance: Callable[[], dg.DagsterInstance], ui: str | None = None
 
 @cache
 def instance_for_looks() -> dg.DagsterInstance:
-    """Dagster's instance for a process that only looks: no run is reaped, no limit written."""
-    # Two processes that make Dagster's database at once would break it for good.
-    with Lake(data_folder()).lock("dagster-home"):
-        prepare_home()
-        return dg.DagsterInstance.get()
+    """Dagster's instance for a process that only looks, opened once."""
+    return open_to_look()
 
 
 class WithFaces:

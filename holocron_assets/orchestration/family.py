@@ -1,4 +1,4 @@
-"""The processes that work unattended: code server, daemon and web UI. They live and die together."""
+"""The processes that work unattended: a code server, daemon and web UI. They live and die together."""
 
 import fcntl
 import json
@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -27,20 +28,44 @@ class FamilyError(Exception):
     """A process of the family ended, or does not answer; the message says which."""
 
 
-class Family:
-    """A code server, and a daemon and a web UI that share it, in one process group.
+@dataclass(frozen=True)
+class Duties:
+    """What a family does; one of the two at least.
 
-    What they start is in the group too: the process that holds the code, and the runs. The three hold the
+    Attributes:
+        daemon: whether it has the daemon, whose sensors start runs.
+        port: of its web UI; none without.
+    """
+
+    daemon: bool
+    port: int | None
+
+    @property
+    def name(self) -> str:
+        """What no second family of a lake has: who has the daemon is one, whatever else it does."""
+        return "daemon" if self.daemon else f"webserver-{self.port}"
+
+    @property
+    def command(self) -> str:
+        """What a person starts it with."""
+        alone = "daemon" if self.daemon else "webserver"
+        return f"holocron {'ui' if self.daemon and self.port is not None else alone}"
+
+
+class Family:
+    """A code server, and what shares it, in one process group: a daemon, a web UI, or both.
+
+    What they start is in the group too: the process that holds the code, and the runs. They hold the
     lock on a file that names the group, so that a family without anyone to look after it can be found.
     """
 
-    def __init__(self, lock_file: Path, folder: Path, port: int) -> None:
+    def __init__(self, lock_file: Path, folder: Path, duties: Duties) -> None:
         """Nothing is started yet.
 
         Args:
             lock_file: locked for as long as one of them lives; it names their process group.
             folder: empty, for their socket; its path is short, as that of a socket must be.
-            port: of the web UI.
+            duties: what it does.
 
         Raises:
             BlockingIOError: another family holds the lock.
@@ -48,12 +73,12 @@ class Family:
         self._lock = lock_file.open("a+")
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._lock.truncate(0)  # an earlier family's number may be a stranger's by now
-        self._socket, self._workspace, self._port = folder / "code.sock", folder / "workspace.yaml", port
+        self._socket, self._workspace, self._duties = folder / "code.sock", folder / "workspace.yaml", duties
         self._members: dict[str, subprocess.Popen[bytes]] = {}
         self._group = 0
 
     def start(self, pause: Callable[[], None]) -> None:
-        """Start all three.
+        """Start all of them.
 
         Args:
             pause: called again and again while the code loads; it may raise, which ends the wait.
@@ -75,9 +100,12 @@ class Family:
         server = {"socket": str(self._socket), "host": "localhost", "location_name": _LOCATION}
         # JSON is YAML too.
         self._workspace.write_text(json.dumps({"load_from": [{"grpc_server": server}]}), encoding="utf-8")
-        self._add("daemon", [python, "-m", "dagster._daemon", "run", "-w", str(self._workspace), *logs])
-        web = ["-m", "holocron_assets.orchestration.web_ui", "-h", "127.0.0.1", "-p", str(self._port)]
-        self._add("web UI", [python, *web, "-w", str(self._workspace)])
+        shared = ["-w", str(self._workspace)]
+        if self._duties.daemon:
+            self._add("daemon", [python, "-m", "dagster._daemon", "run", *shared, *logs])
+        if self._duties.port is not None:
+            web = ["-m", "holocron_assets.orchestration.web_ui", "-h", "127.0.0.1"]
+            self._add("web UI", [python, *web, "-p", str(self._duties.port), *shared])
 
     def check(self) -> None:
         """Raise FamilyError if one of them has ended."""
@@ -164,7 +192,7 @@ def end_leftovers(lock_file: Path) -> bool:
             sleep(_POLL_SECONDS)
             if _taken(file.fileno()):
                 return True
-    raise PermanentError(f"processes of an earlier `holocron ui` still hold {lock_file}; end them first")
+    raise PermanentError(f"processes that an earlier Holocron started still hold {lock_file}; end them first")
 
 
 def _taken(descriptor: int) -> bool:

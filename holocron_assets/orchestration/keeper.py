@@ -1,9 +1,10 @@
-"""A process that keeps the daemon's family alive, and ends it when `holocron ui` ends, however that ends.
+"""A process that keeps a family alive, and ends it when the command that started it ends, however that ends.
 
 Run as `python -m holocron_assets.orchestration.keeper`. Its input stays open for as long as it is wanted.
 """
 
 import argparse
+import os
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.clock import WallClock
 from holocron_assets.observe.logs import say
 from holocron_assets.observe.setup import observe_process
-from holocron_assets.orchestration.family import Family, FamilyError
+from holocron_assets.orchestration.family import Duties, Family, FamilyError
 
 _LOOKS_SECONDS = 0.5
 _INSTANCE = "from holocron_assets.orchestration.instance import"
@@ -42,9 +43,14 @@ class _AbandonedError(Exception):
 class Keeper:
     """Starts a family, and starts all of it again when one of it ends or falls silent."""
 
-    def __init__(self, family: Family) -> None:
-        """Look after a family that is not started yet."""
-        self._family = family
+    def __init__(self, family: Family, *, has_daemon: bool) -> None:
+        """Look after a family that is not started yet.
+
+        Args:
+            family: the family.
+            has_daemon: whether runs are its own: who has none leaves them, and the sensors, to who has.
+        """
+        self._family, self._has_daemon = family, has_daemon
         self._asked = 0
         self._wake = threading.Event()
         self._is_abandoned = False
@@ -81,10 +87,12 @@ class Keeper:
                 if short_lives >= _MOST_SHORT_LIVES and not worked_once:
                     say(f"{error}, again and again. All of it is ended.")
                     return 1
-                say(f"{error}. All of it is started again; runs that died with it are made good.")
+                made_good = "; runs that died with it are made good" if self._has_daemon else ""
+                say(f"{error}. All of it is started again{made_good}.")
                 # What worked once works again when the trouble has passed: memory, a database, a disk.
                 self._rest(delay_after(short_lives - 1).total_seconds() if short_lives > 1 else 0)
-                self._run(_REAP)
+                if self._has_daemon:
+                    self._run(_REAP)
 
     def _live(self) -> None:
         self._family.start(self._pause)
@@ -92,7 +100,7 @@ class Keeper:
         while True:
             self._pause()
             self._family.check()
-            if clock.was_set_back():
+            if self._has_daemon and clock.was_set_back():
                 say("The clock was set back: sensors go on by it.")
                 self._run(_BRING_TICKS_BACK)
             if monotonic() - asked_at > _SECONDS_BETWEEN_QUESTIONS:
@@ -137,14 +145,19 @@ class Keeper:
 
 
 def main() -> None:
-    """Keep a family as the child of `holocron ui`."""
+    """Keep a family as the child of the command that a person or a service manager gave."""
     observe_process()
     parser = argparse.ArgumentParser()
     parser.add_argument("--lock-file", type=Path, required=True)
-    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--daemon", action="store_true")
+    parser.add_argument("--port", type=int)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="holocron-") as folder:
-        sys.exit(Keeper(Family(arguments.lock_file, Path(folder), arguments.port)).keep())
+    duties = Duties(arguments.daemon, arguments.port)
+    # Not in a unit's own /tmp, which other units do not see: a web UI of another ends runs at this socket.
+    shown = os.environ.get("RUNTIME_DIRECTORY")
+    with tempfile.TemporaryDirectory(prefix="holocron-", dir=shown) as folder:
+        family = Family(arguments.lock_file, Path(folder), duties)
+        sys.exit(Keeper(family, has_daemon=duties.daemon).keep())
 
 
 if __name__ == "__main__":

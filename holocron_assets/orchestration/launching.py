@@ -1,39 +1,25 @@
-"""Launching jobs as `dagster job launch` does, with the exit code that it lacks; and starting the UI."""
+"""Launching jobs as `dagster job launch` does, with the exit code that it lacks."""
 
 import json
-import signal
-import socket
 import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from time import sleep, time
-from typing import Any, Self
+from typing import Any
 
 from dagster import DagsterInstance, DagsterRunStatus
-from filelock import FileLock, Timeout
 
 from holocron_assets.definitions import defs
-from holocron_assets.lake.errors import PermanentError
-from holocron_assets.lake.paths import Lake
-from holocron_assets.models.connection import model_server, running_server
-from holocron_assets.models.errors import ModelServerError
-from holocron_assets.observe.logs import say
 from holocron_assets.orchestration.failures import failure_of
-from holocron_assets.orchestration.family import end_leftovers
-from holocron_assets.orchestration.instance import open_instance, reap_without_daemon
+from holocron_assets.orchestration.instance import open_instance
 from holocron_assets.orchestration.names import ADD_PAGES_JOB, GPU_JOB, PARTITION_TAG, REFRESH_JOB
 from holocron_assets.settings import PROJECT_FOLDER
 
 _POLL_SECONDS = 0.5
-_LOOPBACK = "127.0.0.1"
 _QUEUE_DAEMON = "QUEUED_RUN_COORDINATOR"
 _SILENT_SECONDS = 180  # a daemon shows every half minute that it lives
-_LOOK_SECONDS = 10
-_MOST_SILENCES = 3
 
 
 @dataclass(frozen=True)
@@ -113,101 +99,6 @@ def _daemon_lives(instance: DagsterInstance) -> bool:
     return last is not None and time() - last.timestamp < _SILENT_SECONDS
 
 
-def serve(lake: Lake, port: int) -> int:
-    """Run Dagster's web UI on loopback, and the daemon with its sensors, until told to end.
-
-    Args:
-        lake: of which there is one daemon at a time.
-        port: of the web UI.
-
-    Returns:
-        The exit code: 0 when told to end, 1 when it could not go on.
-
-    Raises:
-        PermanentError: another daemon works on this lake, or another program uses the port.
-    """
-    _refuse_taken(port)
-    family = lake.locks / "daemon-family.lock"
-    try:
-        with FileLock(lake.locks / "daemon.lock", blocking=False):
-            if end_leftovers(family):
-                say("Ended what a `holocron ui` that was killed had left.")
-            reap_without_daemon()
-            with _SharedModels() as models:
-                return _keep(family, port, models.look)
-    except Timeout as error:
-        raise PermanentError(f"another `holocron ui` works on {lake.root}; end it first") from error
-
-
-class _SharedModels:
-    """The model server that all runs share: one that each started would load its models anew.
-
-    Where there can be none, the rest works all the same, and runs that ask a model say what is amiss.
-    """
-
-    def __init__(self) -> None:
-        self._held = ExitStack()
-        self._is_wanted = False
-        self._silences = 0
-
-    def __enter__(self) -> Self:
-        try:
-            self._is_wanted = self._held.enter_context(model_server()) is not None
-        except ModelServerError as error:
-            say(f"No model is asked for now: {error}")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._held.close()
-
-    def look(self) -> None:
-        """Start the server again if it is gone: it may be what the kernel ends when memory is short."""
-        self._silences = self._silences + 1 if self._is_wanted and running_server() is None else 0
-        if self._silences >= _MOST_SILENCES:
-            say("The model server is gone. It is started again.")
-            self._silences = 0
-            self._held.close()
-            try:
-                self._held.enter_context(model_server())
-            except ModelServerError as error:
-                say(f"It is tried again later: {error}")
-
-
-def _keep(family: Path, port: int, look: Callable[[], None]) -> int:
-    """Have a keeper run the processes until it is told to end, as this process is; look now and then."""
-    running: list[subprocess.Popen[bytes]] = []
-
-    def pass_on(_number: int, _frame: object) -> None:
-        for process in running:
-            process.terminate()
-        say("Ending. What was done is kept; `holocron ui` goes on from there.")
-
-    # Before the child starts: a shell's background job ignores interrupts, and a child would inherit that.
-    for signal_number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(signal_number, pass_on)
-    command = [sys.executable, "-m", "holocron_assets.orchestration.keeper"]
-    keeper = subprocess.Popen(  # noqa: S603 - our own module
-        [*command, "--lock-file", str(family), "--port", str(port)],
-        cwd=PROJECT_FOLDER,
-        stdin=subprocess.PIPE,  # closes when this process dies; the keeper ends all of it then
-        # A Ctrl-C is for us: the runs are told to end before the model server that they ask.
-        start_new_session=True,
-    )
-    running.append(keeper)
-    while (code := _ended(keeper)) is None:
-        look()
-    end_leftovers(family)  # if the keeper was killed
-    return 1 if code else 0
-
-
-def _ended(process: "subprocess.Popen[bytes]") -> int | None:
-    """The exit code of a process; None if it has not ended some seconds later."""
-    try:
-        return process.wait(_LOOK_SECONDS)
-    except subprocess.TimeoutExpired:
-        return None
-
-
 def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | None) -> None:
     every_job = defs.resolve_all_job_defs()
     jobs = {definition.name: definition for definition in every_job if not definition.name.startswith("__")}
@@ -231,15 +122,3 @@ def _configured(job: str) -> _Configured:
 
 def _options(names: Iterable[str]) -> str:
     return " and ".join(sorted(_OPTIONS[name] for name in names))
-
-
-def _refuse_taken(port: int) -> None:
-    """Raise PermanentError if the port is not free: Dagster would go on without its web page."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((_LOOPBACK, port))
-        except OSError as error:
-            raise PermanentError(
-                f"port {port} of {_LOOPBACK} cannot be used ({error.strerror}); choose another with --port"
-            ) from error

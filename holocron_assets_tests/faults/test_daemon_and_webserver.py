@@ -1,0 +1,209 @@
+"""`holocron daemon` and `holocron webserver` on one data folder: two families, of which either may go."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from dagster import DagsterRunStatus
+from held import hold_pages, process_with, processes_of
+from small_and_open import small_and_open
+from unattended import expect_order, free_port, serve_ui, until_done
+from whole_holocron import WholeHolocron, until, whole_holocron
+
+from holocron_assets.orchestration.names import BATCH_JOB
+
+pytestmark = pytest.mark.full
+
+REPOSITORY = 'repositoryLocationName: "holocron_assets", repositoryName: "__repository__"'
+LAUNCH = (
+    f'mutation {{ launchRun(executionParams: {{selector: {{{REPOSITORY}, jobName: "check_quality"}}}})'
+    " { __typename ... on LaunchRunSuccess { run { runId } } } }"
+)
+TERMINATE = 'mutation {{ terminateRun(runId: "{}") {{ __typename }} }}'
+NEW_PAGES = f'sensorSelector: {{{REPOSITORY}, sensorName: "new_pages"}}'
+STATE_OF_SENSOR = f"{{ sensorOrError({NEW_PAGES}) {{ ... on Sensor {{ sensorState {{ id status }} }} }} }}"
+START_SENSOR = f"mutation {{ startSensor({NEW_PAGES}) {{ __typename }} }}"
+STOP_SENSOR = 'mutation {{ stopSensor(id: "{}") {{ __typename }} }}'
+
+
+class Webserver:
+    """A `holocron webserver` of its own process, and what its pages ask it."""
+
+    def __init__(self, whole: WholeHolocron, port: int | None = None) -> None:
+        before = set(processes_of(whole.holocron.folder))
+        self._folder, self.port = whole.holocron.folder, port or free_port()
+        self.process = whole.start("webserver", "--port", str(self.port))
+        until(self._answers, "the web UI answers", seconds=300, every=0.5)
+        self.family = set(processes_of(self._folder)) - before
+
+    def ask(self, query: str) -> Any:
+        answer = httpx.post(
+            f"http://127.0.0.1:{self.port}/graphql", json={"query": query}, trust_env=False, timeout=120
+        )
+        told = answer.json()
+        assert "errors" not in told, told
+        [done] = told["data"].values()
+        return done
+
+    def is_gone(self) -> bool:
+        return not self.family & set(processes_of(self._folder))
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, "it ended"
+        with suppress(httpx.TransportError):
+            return self.ask("{ version }") is not None
+        return False
+
+
+@contextmanager
+def two_families(folder: Path) -> Iterator[tuple[WholeHolocron, "subprocess.Popen[bytes]", Webserver]]:
+    with small_and_open(folder) as whole:
+        web = Webserver(whole)
+        yield whole, whole.start("daemon"), web
+
+
+def batch_runs(whole: WholeHolocron, status: DagsterRunStatus) -> list[str]:
+    return [run.run_id for run in whole.runs(status) if run.job_name == BATCH_JOB]
+
+
+def test_what_the_webserver_launches_and_switches_is_done_by_the_daemon(tmp_path: Path) -> None:
+    with whole_holocron(tmp_path, pages=0) as whole:
+        gate = hold_pages(whole.wiki)
+        web = Webserver(whole)  # where there is no data yet
+        state = web.ask(STATE_OF_SENSOR)["sensorState"]
+        assert state["status"] == "RUNNING"
+        assert web.ask(STOP_SENSOR.format(state["id"]))["__typename"] != "PythonError"
+        launched = web.ask(LAUNCH)
+        assert launched["__typename"] == "LaunchRunSuccess"
+        run_id = launched["run"]["runId"]
+        assert [run.status for run in whole.runs()] == [DagsterRunStatus.QUEUED], "there is no daemon"
+
+        daemon = whole.start("daemon")
+        until(lambda: succeeded(whole, run_id), "the daemon does what was launched", seconds=300, every=0.5)
+        until(lambda: ticks(whole, "settle") > 2, "other sensors tick", seconds=120, every=1)
+        assert ticks(whole, "new_pages") == 0
+        assert web.ask(START_SENSOR)["__typename"] == "Sensor"
+        gate.somebody_waits()
+        gate.opened.set()
+
+        for process in (web.process, daemon):
+            process.terminate()
+        assert (web.process.wait(120), daemon.wait(120)) == (0, 0)
+        assert not processes_of(tmp_path)
+
+
+def succeeded(whole: WholeHolocron, run_id: str) -> bool:
+    with whole.instance() as instance:
+        run = instance.get_run_by_id(run_id)
+    assert run is not None
+    assert run.status != DagsterRunStatus.FAILURE
+    return run.status == DagsterRunStatus.SUCCESS
+
+
+def ticks(whole: WholeHolocron, sensor: str) -> int:
+    with whole.instance() as instance:
+        found = [state for state in instance.all_instigator_state() if state.name == sensor]
+        return sum(len(instance.get_ticks(state.instigator_origin_id, state.selector_id)) for state in found)
+
+
+@pytest.mark.fault(1, "SIGKILL of `holocron webserver` in the middle of a run; Terminate by the next one")
+def test_a_run_does_not_notice_that_the_webserver_is_killed_and_the_next_one_can_end_it(
+    tmp_path: Path, clean: dict[str, Any]
+) -> None:
+    with two_families(tmp_path) as (whole, daemon, web):
+        gate = hold_pages(whole.wiki)
+        gate.somebody_waits()
+        until(lambda: batch_runs(whole, DagsterRunStatus.STARTED), "the run is known to work")
+        [run_id] = batch_runs(whole, DagsterRunStatus.STARTED)
+        working = set(processes_of(tmp_path)) - web.family
+        web.process.kill()
+        web.process.wait()
+        until(web.is_gone, "all that it started is gone", seconds=60)
+
+        other = Webserver(whole)
+        assert working <= set(processes_of(tmp_path)), "the daemon, its code and its run go on"
+        assert batch_runs(whole, DagsterRunStatus.STARTED) == [run_id]
+        assert other.ask(TERMINATE.format(run_id))["__typename"] == "TerminateRunSuccess"
+        until(lambda: run_id in batch_runs(whole, DagsterRunStatus.CANCELED), "it is canceled")
+        assert daemon.poll() is None
+        gate.opened.set()
+        until_done(whole)
+        expect_order(whole, clean, kills=1)
+
+
+@pytest.mark.fault(1, "SIGKILL of `holocron daemon` in the middle of a run, then of all it started again")
+def test_a_killed_daemon_takes_its_own_along_and_leaves_the_webserver(
+    tmp_path: Path, clean: dict[str, Any]
+) -> None:
+    with two_families(tmp_path) as (whole, daemon, web):
+        gate = hold_pages(whole.wiki)
+        gate.somebody_waits()
+        until(lambda: whole.runs(DagsterRunStatus.STARTED), "the run is known to work")
+        daemon.kill()
+        daemon.wait()
+        until(lambda: set(processes_of(tmp_path)) == web.family, "all that it started is gone", seconds=60)
+        assert web.ask("{ version }") is not None
+
+        gate.arrived.clear()
+        second = whole.start("daemon")
+        gate.somebody_waits()
+        for process in set(processes_of(tmp_path)) - web.family:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        until(lambda: set(processes_of(tmp_path)) == web.family, "all is gone", seconds=60)
+        second.wait()
+
+        gate.opened.set()
+        whole.start("daemon")
+        until_done(whole)
+        expect_order(whole, clean, kills=2)
+
+
+@pytest.mark.fault(1, "SIGKILL of `holocron webserver` and its keeper at once: the port is still taken")
+def test_a_webserver_whose_keeper_was_killed_too_is_ended_by_the_next_on_its_port(tmp_path: Path) -> None:
+    with whole_holocron(tmp_path, pages=0) as whole:
+        web = Webserver(whole)
+        web.process.send_signal(signal.SIGSTOP)  # it would end what its keeper leaves
+        os.kill(process_with(tmp_path, "orchestration.keeper"), signal.SIGKILL)
+        web.process.kill()
+        web.process.wait()
+        assert web.ask("{ version }") is not None, "nobody is left to end it"
+        assert Webserver(whole, web.port).process.poll() is None
+        assert web.is_gone()
+        assert "Ended what a `holocron webserver` that was killed had left" in whole.log.read_text()
+
+
+def test_a_lake_has_one_daemon_and_a_port_one_webserver(tmp_path: Path) -> None:
+    with whole_holocron(tmp_path, pages=0) as whole:
+        daemon, web = whole.start("daemon"), Webserver(whole)
+        for second in (["daemon"], ["ui", "--port", str(free_port())]):
+            done = whole.command(*second)
+            assert done.returncode == 1
+            assert f"works on {tmp_path / 'data'} already" in done.stderr
+        done = whole.command("webserver", "--port", str(web.port))
+        assert done.returncode == 1
+        assert f"on port {web.port}; end it first" in done.stderr
+        assert daemon.poll() is None
+
+    with whole_holocron(tmp_path / "other", pages=0) as whole:
+        ui, address = serve_ui(whole)
+        until(lambda: _listens(address), "it answers", seconds=300, every=0.5)
+        done = whole.command("daemon")
+        assert done.returncode == 1
+        assert "`holocron ui` or `holocron daemon` works on" in done.stderr
+        done = whole.command("webserver", "--port", address.rpartition(":")[2])
+        assert done.returncode == 1
+        assert "cannot be used" in done.stderr
+        assert ui.poll() is None
+
+
+def _listens(address: str) -> bool:
+    with suppress(httpx.TransportError):
+        return httpx.get(f"{address}/server_info", trust_env=False, timeout=60).status_code == 200
+    return False

@@ -1,0 +1,92 @@
+"""What `holocron ui`, `daemon` and `webserver` refuse before they start anything, and whose the runs are."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from click.testing import CliRunner
+from dagster import DagsterRunStatus
+from filelock import FileLock
+from sample_holocron import Holocron, sample_holocron
+
+from holocron_assets.cli import main
+from holocron_assets.orchestration.family import Duties
+from holocron_assets.orchestration.instance import open_instance, open_to_look, reap_without_daemon
+
+
+@pytest.fixture
+def holocron(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Holocron:
+    made = sample_holocron(tmp_path)
+    for name, value in made.environment.items():
+        monkeypatch.setenv(name, value)
+    return made
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        yield other.getsockname()[1]
+
+
+def refusal(*command: str) -> str:
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 1, done.output
+    assert isinstance(done.exception, SystemExit)
+    return " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("command", ["daemon", "ui"])
+def test_a_lake_has_one_daemon_whichever_command_started_it(holocron: Holocron, command: str) -> None:
+    with FileLock(holocron.lake.locks / "daemon.lock"):
+        said = refusal(command)
+    assert f"a `holocron ui` or `holocron daemon` works on {holocron.lake.root} already" in said
+    assert "`holocron webserver`, which goes beside it" in said
+
+
+def test_a_webserver_goes_beside_a_daemon_but_not_beside_another_on_its_port(
+    holocron: Holocron, taken: int
+) -> None:
+    with FileLock(holocron.lake.locks / "daemon.lock"):
+        assert f"port {taken} of 127.0.0.1 cannot be used" in refusal("webserver", "--port", str(taken))
+    with FileLock(holocron.lake.locks / f"webserver-{taken}.lock"):
+        said = refusal("webserver", "--port", str(taken))
+    assert f"another `holocron webserver` serves {holocron.lake.root} on port {taken}; end it first" in said
+
+
+@pytest.mark.usefixtures("holocron")
+def test_who_only_looks_leaves_runs_and_limits_to_who_has_the_daemon() -> None:
+    @dg.job
+    def some_job() -> None:
+        pass
+
+    with open_instance() as instance:
+        run_id = instance.create_run_for_job(some_job, status=DagsterRunStatus.STARTED).run_id
+        instance.event_log_storage.set_concurrency_slots("crawl", 7)
+    with open_to_look() as instance:
+        assert status_of(instance, run_id) == DagsterRunStatus.STARTED
+        assert instance.event_log_storage.get_concurrency_info("crawl").slot_count == 7
+    reap_without_daemon()
+    with open_to_look() as instance:
+        assert status_of(instance, run_id) == DagsterRunStatus.FAILURE
+        assert instance.event_log_storage.get_concurrency_info("crawl").slot_count == 2
+
+
+def status_of(instance: dg.DagsterInstance, run_id: str) -> DagsterRunStatus:
+    run = instance.get_run_by_id(run_id)
+    assert run is not None
+    return run.status
+
+
+@pytest.mark.parametrize(
+    ("duties", "name", "command"),
+    [
+        (Duties(daemon=True, port=3000), "daemon", "holocron ui"),
+        (Duties(daemon=True, port=None), "daemon", "holocron daemon"),
+        (Duties(daemon=False, port=3001), "webserver-3001", "holocron webserver"),
+    ],
+    ids=str,
+)
+def test_a_family_is_known_by_what_no_second_one_may_do(duties: Duties, name: str, command: str) -> None:
+    assert (duties.name, duties.command) == (name, command)
