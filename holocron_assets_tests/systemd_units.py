@@ -66,11 +66,15 @@ class Installed:
         unit = settings_of(UNITS / service)
         command = shlex.split(self.here(unit["Service", "ExecStart"][0]))
         files = unit.get(("Service", "LimitNOFILE"), ["1024"])[0]
+        shown = [self.folder / "run" / name for name in unit.get(("Service", "RuntimeDirectory"), [])]
         environment = self._environment(Path(self.here(unit["Service", "EnvironmentFile"][0])))
-        writable = [self.folder / "lib", *self._more_to_write(unit)]
+        for path in shown:
+            path.mkdir(parents=True, exist_ok=True)
+            environment["RUNTIME_DIRECTORY"] = str(path)
+        writable = [self.folder / "lib", *shown, *self._more_to_write(unit)]
         with log.open("ab") as said:
             return subprocess.Popen(  # noqa: S603 - our own command
-                [*_bounded(writable, files), *command],
+                [*_bounded(writable, Path(environment["TMPDIR"]), files), *command],
                 cwd=self.here(unit["Service", "WorkingDirectory"][0]),
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -98,14 +102,18 @@ class Installed:
         return [Path(self.here(path)) for path in paths]
 
 
-def _bounded(writable: list[Path], files: str) -> list[str]:
-    """The words before a command that leave it the folders to write to, so many files, and no rights."""
+def _bounded(writable: list[Path], own: Path, files: str) -> list[str]:
+    """The words before a command that leave it the folders to write to, so many files, and no rights.
+
+    One of the folders is its own: what it puts there nobody else sees.
+    """
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # no more than this machine lets anybody have
     limit = min(int(files), most) if most != resource.RLIM_INFINITY else int(files)
     limited = ["prlimit", f"--nofile={limit}:{limit}"]
     if os.geteuid():
         return limited
     binds = "; ".join(f"mount --bind {shlex.quote(str(path))} {shlex.quote(str(path))}" for path in writable)
-    script = f'set -e; {binds}; mount -o remount,bind,ro /; exec "$@"'
+    hidden = f"mount -t tmpfs holocron {shlex.quote(str(own))}"
+    script = f'set -e; {binds}; {hidden}; mount -o remount,bind,ro /; exec "$@"'
     rights = ["setpriv", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
     return [*limited, "unshare", "--mount", "--propagation=private", "sh", "-c", script, "sh", *rights]

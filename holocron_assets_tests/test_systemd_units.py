@@ -20,7 +20,9 @@ from systemd_units import SERVICES, UNITS, Installed, settings_of
 from holocron_assets.settings import PROJECT_FOLDER
 
 MOST_EXPOSED = 25  # tenths; systemd calls up to 4.0 "OK"
-LONG_RUNNING = ["holocron.service", "holocron-models.service", "holocron-web.service"]
+DAEMON, WEBSERVER = "holocron-daemon.service", "holocron-webserver.service"
+MODELS, REVIEW = "holocron-models.service", "holocron-review.service"
+LONG_RUNNING = [DAEMON, WEBSERVER, MODELS, REVIEW]
 
 
 def systemd_analyze(*words: str) -> "subprocess.CompletedProcess[str]":
@@ -136,26 +138,47 @@ def end_as_systemd_does(process: "subprocess.Popen[bytes]", service: str) -> Non
     assert ended in (0, -signal.SIGTERM), "systemd takes both for an end in order"
 
 
+def asked(installed: Installed, query: str) -> bytes:
+    """What Dagster's web UI answers to GraphQL."""
+    return answer_of(installed.ports["3000"], "/graphql", json.dumps({"query": query}).encode())
+
+
+def ends_a_run(installed: Installed) -> bool:
+    """Whether the web UI could end one of the runs under way now; they are short."""
+    under_way = asked(
+        installed, "{ runsOrError(filter: {statuses: [STARTED]}) { ... on Runs { results { runId } } } }"
+    )
+    runs = json.loads(under_way)["data"]["runsOrError"]["results"] if under_way else []
+    return any(
+        b"TerminateRunSuccess"
+        in asked(installed, f'mutation {{ terminateRun(runId: "{run["runId"]}") {{ __typename }} }}')
+        for run in runs
+    )
+
+
 @pytest.mark.full
-def test_the_web_ui_and_the_daemon_work_as_their_unit_starts_them(installed: Installed) -> None:
-    """The sensors take the sample to promoted entities, with nothing to write to but the unit's folder."""
-    service, query = "holocron.service", b'{"query": "{ assetNodes { assetKey { path } } }"}'
+def test_the_daemon_and_the_web_ui_work_as_their_units_start_them(installed: Installed) -> None:
+    """The sensors take the sample to promoted entities, with nothing to write to but the units' folders.
+
+    The web UI, which sees neither the daemon's /tmp nor its processes, ends one of its runs meanwhile.
+    """
     lake = installed.folder / "lib" / "data" / "lake"
-    with running(installed, service) as process:
-        wait_for(lambda: b"entity_facts" in answer_of(installed.ports["3000"], "/graphql", query), process)
-        wait_for(lambda: len(list(lake.glob("*/entities/*/data.parquet"))) == 12, process, seconds=900)
-        end_as_systemd_does(process, service)
+    with running(installed, WEBSERVER) as web:
+        wait_for(lambda: b"entity_facts" in asked(installed, "{ assetNodes { assetKey { path } } }"), web)
+        with running(installed, DAEMON) as daemon:
+            wait_for(lambda: ends_a_run(installed), daemon)
+            wait_for(lambda: len(list(lake.glob("*/entities/*/data.parquet"))) == 12, daemon, seconds=900)
+            end_as_systemd_does(daemon, DAEMON)
+        end_as_systemd_does(web, WEBSERVER)
     assert list((installed.folder / "etc").rglob("*.lock")) == []
 
 
 @pytest.mark.full
 def test_the_other_services_answer_as_their_units_start_them(installed: Installed) -> None:
     with ExitStack() as stack:
-        services = {name: stack.enter_context(running(installed, name)) for name in LONG_RUNNING[1:]}
-        wait_for(
-            lambda: b"models" in answer_of(installed.ports["11434"], "/api/tags"), services[LONG_RUNNING[1]]
-        )
-        wait_for(lambda: b"Review" in answer_of(installed.ports["8001"], "/"), services[LONG_RUNNING[2]])
+        services = {name: stack.enter_context(running(installed, name)) for name in (MODELS, REVIEW)}
+        wait_for(lambda: b"models" in answer_of(installed.ports["11434"], "/api/tags"), services[MODELS])
+        wait_for(lambda: b"Review" in answer_of(installed.ports["8001"], "/"), services[REVIEW])
         for name, process in services.items():
             end_as_systemd_does(process, name)
 
