@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -17,10 +18,21 @@ SERVERS: Mapping[str, str] = {
     "make ui": "http://127.0.0.1:3000/",
     "holocron ui": "http://127.0.0.1:3000/",
     "holocron web": "http://127.0.0.1:8001/",
+    "holocron models serve": "http://127.0.0.1:11434/api/version",
+    "prometheus": "http://127.0.0.1:9090/-/ready",
 }
 """Commands that go on until they are told to end, and where they answer: a reader gives them a terminal."""
 
 _ENDED = "the command ended with"
+_SECONDS_TO_ANSWER = 600
+_SECONDS_TO_END = 1800  # whoever reads would not wait longer
+
+
+def served_at(command: Command) -> str | None:
+    """Where a command answers that goes on until it is told to end; None for any other."""
+    words = command.simple()[0]
+    said = " ".join([words[0].removeprefix(".venv/bin/"), *words[1:]])
+    return next((url for name, url in SERVERS.items() if f"{said} ".startswith(f"{name} ")), None)
 
 
 class Walk:
@@ -39,42 +51,49 @@ class Walk:
             text=True,
             start_new_session=True,
         )
-        self._servers: list[subprocess.Popen[bytes]] = []
+        self._servers: dict[str, subprocess.Popen[bytes]] = {}
 
-    def follow(self, command: Command) -> str:
+    def follow(self, command: Command, may_end_with: int = 0) -> str:
         """Give a command and wait for its end; one that serves, until it answers. Gives what it printed."""
-        plain = command.text.partition("#")[0].strip()
-        if url := SERVERS.get(plain):
-            return self._serve(command, plain, url)
+        if url := served_at(command):
+            return self._serve(command, url)
         typed, printed = _of(self._shell.stdin), _of(self._shell.stdout)
         typed.write(f'{command.text}\necho; echo "{_ENDED} $?"\n')
         typed.flush()
         lines: list[str] = []
-        for line in printed:
-            if line.startswith(_ENDED):
-                assert line.split()[-1] == "0", (
-                    f"{command.page}:{command.line}: {command.text}\n{''.join(lines)}"
-                )
-                return "".join(lines)
-            lines.append(line)
-        raise AssertionError(f"{command.page}:{command.line}: the shell ended\n{''.join(lines)}")
+        too_long = threading.Timer(_SECONDS_TO_END, self._kill_shell)
+        too_long.start()
+        try:
+            for line in printed:
+                if line.startswith(_ENDED):
+                    assert int(line.split()[-1]) in (0, may_end_with), (
+                        f"{command.page}:{command.line}: {command.text}\n{''.join(lines)}"
+                    )
+                    return "".join(lines)
+                lines.append(line)
+        finally:
+            too_long.cancel()
+        raise AssertionError(
+            f"{command.page}:{command.line}: {command.text}\nended the shell, or did not end within "
+            f"{_SECONDS_TO_END} s\n{''.join(lines)}"
+        )
 
-    def _serve(self, command: Command, plain: str, url: str) -> str:
-        """Start a server in a terminal of its own, with what was exported by now."""
+    def _serve(self, command: Command, url: str) -> str:
+        """Start a server in a terminal of its own, with what was exported by now; the last one there ends."""
+        self._end_server(url)
         exported = self.follow(command._replace(text="env -0 | tr '\\n\\0' ' \\n'"))
-        environment = dict(line.split("=", 1) for line in exported.splitlines() if "=" in line)
         log = self._folder / "server.log"
         with log.open("wb") as said:
             server = subprocess.Popen(  # noqa: S603 - of our page
-                plain.split(),
+                ["/bin/bash", "-c", f"exec env {command.text}"],  # variables may stand before it
                 cwd=self._folder,
-                env=environment,
+                env=dict(line.split("=", 1) for line in exported.splitlines() if "=" in line),
                 stdout=said,
                 stderr=said,
                 start_new_session=True,
             )
-        self._servers.append(server)
-        deadline = time.monotonic() + 600
+        self._servers[url] = server
+        deadline = time.monotonic() + _SECONDS_TO_ANSWER
         while not _answers(url):
             said_so_far = log.read_text(encoding="utf-8", errors="replace")
             assert server.poll() is None, f"{command.page}:{command.line}: {command.text}\n{said_so_far}"
@@ -84,13 +103,22 @@ class Walk:
 
     def end(self) -> None:
         """End the servers by Ctrl+C, and the shell."""
-        for server in self._servers:
+        for url in list(self._servers):
+            self._end_server(url)
+        _of(self._shell.stdin).close()
+        self._shell.wait(60)
+
+    def _end_server(self, url: str) -> None:
+        if server := self._servers.pop(url, None):
             with suppress(ProcessLookupError):
                 os.killpg(server.pid, signal.SIGINT)
             # By itself, by the signal, or as make tells of its child's end.
             assert server.wait(120) in (0, -signal.SIGINT, 130, 2), "Ctrl+C does not end it in order"
-        _of(self._shell.stdin).close()
-        self._shell.wait(60)
+
+    def _kill_shell(self) -> None:
+        """Kill the shell and what it waits for; what it printed ends by that."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._shell.pid, signal.SIGKILL)
 
 
 @contextmanager

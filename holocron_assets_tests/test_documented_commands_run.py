@@ -1,7 +1,8 @@
 """Every command that a page shows in a block is run as it stands, or named here with the reason why not.
 
 Each page is followed in one shell, in a clone of its own of a repository whose sample wiki was taken to
-promoted entities. The tutorial and its expected outputs are followed by `test_tutorial.py`.
+promoted entities, with the daemon where the page says that it makes the runs, and with real models where it
+asks them. The tutorial and its expected outputs are followed by `test_tutorial.py`.
 """
 
 import os
@@ -15,14 +16,13 @@ import pytest
 from documented import Command, commands, pages
 from shell_walk import walk
 
-from holocron_assets.settings import PROJECT_FOLDER
+from holocron_assets.settings import PROJECT_FOLDER, models_folder
 
 _TOO_LONG = "takes from minutes to hours; a tier, benchmark or fuzzer of its own"
 _OUTSIDE = "asks a wiki on the internet"
 _ROOT = "changes the machine, as root; test_systemd_units.py runs what the units start"
-_MODEL = "needs a model of half a gigabyte or more"
 _TERMINAL = "asks a person in a terminal; test_cli_review.py answers it"
-_SERVICE = "needs a program that is not part of Holocron, with a server that goes on"
+_GRAFANA = "needs Grafana; test_dashboard.py asks a real Prometheus every query of the dashboard"
 
 NOT_RUN: Mapping[tuple[str, str], str] = {
     ("README.md", "make test"): _TOO_LONG,
@@ -52,22 +52,17 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/deploy.md", "mv "): _ROOT,
     ("docs/deploy.md", "holocron restore"): "test_backup_of_all.py restores",
     ("docs/deploy.md", "holocron backup"): "to a folder of root's; test_tutorial.py backs up",
-    ("docs/deploy.md", "holocron models fetch"): _MODEL,
+    ("docs/deploy.md", "holocron models fetch"): "docs/models.md shows it too",
     ("docs/upgrade.md", "make ui"): "test_tutorial.py runs it",
     ("docs/upgrade.md", "systemctl"): _ROOT,
     ("docs/upgrade.md", "rm "): _ROOT,
     ("docs/upgrade.md", "git pull"): "there is no remote that is newer",
     ("docs/upgrade.md", "make setup"): "installs; CI does on each clean checkout",
-    ("docs/interrogations.md", "holocron repeat"): _MODEL,
-    ("docs/dispatch.md", "holocron ask"): _MODEL,
-    ("docs/models.md", "holocron models"): "fetches, reads and removes models of this user",
-    ("docs/models.md", "curl"): "test_model_server.py asks the same",
-    ("docs/logs.md", "HOLOCRON_LOG=json"): _SERVICE,
-    ("docs/logs.md", "OTEL_"): _SERVICE,
-    ("docs/monitoring.md", ""): _SERVICE,
+    ("docs/monitoring.md", "export HOLOCRON_GRAFANA"): _GRAFANA,
+    ("docs/monitoring.md", "export GF_"): _GRAFANA,
+    ("docs/monitoring.md", "grafana"): _GRAFANA,
     ("docs/alerts.md", "holocron webhooks test"): "needs a server that listens; test_webhooks.py has one",
     ("docs/review.md", "holocron review --walk"): _TERMINAL,
-    ("docs/control.md", "holocron backfill"): "needs the daemon; test_backfilling.py tries each way of it",
     ("docs/control.md", "holocron crawl"): "everything is held back by the commands before; test_controls.py",
 }
 """Commands that are not run, by page and beginning, and why."""
@@ -79,6 +74,20 @@ FOR_EXAMPLE: Mapping[str, str] = {
     "python -c 'import json, sys; print(json.load(sys.stdin)[-1][\"decision_id\"])')",
 }
 """What a reader puts in for a word in capitals."""
+
+
+BESIDE: Mapping[str, str] = {"docs/control.md": "holocron ui", "docs/monitoring.md": "holocron ui"}
+"""What a page's reader has in another terminal, if the page itself does not start it."""
+
+ASKS_MODELS = frozenset(("docs/models.md", "docs/dispatch.md", "docs/interrogations.md"))
+"""Pages whose commands ask, fetch and remove models. They are given copies of this user's, or fetch them."""
+
+FOUND_WANTING: Mapping[tuple[str, str], int] = {
+    ("docs/interrogations.md", "holocron repeat compare monday --with small"): 1,
+}
+"""Commands that end with this code or 0, by what they find."""
+
+PROGRAMS_OF_OTHERS = ("duckdb", "jq", "prometheus")
 
 
 def reason_not_to_run(command: Command) -> str | None:
@@ -110,6 +119,7 @@ def test_no_command_is_left_out_that_no_page_shows() -> None:
         if not any(command.page == page and command.text.startswith(beginning) for command in shown)
     ]
     assert stale == []
+    assert {*BESIDE, *ASKS_MODELS} <= {command.page for command in shown}
     assert {word for word in FOR_EXAMPLE if not any(word in command.text for command in shown)} == set()
 
 
@@ -145,14 +155,37 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, environment: Mapping[str,
 def test_the_commands_of_a_page_work(
     page: Path, prepared: Path, environment: Mapping[str, str], tmp_path: Path
 ) -> None:
-    folder = tmp_path / "holocron"
+    folder, name = tmp_path / "holocron", str(page.relative_to(PROJECT_FOLDER))
     shutil.copytree(prepared, folder, symlinks=True)
-    with walk(folder, {**environment, "PYTHONPATH": str(folder)}) as reader:
+    own = {**environment, "PYTHONPATH": str(folder)}
+    if name in ASKS_MODELS:
+        own |= {"HOLOCRON_LLM": "embedded", "HOLOCRON_MODELS": str(model_files_for(tmp_path / "models"))}
+    with walk(folder, own) as reader:
+        if server := BESIDE.get(name):
+            reader.follow(Command(name, 0, server, shortened=False))
         for command in commands(page):
             if reason_not_to_run(command):
                 continue
             programs = [words[0] for words in command.simple()]
-            if lacking := [name for name in ("duckdb", "jq") if name in programs and not shutil.which(name)]:
-                print(f"{command.page}:{command.line} is not tried: there is no {lacking[0]} here")  # noqa: T201
+            if lacking := [one for one in PROGRAMS_OF_OTHERS if one in programs and not shutil.which(one)]:
+                print(f"{name}:{command.line} is not tried: there is no {lacking[0]} here")  # noqa: T201
                 continue
-            reader.follow(filled_in(command))
+            reader.follow(filled_in(command), may_end_with(command))
+
+
+def model_files_for(folder: Path) -> Path:
+    """A folder of model files of its own, with links to what this user has: they are never written to."""
+    if (own := models_folder()).exists():
+        shutil.copytree(own, folder, copy_function=os.link)
+    return folder
+
+
+def may_end_with(command: Command) -> int:
+    return next(
+        (
+            code
+            for (page, beginning), code in FOUND_WANTING.items()
+            if command.page == page and command.text.startswith(beginning)
+        ),
+        0,
+    )
