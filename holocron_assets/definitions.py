@@ -20,6 +20,7 @@ from holocron_assets.orchestration.derive_assets import derive_assets
 from holocron_assets.orchestration.derive_checks import derive_checks
 from holocron_assets.orchestration.dispatch_sensor import DISPATCH_SENSORS
 from holocron_assets.orchestration.gpu_job import DERIVE_JOBS
+from holocron_assets.orchestration.group_job import run_group
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.link_assets import known_links
 from holocron_assets.orchestration.lost_runs import lost_runs
@@ -28,6 +29,7 @@ from holocron_assets.orchestration.refresh import add_pages, refresh
 from holocron_assets.orchestration.resolve_job import resolve_entities
 from holocron_assets.orchestration.resolve_stages import STAGES
 from holocron_assets.orchestration.resources import LakeResource, ModelsResource, SourcesResource
+from holocron_assets.orchestration.schedules_file import load_schedules, schedules_sensor
 from holocron_assets.orchestration.sensors import SENSORS
 from holocron_assets.orchestration.status_assets import hourly_status, operation_status, report_status
 from holocron_assets.orchestration.telling import tell_webhooks
@@ -37,7 +39,6 @@ from holocron_assets.settings import (
     data_folder,
     dispatch_file,
     politeness_folder,
-    schedules_file,
     sources_folder,
 )
 
@@ -56,6 +57,7 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
         "models": ModelsResource(folder=str(data_folder())),
         **(resource_overrides or {}),
     }
+    schedules = load_schedules()
     return dg.Definitions(
         assets=[
             *(batch_pages, sites, seed_titles, page_changes, revision_checks, pages),
@@ -72,10 +74,19 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
             report_status,
             refresh,
             add_pages,
+            run_group,
         ],
-        sensors=[*SENSORS, lost_runs, changed_pages, *DISPATCH_SENSORS, tell_webhooks, raise_alerts],
+        sensors=[
+            *SENSORS,
+            lost_runs,
+            changed_pages,
+            *DISPATCH_SENSORS,
+            tell_webhooks,
+            raise_alerts,
+            schedules_sensor(schedules),
+        ],
         schedules=[
-            *clock_schedules(schedules_file()),
+            *clock_schedules(schedules.schedules),
             hourly_status,
             *recheck_schedules(resources["sources"]),
         ],

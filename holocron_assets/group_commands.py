@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from contextlib import suppress
 
 import click
 from filelock import Timeout
@@ -16,6 +17,9 @@ from holocron_assets.settings import groups_folder
 
 _NO_STEP = "group"
 """A group in a group could run itself for ever."""
+
+_SECONDS_OF_ITS_OWN, _SECONDS_TO_END = 1, 20
+"""What a step has for its end that was told of it, and one that was not."""
 
 
 @click.group()
@@ -82,7 +86,18 @@ def _never(name: str, step: Step) -> dict[str, object]:
 def _run(step: Step) -> int:
     """Run a step's command in a process of its own."""
     command = [sys.executable, "-c", "from holocron_assets.cli import main; main()", *step.words]
-    return subprocess.run(command, check=False).returncode  # noqa: S603 - our own, and checked
+    with subprocess.Popen(command) as process:  # noqa: S603 - our own, and checked
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_SECONDS_OF_ITS_OWN)  # Ctrl+C tells it to end as well
+            if process.poll() is None:
+                process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_SECONDS_TO_END)
+            process.kill()
+            raise
 
 
 def _refuse_unknown_commands(name: str, found: Group) -> None:

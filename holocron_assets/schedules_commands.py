@@ -10,8 +10,9 @@ from holocron_assets.commands import all_sources, clear_errors, json_option
 from holocron_assets.console import print_rows, to_json
 from holocron_assets.crawl.change_settings import CronTimes
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.operations.groups import read_group
 from holocron_assets.operations.schedules import clock_changes, next_times, read_schedules
-from holocron_assets.settings import schedules_file
+from holocron_assets.settings import groups_folder, schedules_file, sources_folder
 
 _SHOWN = 2
 
@@ -59,7 +60,7 @@ def schedules(*, as_json: bool) -> None:
 
 
 def _every_schedule() -> Iterator[tuple[str, CronTimes]]:
-    said = read_schedules(schedules_file())
+    said = read_schedules(schedules_file(), sources=sources_folder(), groups=groups_folder())
     yield from (
         ("upkeep", said.upkeep),
         ("compaction", said.compaction),
@@ -67,6 +68,9 @@ def _every_schedule() -> Iterator[tuple[str, CronTimes]]:
     )
     for times in said.refresh:
         yield f"refresh of {times.source or 'all'}", times
+    for run in said.groups:
+        read_group(groups_folder(), run.group)  # one that could not be run is named now, not at night
+        yield f"group {run.group}", run
     for source in all_sources():
         if source.changes.recheck:
             yield f"recheck of {source.name}", source.changes.recheck

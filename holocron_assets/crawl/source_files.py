@@ -3,7 +3,7 @@
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -90,19 +90,20 @@ def read_sources(folder: Path) -> tuple[dict[str, Source], list[SourceError]]:
     return sources, errors
 
 
-def read_as(path: Path, model: type[_Model]) -> _Model:
+def read_as(path: Path, model: type[_Model], context: Mapping[str, Any] | None = None) -> _Model:
     """Read another YAML file than a source's, so that whatever is wrong is named as there.
 
     Args:
         path: the file.
         model: what it is to be.
+        context: what its validators are to know.
 
     Raises:
         SourceError: it cannot be read, is no YAML, or is not what it is to be.
     """
     root, content = _read_yaml(path, _read_text(path))
     try:
-        return model.model_validate(content)
+        return model.model_validate(content, context=context)
     except ValidationError as error:
         raise SourceError(path, *_problems(error, root, model)) from error
 
@@ -167,6 +168,15 @@ def write_dump_source(folder: Path, name: str, dump_path: Path) -> Path:
     return path
 
 
+def source_names(folder: Path) -> list[str]:
+    """Names of the source files, whether they can be read or not.
+
+    Raises:
+        SourceError: the folder cannot be read.
+    """
+    return [path.stem for path in _source_paths(folder)]
+
+
 def _source_paths(folder: Path) -> Iterator[Path]:
     try:
         paths = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
@@ -205,7 +215,10 @@ def _parse(path: Path, text: str) -> Source:
     try:
         return Source.model_validate(content, context={"file": path})
     except ValidationError as error:
-        raise SourceError(path, *_problems(error, root)) from error
+        problems = list(_problems(error, root))
+    # Raised without its cause, for who keeps it: Python never frees what a kept ValidationError holds, which
+    # are the frames of all callers, and DuckDB's modules complain of that when the process ends.
+    raise SourceError(path, *problems)
 
 
 def _says(path: Path, text: str, wanted: Source) -> bool:

@@ -1,16 +1,17 @@
 """What is done by the clock, as data: `data/schedules.yaml` says when, in which time zone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise, takewhile
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationInfo, field_validator
 
 from holocron_assets.crawl.change_settings import CronTimes
-from holocron_assets.crawl.source_files import read_as
+from holocron_assets.crawl.source_files import read_as, source_names
+from holocron_assets.operations.groups import group_names
 
 _A_YEAR = timedelta(days=366)
 _FINER_THAN = timedelta(hours=12)
@@ -20,7 +21,31 @@ _FINER_THAN = timedelta(hours=12)
 class RefreshTimes(CronTimes):
     """When a source is brought up to date from its seeds on, whatever sensors do."""
 
-    source: str | None = Field(default=None, description="the source; without it, every enabled one")
+    source: StrictStr | None = Field(default=None, description="the source; without it, every enabled one")
+
+    @field_validator("source")
+    @classmethod
+    def _is_a_source(cls, name: str | None, info: ValidationInfo) -> str | None:
+        return name and _known("source", name, info)
+
+
+class GroupTimes(CronTimes):
+    """When a group of work is run."""
+
+    group: StrictStr = Field(description="the group, as its file in data/groups/ is called, without .yaml")
+
+    @field_validator("group")
+    @classmethod
+    def _is_a_group(cls, name: str, info: ValidationInfo) -> str:
+        return _known("group", name, info)
+
+
+def _known(kind: str, name: str, info: ValidationInfo) -> str:
+    """A name, if the context of the validation holds it among those that there are."""
+    names: Sequence[str] | None = (info.context or {}).get(kind)
+    if names is not None and name not in names:
+        raise ValueError(f"no {kind} is called {name!r}; there are {', '.join(names) or 'none'}")
+    return name
 
 
 class Schedules(BaseModel):
@@ -42,15 +67,25 @@ class Schedules(BaseModel):
     refresh: tuple[RefreshTimes, ...] = Field(
         default=(), description="a list of cron, timezone and source, when sources are crawled anew"
     )
+    groups: tuple[GroupTimes, ...] = Field(
+        default=(), description="a list of group, cron and timezone, when groups of work are run"
+    )
 
 
-def read_schedules(file: Path) -> Schedules:
+def read_schedules(file: Path, *, sources: Path, groups: Path) -> Schedules:
     """Read the schedules; the usual ones where there is no file.
 
+    Args:
+        file: says when.
+        sources: the folder of the sources that there are.
+        groups: the folder of the groups of work.
+
     Raises:
-        SourceError: the file cannot be used; names file, line and key.
+        SourceError: the file, or the folder of sources, cannot be used; names file, line and key.
     """
-    return read_as(file, Schedules) if file.exists() else Schedules()
+    if not file.exists():
+        return Schedules()
+    return read_as(file, Schedules, {"source": source_names(sources), "group": group_names(groups)})
 
 
 def next_times(times: CronTimes, now: datetime, count: int) -> list[datetime]:

@@ -19,6 +19,7 @@ from holocron_assets.operations.told.notices import open_book
 from holocron_assets.operations.told.webhooks import Webhooks, read_webhooks
 from holocron_assets.orchestration.mending import mended_tick
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.schedules_file import schedules_trouble
 from holocron_assets.settings import alerts_file, webhooks_file
 
 _PATIENCE_SECONDS = 20.0  # who sends has the notices for no longer, but where receivers hang
@@ -53,7 +54,9 @@ def raise_alerts(
 def _raised(lake: Lake, sources: SourcesResource, rules: AlertRules, webhooks: Webhooks) -> list[Row]:
     """All alerts as they stand, with what is new about them noted."""
     status = look(lake, sources.all(), sources.shared_folder)
-    found = findings(status, rules, models_are_asked=not is_switched_off())
+    found = findings(
+        status, rules, models_are_asked=not is_switched_off(), schedules_trouble=schedules_trouble()
+    )
     with open_book(lake, patience_seconds=_PATIENCE_SECONDS) as book:
         # What a process that was killed left untold goes first: an alert may begin anew in this very tick.
         book.note(alert_notices(standing_alerts(lake)), webhooks)

@@ -1,38 +1,33 @@
-"""Schedules that `data/schedules.yaml` sets: upkeep, compaction, quality checks, and crawls anew."""
+"""Schedules that `data/schedules.yaml` sets: upkeep, compaction, quality checks, crawls anew, and groups."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import dagster as dg
 from dagster import RunsFilter
 
 from holocron_assets.crawl.change_settings import CronTimes
-from holocron_assets.crawl.source_files import SourceError
 from holocron_assets.operations.controls import standing_controls
-from holocron_assets.operations.schedules import RefreshTimes, Schedules, read_schedules
+from holocron_assets.operations.schedules import GroupTimes, RefreshTimes, Schedules
+from holocron_assets.orchestration.group_job import run_group
 from holocron_assets.orchestration.jobs import ASSET_JOBS
-from holocron_assets.orchestration.names import QUALITY_JOB, REFRESH_JOB, SOURCE_TAG
+from holocron_assets.orchestration.names import GROUP_JOB, GROUP_TAG, QUALITY_JOB, REFRESH_JOB, SOURCE_TAG
 from holocron_assets.orchestration.refresh import refresh
 from holocron_assets.orchestration.resources import LakeResource
 from holocron_assets.orchestration.run_requests import UNDER_WAY
 from holocron_assets.orchestration.upkeep import compaction_schedule, upkeep_schedule
 
+_Times = TypeVar("_Times", bound=CronTimes)
 
-def clock_schedules(file: Path) -> list[dg.ScheduleDefinition]:
-    """A schedule for everything that is done by the clock, as the file is when the code is loaded.
 
-    Where the file cannot be used the usual times count, and `holocron schedules` tells what is wrong with it:
-    the rest goes on.
-    """
-    try:
-        schedules = read_schedules(file)
-    except SourceError:
-        schedules = Schedules()
+def clock_schedules(schedules: Schedules) -> list[dg.ScheduleDefinition]:
+    """A schedule for everything that is done by the clock."""
     return [
         upkeep_schedule(schedules.upkeep),
         compaction_schedule(schedules.compaction),
         _quality_schedule(schedules.check_quality),
-        *_refresh_schedules(schedules.refresh),
+        *_numbered(_refresh_schedule, [(f"refresh_{one.source or 'all'}", one) for one in schedules.refresh]),
+        *_numbered(_group_schedule, [(f"group_{one.group}", one) for one in schedules.groups]),
     ]
 
 
@@ -47,16 +42,15 @@ def _quality_schedule(times: CronTimes) -> dg.ScheduleDefinition:
     )
 
 
-def _refresh_schedules(several: Sequence[RefreshTimes]) -> list[dg.ScheduleDefinition]:
-    """Numbered where a source has several times."""
+def _numbered(
+    make: Callable[[str, _Times], dg.ScheduleDefinition], several: Sequence[tuple[str, _Times]]
+) -> Iterator[dg.ScheduleDefinition]:
+    """Schedules by name; numbered where several times are set for one thing."""
     names: list[str] = []
-    found = []
-    for times in several:
-        name = f"refresh_{times.source or 'all'}"
+    for name, times in several:
         names.append(name)
         number = names.count(name)
-        found.append(_refresh_schedule(name if number == 1 else f"{name}_{number}", times))
-    return found
+        yield make(name if number == 1 else f"{name}_{number}", times)
 
 
 def _refresh_schedule(name: str, times: RefreshTimes) -> dg.ScheduleDefinition:
@@ -73,8 +67,7 @@ def _refresh_schedule(name: str, times: RefreshTimes) -> dg.ScheduleDefinition:
     def schedule(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
         if hold := standing_controls(lake.open()).holds(source=times.source):
             return dg.SkipReason(str(hold))
-        same = RunsFilter(job_name=REFRESH_JOB, tags=tags, statuses=list(UNDER_WAY))
-        if context.instance.get_runs_count(same):
+        if _is_under_way(context.instance, REFRESH_JOB, tags):
             return dg.SkipReason("a run of it is queued or under way")
         config = {"source": times.source} if times.source else {}
         return dg.RunRequest(
@@ -83,3 +76,32 @@ def _refresh_schedule(name: str, times: RefreshTimes) -> dg.ScheduleDefinition:
         )
 
     return schedule
+
+
+def _group_schedule(name: str, times: GroupTimes) -> dg.ScheduleDefinition:
+    tags = {GROUP_TAG: times.group}
+
+    @dg.schedule(
+        name=name,
+        job=run_group,
+        cron_schedule=times.cron,
+        execution_timezone=times.timezone,
+        default_status=dg.DefaultScheduleStatus.RUNNING,
+        description=f"Runs the steps of group {times.group}.",
+    )
+    def schedule(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
+        if hold := standing_controls(lake.open()).holds():
+            return dg.SkipReason(str(hold))
+        if _is_under_way(context.instance, GROUP_JOB, tags):
+            return dg.SkipReason("a run of it is queued or under way")
+        return dg.RunRequest(
+            run_config={"ops": {"run_steps": {"config": {"group": times.group}}}},
+            tags=tags,
+        )
+
+    return schedule
+
+
+def _is_under_way(instance: dg.DagsterInstance, job: str, tags: Mapping[str, str]) -> bool:
+    same = RunsFilter(job_name=job, tags=dict(tags), statuses=list(UNDER_WAY))
+    return instance.get_runs_count(same) > 0

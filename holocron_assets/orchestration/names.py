@@ -15,10 +15,12 @@ REFRESH_JOB = "refresh"
 ADD_PAGES_JOB = "add_pages"
 GPU_JOB = "derive"
 STATUS_JOB = "report_status"
+GROUP_JOB = "run_group"
 
 HOST_TAG = "holocron/host"
 WORK_TAG = "holocron/work"
 SOURCE_TAG = "holocron/source"
+GROUP_TAG = "holocron/group"
 PARTITION_TAG = "dagster/partition"
 PRIORITY_TAG = "dagster/priority"
 GPU_MODEL_TAG = "holocron/gpu_model"
@@ -39,6 +41,7 @@ WAITING_TAGS = {"holocron/waits": "true"}
 TAGS = {
     HOST_TAG: "Host and port of the wiki that the run asks. One run per value at a time.",
     SOURCE_TAG: "Source that the run's partition belongs to.",
+    GROUP_TAG: "Group of work that the clock had the run started for.",
     WORK_TAG: "The work that the run is for: job, partition and version. Failures are counted by it.",
     PARTITION_TAG: "Partition of the run, by Dagster. One run per value at a time.",
     PRIORITY_TAG: "Priority of the run's source, if it has one: higher is sooner out of the queue.",

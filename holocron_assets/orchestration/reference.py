@@ -11,6 +11,7 @@ import dagster as dg
 from holocron_assets.definitions import defs
 from holocron_assets.orchestration import names
 from holocron_assets.orchestration.change_schedules import RECHECK_PREFIX
+from holocron_assets.orchestration.group_job import GroupConfig
 from holocron_assets.orchestration.partitions import BATCHES, ENTITY_TYPES, SOURCES
 from holocron_assets.orchestration.refresh import AddPagesConfig, RefreshConfig
 
@@ -27,6 +28,7 @@ _PARTITION_NAMES = ((BATCHES, "batch"), (SOURCES, "source"), (ENTITY_TYPES, "ent
 _CONFIGS: Mapping[str, type[dg.Config]] = {
     "refresh_sources": RefreshConfig,
     "add_given_pages": AddPagesConfig,
+    "run_steps": GroupConfig,
 }
 
 

@@ -14,19 +14,30 @@ from holocron_assets.settings import PROJECT_FOLDER
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
 
 
+def read(file: Path) -> Schedules:
+    for place in ("sources/a", "sources/b", "groups/day", "groups/night"):
+        known = file.parent / f"{place}.yaml"
+        known.parent.mkdir(exist_ok=True)
+        known.touch()
+    return read_schedules(file, sources=file.parent / "sources", groups=file.parent / "groups")
+
+
 def berlin(cron: str) -> CronTimes:
     return CronTimes(cron=cron, timezone="Europe/Berlin")
 
 
 def test_the_shipped_file_says_what_counts_without_it(tmp_path: Path) -> None:
-    assert read_schedules(PROJECT_FOLDER / "data" / "schedules.yaml") == Schedules()
-    assert read_schedules(tmp_path / "none.yaml") == Schedules()
+    shipped = PROJECT_FOLDER / "data"
+    file = shipped / "schedules.yaml"
+    said = read_schedules(file, sources=shipped / "sources", groups=shipped / "groups")
+    assert said == Schedules()
+    assert read(tmp_path / "none.yaml") == Schedules()
 
 
 def test_what_is_left_out_is_as_it_is_by_default(tmp_path: Path) -> None:
     file = tmp_path / "schedules.yaml"
     file.write_text("compaction: {cron: '0 2 * * *', timezone: Europe/Berlin}\n", encoding="utf-8")
-    said = read_schedules(file)
+    said = read(file)
     assert (said.compaction, said.upkeep) == (berlin("0 2 * * *"), Schedules().upkeep)
 
 
@@ -40,6 +51,16 @@ def test_what_is_left_out_is_as_it_is_by_default(tmp_path: Path) -> None:
         ("upkep: {cron: '0 2 * * *'}", "is no known key; did you mean 'upkeep'"),
         ("refresh:\n  - {sorce: a, cron: '0 2 * * *'}", r"line 2, key 'refresh\[0\].sorce'.*'source'"),
         ("refresh:\n  - {source: a}", r"refresh\[0\].cron': is missing"),
+        (
+            "refresh:\n  - {source: c, cron: '0 2 * * *'}",
+            r"line 2, key 'refresh\[0\].source': no source is called 'c'; there are a, b",
+        ),
+        (
+            "groups:\n  - {group: night, cron: '0 2 * * *'}\n  - {group: nite, cron: '0 2 * * *'}",
+            r"line 3, key 'groups\[1\].group': no group is called 'nite'; there are day, night",
+        ),
+        ("groups:\n  - {cron: '0 2 * * *'}", r"line 2, key 'groups\[0\].group': is missing"),
+        ("groups:\n  - {group: night, cron: '0 25 * * *'}", r"line 2, key 'groups\[0\].cron'"),
         ("- upkeep", "must be a mapping of keys"),
         ("upkeep: [", "is not valid YAML"),
     ],
@@ -48,7 +69,7 @@ def test_whatever_is_wrong_is_named_with_file_line_and_key(tmp_path: Path, text:
     file = tmp_path / "schedules.yaml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(SourceError, match=problem) as error:
-        read_schedules(file)
+        read(file)
     assert str(file) in str(error.value)
 
 

@@ -18,10 +18,13 @@ from sample_dagster import lake_resource
 from sample_holocron import Holocron, sample_holocron
 
 from holocron_assets.definitions import build_definitions, defs
-from holocron_assets.operations.controls import DRAIN, RESUME, Scope, control
+from holocron_assets.operations.controls import ALL, DRAIN, PAUSE, RESUME, Scope, control
+from holocron_assets.operations.schedules import read_schedules
 from holocron_assets.orchestration.clock_schedules import clock_schedules
+from holocron_assets.settings import groups_folder, sources_folder
 
 EARLY = "refresh:\n  - {source: sample, cron: '0 3 * * 6', timezone: Europe/Berlin}\n"
+NIGHT = "groups:\n  - {group: night, cron: '30 1 * * *', timezone: Europe/Berlin}\n"
 LATE = "refresh:\n  - {source: sample, cron: '0 9 * * 1', timezone: America/New_York}\n"
 
 
@@ -41,7 +44,8 @@ def schedules(folder: Path, text: str) -> dict[str, dg.ScheduleDefinition]:
     """What the code loads from a file of schedules."""
     file = folder / "schedules.yaml"
     file.write_text(text, encoding="utf-8")
-    return {schedule.name: schedule for schedule in clock_schedules(file)}
+    said = read_schedules(file, sources=sources_folder(), groups=groups_folder())
+    return {schedule.name: schedule for schedule in clock_schedules(said)}
 
 
 def tick(holocron: Holocron, instance: dg.DagsterInstance, schedule: dg.ScheduleDefinition) -> Any:
@@ -51,7 +55,7 @@ def tick(holocron: Holocron, instance: dg.DagsterInstance, schedule: dg.Schedule
 
 
 def test_schedules_are_what_the_file_says(tmp_path: Path) -> None:
-    text = EARLY + "  - {source: sample, cron: '0 3 * * 3'}\n  - {cron: '0 4 * * *'}\n"
+    text = EARLY + "  - {source: sample, cron: '0 3 * * 3'}\n  - {cron: '0 4 * * *'}\n" + NIGHT
     found = schedules(tmp_path, "compaction: {cron: '*/5 1-5 * * *', timezone: Asia/Tokyo}\n" + text)
     assert {
         name: (schedule.cron_schedule, schedule.execution_timezone, schedule.job_name)
@@ -63,16 +67,9 @@ def test_schedules_are_what_the_file_says(tmp_path: Path) -> None:
         "refresh_sample": ("0 3 * * 6", "Europe/Berlin", "refresh"),
         "refresh_sample_2": ("0 3 * * 3", "UTC", "refresh"),
         "refresh_all": ("0 4 * * *", "UTC", "refresh"),
+        "group_night": ("30 1 * * *", "Europe/Berlin", "run_group"),
     }
     assert {schedule.default_status for schedule in found.values()} == {dg.DefaultScheduleStatus.RUNNING}
-
-
-def test_where_the_file_is_broken_the_usual_times_count(tmp_path: Path) -> None:
-    assert {name: one.cron_schedule for name, one in schedules(tmp_path, "upkeep: 5\n").items()} == {
-        "upkeep": "*/5 * * * *",
-        "compaction": "*/5 * * * *",
-        "check_quality_hourly": "17 * * * *",
-    }
 
 
 def test_a_crawl_is_asked_for_once_and_not_while_it_is_held_back(
@@ -85,6 +82,23 @@ def test_a_crawl_is_asked_for_once_and_not_while_it_is_held_back(
     request = tick(holocron, instance, schedule)
     assert request.run_config == {"ops": {"refresh_sources": {"config": {"source": "sample"}}}}
     queue(instance, request)
+    assert "queued or under way" in str(tick(holocron, instance, schedule))
+
+
+def test_a_group_is_asked_for_once_and_not_while_everything_is_held_back(
+    tmp_path: Path, holocron: Holocron, instance: dg.DagsterInstance
+) -> None:
+    schedule = schedules(tmp_path, NIGHT)["group_night"]
+    control(holocron.lake, PAUSE, ALL, author="ada", reason="x")
+    assert "everything is paused" in str(tick(holocron, instance, schedule))
+    control(holocron.lake, RESUME, ALL, author="ada", reason="x")
+    request = tick(holocron, instance, schedule)
+    assert request.run_config == {"ops": {"run_steps": {"config": {"group": "night"}}}}
+    assert request.tags == {"holocron/group": "night"}
+    job = defs.resolve_job_def("run_group")
+    instance.create_run_for_job(
+        job, run_config=request.run_config, status=DagsterRunStatus.STARTED, tags=request.tags
+    )
     assert "queued or under way" in str(tick(holocron, instance, schedule))
 
 

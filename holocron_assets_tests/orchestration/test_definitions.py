@@ -91,7 +91,7 @@ def test_sensors_and_schedules_run_without_being_switched_on() -> None:
         if isinstance(thing, dg.SensorDefinition | dg.ScheduleDefinition)
     }
     of_work = ["new_pages", "lost_runs", "changed_pages", "settle", "promotion", "model_dispatch"]
-    sensors = [*of_work, "tell_webhooks", "raise_alerts"]
+    sensors = [*of_work, "tell_webhooks", "raise_alerts", "read_schedules"]
     schedules = ["check_quality_hourly", "upkeep", "compaction", "report_status_hourly"]
     assert statuses == dict.fromkeys([*sensors, *schedules], "RUNNING")
 

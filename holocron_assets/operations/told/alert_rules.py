@@ -57,6 +57,10 @@ class ProgressRule(Settings):
     minutes: Number = 60
 
 
+class SchedulesRule(Settings):
+    """The file of schedules cannot be used."""
+
+
 class AlertRules(Settings):
     """The file. A rule that is null is switched off.
 
@@ -66,6 +70,7 @@ class AlertRules(Settings):
         pending: see the rule.
         oldest: see the rule.
         no_progress: see the rule.
+        schedules: see the rule.
         resolved_after_minutes: an alert is over when its rule has been content for so long; what comes and
             goes is told once.
     """
@@ -75,6 +80,7 @@ class AlertRules(Settings):
     pending: PendingRule | None = PendingRule()
     oldest: OldestRule | None = OldestRule()
     no_progress: ProgressRule | None = ProgressRule()
+    schedules: SchedulesRule | None = SchedulesRule()
     resolved_after_minutes: Annotated[StrictInt | StrictFloat, Field(ge=0)] = 10
 
 
@@ -106,13 +112,16 @@ def read_alert_rules(file: Path) -> AlertRules:
     return read_settings(file, AlertRules)
 
 
-def findings(status: Status, rules: AlertRules, *, models_are_asked: bool) -> list[Finding]:
+def findings(
+    status: Status, rules: AlertRules, *, models_are_asked: bool, schedules_trouble: str | None = None
+) -> list[Finding]:
     """All that is amiss.
 
     Args:
         status: how things stand.
         rules: what is looked for.
         models_are_asked: whether models are asked at all; else what waits for them waits by choice.
+        schedules_trouble: what is wrong with the file of schedules, if anything.
     """
     at_work = [queue for queue in status.queues if _is_to_go_on(queue, status, models_are_asked)]
     return [
@@ -121,6 +130,7 @@ def findings(status: Status, rules: AlertRules, *, models_are_asked: bool) -> li
         *_pending(at_work, rules.pending),
         *_oldest(at_work, rules.oldest),
         *_no_progress(at_work, rules.no_progress, status),
+        *_schedules(schedules_trouble, rules.schedules),
     ]
 
 
@@ -188,6 +198,11 @@ def _no_progress(queues: Sequence[Queue], rule: ProgressRule | None, status: Sta
             name, depth = _named(stage, source or None), sum(queue.depth for queue in late)
             told_of = f"{depth:,} of {name} wait, and none was done in the last {rule.minutes:g} minutes"
             yield Finding("no_progress", name, depth, rule.minutes, told_of)
+
+
+def _schedules(trouble: str | None, rule: SchedulesRule | None) -> Iterator[Finding]:
+    if rule and trouble:
+        yield Finding("schedules", "file", 1, 0, f"the file of schedules cannot be used: {trouble}")
 
 
 def _place(queue: Queue) -> tuple[str, str]:
