@@ -20,7 +20,7 @@ from holocron_assets.derive.engine.problems import ModelServerUnavailable
 from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.decisions import DecisionError
-from holocron_assets.lake.errors import PermanentError
+from holocron_assets.lake.errors import PermanentError, TransientError
 from holocron_assets.lake.mounts import refuse_unmounted
 from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
 from holocron_assets.lake.paths import Lake
@@ -28,12 +28,14 @@ from holocron_assets.lake.presence import FolderGoneError
 from holocron_assets.lake.titles import InvalidTitle
 from holocron_assets.models.errors import ModelFileError, ModelServerError, UnknownModelError
 from holocron_assets.observe.errors import ObserveError
+from holocron_assets.observe.masking import without_secrets
 from holocron_assets.operations.controls import HeldBackError
 from holocron_assets.settings import data_folder, sources_folder, state_folder
 
 _EXPECTED_ERRORS = (
     OSError,  # a folder that cannot be written, a disk that is full: it names the path
     PermanentError,
+    TransientError,
     FolderGoneError,
     SourceError,
     DumpError,
@@ -98,7 +100,7 @@ def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
         except BrokenPipeError as error:
             problem = None if _nobody_reads_on() else str(error)
         except _EXPECTED_ERRORS as error:
-            problem = str(error)
+            problem = without_secrets(str(error))
         # Raised without its cause: what that holds of DuckDB would outlive it, which DuckDB complains of.
         if problem is not None:
             raise click.ClickException(problem)

@@ -5,6 +5,7 @@ Off, a span costs a function call.
 """
 
 import os
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -98,9 +99,18 @@ def span(
     context = propagate.extract({"traceparent": parent}) if parent else None
     known = {key: value for key, value in (attributes or {}).items() if value is not None}
     with _TRACER.start_as_current_span(
-        name, context=context, kind=SpanKind[kind.upper()], attributes=known
+        name,
+        context=context,
+        kind=SpanKind[kind.upper()],
+        attributes=known,
+        record_exception=False,  # it would be told as it is, secrets and all
+        set_status_on_exception=False,
     ) as made:
-        yield made
+        try:
+            yield made
+        except Exception as error:
+            _failed_by(made, error)
+            raise
 
 
 def failed(made: Span, kind: str, reason: str | None) -> None:
@@ -112,7 +122,18 @@ def failed(made: Span, kind: str, reason: str | None) -> None:
         reason: in words.
     """
     made.set_attribute("error.type", kind)
-    made.set_status(Status(StatusCode.ERROR, reason))
+    made.set_status(Status(StatusCode.ERROR, reason and without_secrets(reason)))
+
+
+def _failed_by(made: Span, error: Exception) -> None:
+    """Say which error a span failed by, as OpenTelemetry's own names for it have it."""
+    kind, told = type(error).__name__, without_secrets(str(error))
+    trace_back = without_secrets("".join(traceback.format_exception(error)))
+    made.add_event(
+        "exception",
+        {"exception.type": kind, "exception.message": told, "exception.stacktrace": trace_back},
+    )
+    failed(made, kind, told)
 
 
 @contextmanager
@@ -121,7 +142,7 @@ def open_span_fails() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        failed(trace.get_current_span(), type(error).__name__, without_secrets(str(error)))
+        _failed_by(trace.get_current_span(), error)
         raise
 
 

@@ -9,6 +9,8 @@ SECRETS = {
     "HF_TOKEN": "hf_abcdef",
     "HOLOCRON_POSTGRES_URL": "postgresql://holocron:tide%2Fwater@127.0.0.1:5432/holocron",
     "my_secret": "sk-abcdef-and-more",
+    "OTHER_PASSWORD": 'stone"\\hall',
+    "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20salt-and-tar,tenant=north-quay",
     "EMPTY_TOKEN": "",
     "SHORT_KEY": "a",
     "HOME": "/home/someone",
@@ -29,6 +31,10 @@ SECRETS = {
             "a page in /home/someone, see https://example.org/@me",
         ),
         ("mail someone@example.org", "mail someone@example.org"),
+        ('{"said": "stone\\"\\\\hall is wrong"}', '{"said": "*** is wrong"}'),
+        ("said='stone\"\\\\hall'", "said='***'"),
+        ("Bearer salt-and-tar of north-quay", "*** of ***"),
+        ("refused: salt-and-tar", "refused: ***"),
     ],
 )
 def test_secrets_are_masked_and_nothing_else(said: str, shown: str) -> None:

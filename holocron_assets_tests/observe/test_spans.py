@@ -63,3 +63,30 @@ def test_without_the_extra_a_command_names_it() -> None:
     assert ended.returncode == 2
     assert "OTEL_EXPORTER_OTLP_ENDPOINT asks for traces" in ended.stderr
     assert "pip install '.[traces]'" in ended.stderr
+
+
+def test_a_span_that_failed_tells_no_secret() -> None:
+    code = (
+        "from opentelemetry import trace\n"
+        "from opentelemetry.sdk.trace import TracerProvider\n"
+        "from opentelemetry.sdk.trace.export import SimpleSpanProcessor\n"
+        "from opentelemetry.sdk.trace.export import ConsoleSpanExporter\n"
+        "from holocron_assets.observe.spans import configure_traces, failed, open_span_fails, span\n"
+        "configure_traces()\n"
+        "trace.get_tracer_provider().add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter()))\n"
+        "with span('told'): failed(trace.get_current_span(), '401', 'no such key: stone-and-salt')\n"
+        "with span('run'), span('write'), open_span_fails():\n"
+        "    raise RuntimeError('server refused key stone-and-salt')\n"
+    )
+    environment = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1",
+        "OTEL_EXPORTER_OTLP_TIMEOUT": "1",
+        "SERVER_KEY": "stone-and-salt",
+    }
+    ended = subprocess.run(  # noqa: S603 - our own
+        [sys.executable, "-c", code], env=environment, check=False, capture_output=True, text=True
+    )
+    assert "stone-and-salt" not in ended.stdout
+    assert ended.stdout.count('"description": "no such key: ***"') == 1
+    assert ended.stdout.count('"description": "server refused key ***"') == 2
+    assert ended.stdout.count('"exception.type": "RuntimeError"') == 3  # the inner span twice

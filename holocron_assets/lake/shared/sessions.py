@@ -25,6 +25,10 @@ _SILENCE = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "k
 _SERVER_SILENCE = (
     "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 4"
 )
+_NO_ADDRESS = (
+    "HOLOCRON_POSTGRES_URL is no address of a database; it must be one like "
+    "postgresql://user:password@host:5432/holocron, with %25 for a % of the password"
+)
 _SETTING_UP = 4_851_090_274_001
 
 
@@ -102,9 +106,12 @@ class Connection:
 
         if not self.is_open:
             # A session that was there before a fork is the parent's.
-            self._opened = psycopg2.connect(
-                self._address, application_name=f"holocron {os.getpid()}", **_SILENCE
-            )
+            try:
+                self._opened = psycopg2.connect(
+                    self._address, application_name=f"holocron {os.getpid()}", **_SILENCE
+                )
+            except psycopg2.ProgrammingError:
+                raise PermanentError(_NO_ADDRESS) from None  # it repeats what it could not read
             self._process, self.number = os.getpid(), self.number + 1
             self._opened.autocommit = True
             with self._opened.cursor() as cursor:
