@@ -17,6 +17,8 @@ import grpc
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.observe.logs import log_format
 
+LOAD_ANEW = signal.SIGUSR1
+"""Tells whoever looks after a family to have its code loaded anew."""
 _LOCATION = "holocron_assets"
 _SECONDS_TO_LOAD = 300  # a slow machine under load; the code takes 5 seconds to load
 _SECONDS_TO_ANSWER = 20
@@ -121,6 +123,23 @@ class Family:
                 ping(b"", timeout=_SECONDS_TO_ANSWER)
                 return True
         return False
+
+    def load_anew(self, pause: Callable[[], None]) -> None:
+        """Have the code loaded anew; runs under way end with the code that they began with.
+
+        Args:
+            pause: called again and again meanwhile; it may raise, which ends the wait.
+
+        Raises:
+            FamilyError: it did not do so.
+        """
+        with grpc.insecure_channel(f"unix:{self._socket}") as channel:
+            loading = channel.unary_unary("/api.DagsterApi/ReloadCode").future(b"", timeout=_SECONDS_TO_LOAD)
+            while not loading.done():
+                self.check()
+                pause()
+            if loading.exception():
+                raise FamilyError("the code server did not load its code anew")
 
     def end(self, in_a_hurry: Callable[[], bool]) -> None:
         """Let all of them, the runs too, end in order; kill what is left after a time, or once in a hurry."""

@@ -18,7 +18,7 @@ from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.clock import WallClock
 from holocron_assets.observe.logs import say
 from holocron_assets.observe.setup import observe_process
-from holocron_assets.orchestration.family import Duties, Family, FamilyError
+from holocron_assets.orchestration.family import LOAD_ANEW, Duties, Family, FamilyError
 
 _LOOKS_SECONDS = 0.5
 _INSTANCE = "from holocron_assets.orchestration.instance import"
@@ -52,6 +52,7 @@ class Keeper:
         """
         self._family, self._has_daemon = family, has_daemon
         self._asked = 0
+        self._is_code_old = False
         self._wake = threading.Event()
         self._is_abandoned = False
 
@@ -62,6 +63,7 @@ class Keeper:
             The exit code.
         """
         signal.signal(signal.SIGTERM, self._ask_to_end)
+        signal.signal(LOAD_ANEW, self._ask_to_load)
         threading.Thread(target=self._watch_input, daemon=True).start()
         try:
             return self._restart_until_it_ends()
@@ -103,6 +105,9 @@ class Keeper:
             if self._has_daemon and clock.was_set_back():
                 say("The clock was set back: sensors go on by it.")
                 self._run(_BRING_TICKS_BACK)
+            if self._is_code_old:
+                self._is_code_old = False
+                self._family.load_anew(self._pause)
             if monotonic() - asked_at > _SECONDS_BETWEEN_QUESTIONS:
                 silences = 0 if self._family.answers() else silences + 1
                 asked_at = monotonic()
@@ -137,6 +142,9 @@ class Keeper:
         self._asked += 1
         self._is_abandoned = self._asked > 1  # who asks twice does not want to wait
         self._wake.set()
+
+    def _ask_to_load(self, _number: int, _frame: object) -> None:
+        self._is_code_old = True
 
     def _watch_input(self) -> None:
         sys.stdin.read()  # until the other end closes

@@ -16,7 +16,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.models.connection import model_server, running_server
 from holocron_assets.models.errors import ModelServerError
 from holocron_assets.observe.logs import say
-from holocron_assets.orchestration.family import Duties, end_leftovers
+from holocron_assets.orchestration.family import LOAD_ANEW, Duties, end_leftovers
 from holocron_assets.orchestration.instance import open_to_look, reap_without_daemon
 from holocron_assets.settings import PROJECT_FOLDER
 
@@ -116,29 +116,37 @@ def _keep(family: Path, duties: Duties, look: Callable[[], None]) -> int:
     """Have a keeper run the processes until it is told to end, as this process is; look now and then."""
     running: list[subprocess.Popen[bytes]] = []
 
-    def pass_on(_number: int, _frame: object) -> None:
+    def pass_on(number: int, _frame: object) -> None:
+        is_end = number != LOAD_ANEW
         for process in running:
-            process.terminate()
-        say(f"Ending. What was done is kept; `{duties.command}` goes on from there.")
+            process.send_signal(signal.SIGTERM if is_end else LOAD_ANEW)
+        ending = f"Ending. What was done is kept; `{duties.command}` goes on from there."
+        say(ending if is_end else "The code is loaded anew. Runs under way go on with the old.")
 
     # Before the child starts: a shell's background job ignores interrupts, and a child would inherit that.
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, pass_on)
+    signal.signal(LOAD_ANEW, signal.SIG_IGN)  # this one the child is to inherit, until it hears it
+    keeper = _start_keeper(family, duties)
+    running.append(keeper)
+    signal.signal(LOAD_ANEW, pass_on)
+    while (code := _ended(keeper)) is None:
+        look()
+    end_leftovers(family)  # if the keeper was killed
+    return 1 if code else 0
+
+
+def _start_keeper(family: Path, duties: Duties) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "holocron_assets.orchestration.keeper", "--lock-file", str(family)]
     daemon = ["--daemon"] if duties.daemon else []
     port = ["--port", str(duties.port)] if duties.port is not None else []
-    keeper = subprocess.Popen(  # noqa: S603 - our own module
+    return subprocess.Popen(  # noqa: S603 - our own module
         [*command, *daemon, *port],
         cwd=PROJECT_FOLDER,
         stdin=subprocess.PIPE,  # closes when this process dies; the keeper ends all of it then
         # A Ctrl-C is for us: the runs are told to end before the model server that they ask.
         start_new_session=True,
     )
-    running.append(keeper)
-    while (code := _ended(keeper)) is None:
-        look()
-    end_leftovers(family)  # if the keeper was killed
-    return 1 if code else 0
 
 
 def _ended(process: "subprocess.Popen[bytes]") -> int | None:

@@ -35,11 +35,11 @@ STOP_SENSOR = 'mutation {{ stopSensor(id: "{}") {{ __typename }} }}'
 class Webserver:
     """A `holocron webserver` of its own process, and what its pages ask it."""
 
-    def __init__(self, whole: WholeHolocron, port: int | None = None) -> None:
+    def __init__(self, whole: WholeHolocron) -> None:
         before = set(processes_of(whole.holocron.folder))
-        self._folder, self.port = whole.holocron.folder, port or free_port()
+        self._folder, self.port = whole.holocron.folder, free_port()
         self.process = whole.start("webserver", "--port", str(self.port))
-        until(self._answers, "the web UI answers", seconds=300, every=0.5)
+        until(self.answers, "the web UI answers", seconds=300, every=0.5)
         self.family = set(processes_of(self._folder)) - before
 
     def ask(self, query: str) -> Any:
@@ -54,8 +54,7 @@ class Webserver:
     def is_gone(self) -> bool:
         return not self.family & set(processes_of(self._folder))
 
-    def _answers(self) -> bool:
-        assert self.process.poll() is None, "it ended"
+    def answers(self) -> bool:
         with suppress(httpx.TransportError):
             return self.ask("{ version }") is not None
         return False
@@ -165,6 +164,30 @@ def test_a_killed_daemon_takes_its_own_along_and_leaves_the_webserver(
         expect_order(whole, clean, kills=2)
 
 
+def test_the_daemon_loads_its_code_anew_while_a_run_goes_on(tmp_path: Path) -> None:
+    with whole_holocron(tmp_path, pages=0) as whole:
+        gate = hold_pages(whole.wiki)
+        daemon = whole.start("daemon")
+        gate.somebody_waits()
+        until(lambda: batch_runs(whole, DagsterRunStatus.STARTED), "the run is known to work")
+        [run_id] = batch_runs(whole, DagsterRunStatus.STARTED)
+        with (whole.holocron.sources_folder / "tiny.yaml").open("a") as file:
+            file.write('changes: {recheck: {cron: "0 3 * * 0"}}\n')
+        assert not is_known(whole, "recheck_tiny")
+        daemon.send_signal(signal.SIGUSR1)  # what its unit's ExecReload sends
+        until(lambda: is_known(whole, "recheck_tiny"), "it knows the schedule", seconds=240, every=1)
+        assert batch_runs(whole, DagsterRunStatus.STARTED) == [run_id]
+        gate.opened.set()
+        until(lambda: succeeded(whole, run_id), "the run goes on")
+        assert daemon.poll() is None
+        assert "started again" not in whole.log.read_text()
+
+
+def is_known(whole: WholeHolocron, name: str) -> bool:
+    with whole.instance() as instance:
+        return name in {state.name for state in instance.all_instigator_state()}
+
+
 @pytest.mark.fault(1, "SIGKILL of `holocron webserver` and its keeper at once: the port is still taken")
 def test_a_webserver_whose_keeper_was_killed_too_is_ended_by_the_next_on_its_port(tmp_path: Path) -> None:
     with whole_holocron(tmp_path, pages=0) as whole:
@@ -174,8 +197,10 @@ def test_a_webserver_whose_keeper_was_killed_too_is_ended_by_the_next_on_its_por
         web.process.kill()
         web.process.wait()
         assert web.ask("{ version }") is not None, "nobody is left to end it"
-        assert Webserver(whole, web.port).process.poll() is None
-        assert web.is_gone()
+        second = whole.start("webserver", "--port", str(web.port))
+        until(web.is_gone, "it is ended", seconds=60)
+        until(web.answers, "the next one answers in its place", seconds=300, every=0.5)
+        assert second.poll() is None
         assert "Ended what a `holocron webserver` that was killed had left" in whole.log.read_text()
 
 
