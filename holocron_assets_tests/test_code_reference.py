@@ -20,6 +20,29 @@ def test_the_reference_says_what_the_code_declares() -> None:
     )
 
 
+def test_every_key_of_the_files_that_people_write_says_what_it_is() -> None:
+    text = reference_markdown()
+    sections = dict(re.findall(r"^## (.+)\n\n`data/.*\n\n((?:\|.*\n)+)", text, re.MULTILINE))
+    files = [
+        "Source files",
+        "Interrogations",
+        "Dispatch",
+        "Schedules",
+        "Groups",
+        "Webhooks",
+        "Alerts",
+        "Tags",
+    ]
+    assert list(sections) == [*files, "Infobox rules"]
+    silent = {
+        (name, line) for name, rows in sections.items() for line in rows.splitlines() if "|  |" in line[-5:]
+    }
+    assert silent == set()
+    assert "| `groups.group` | yes |" in sections["Schedules"]
+    assert "| `webhooks.NAME.secret_env` | yes |" in sections["Webhooks"]
+    assert "| `pools.NAME.limit` | yes |" in sections["Dispatch"]
+
+
 def test_every_setting_that_the_code_names_is_declared_and_the_other_way_round() -> None:
     texts = [file.read_text(encoding="utf-8") for file in (PROJECT_FOLDER / "holocron_assets").rglob("*.py")]
     elsewhere = [_DECLARATION.sub("", text) for text in texts]

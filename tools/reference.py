@@ -8,7 +8,7 @@ import re
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -20,10 +20,12 @@ from pydantic.fields import FieldInfo
 
 from holocron_assets.cli import main
 from holocron_assets.crawl.sources import Source
+from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.dagster_state import DagsterState
+from holocron_assets.operations.groups import Group
 from holocron_assets.operations.looking import look
 from holocron_assets.operations.metric_families import (
     check_families,
@@ -31,7 +33,13 @@ from holocron_assets.operations.metric_families import (
     status_families,
     total_families,
 )
+from holocron_assets.operations.schedules import Schedules
+from holocron_assets.operations.told.alert_rules import AlertRules
+from holocron_assets.operations.told.webhooks import Webhooks
 from holocron_assets.operations.totals import Totals
+from holocron_assets.resolve.facts import rules
+from holocron_assets.resolve.facts.rules import InfoboxRule, RuleFile
+from holocron_assets.resolve.tags.vocabulary import Vocabulary
 from holocron_assets.settings import VARIABLES
 
 _HEAD = """\
@@ -43,6 +51,23 @@ compares this page with the code. After a change:
 
     .venv/bin/python tools/reference.py > docs/reference.md
 """
+_FILES: Sequence[tuple[str, str, type[BaseModel]]] = (
+    ("Dispatch", "`data/dispatch.yaml`; [dispatch.md](dispatch.md).", DispatchSettings),
+    ("Schedules", "`data/schedules.yaml`; [control.md](control.md#schedules).", Schedules),
+    ("Groups", "`data/groups/NAME.yaml`; [control.md](control.md#groups-work-in-sequence).", Group),
+    ("Webhooks", "`data/webhooks.yaml`; [alerts.md](alerts.md).", Webhooks),
+    (
+        "Alerts",
+        "`data/alerts.yaml`; [alerts.md](alerts.md). `null` switches a rule off.",
+        AlertRules,
+    ),
+    ("Tags", "`data/tags.yaml`; [tags.md](tags.md).", Vocabulary),
+    ("Infobox rules", "`data/infobox/NAME.yaml`; [facts.md](facts.md#adding-infobox-rules).", RuleFile),
+)
+"""What else people write, and the models that it is validated by."""
+_GENERIC_RULES = Path(rules.__file__).parent / "rules" / "generic.yaml"
+"""Its head says what the keys of a rule mean."""
+_COMMENT = re.compile(r"^# (\w+) {2,}(.+)$", re.MULTILINE)
 _ATTRIBUTE = re.compile(r"^(\w+): (.*(?:\n {4,}.*)*)", re.MULTILINE)
 
 
@@ -58,6 +83,7 @@ def reference_markdown() -> str:
                 "`data/interrogations/KEY.yaml`; [interrogations.md](interrogations.md).",
                 _keys(Interrogation),
             ),
+            *(_section(title, about, _keys(model)) for title, about, model in _FILES),
             _section("Metrics", "What `GET /metrics` gives; [monitoring.md](monitoring.md).", _metrics()),
             "## Commands\n",
             *_commands(main, "holocron"),
@@ -82,18 +108,31 @@ def _keys(model: type[BaseModel]) -> list[Sequence[str]]:
 def _key_rows(model: type[BaseModel], prefix: str) -> Iterator[Sequence[str]]:
     attributes = inspect.cleandoc(model.__doc__ or "").partition("Attributes:\n")[2]
     told = dict(_ATTRIBUTE.findall(textwrap.dedent(attributes)))
+    if model is InfoboxRule:
+        told |= dict(_COMMENT.findall(_GENERIC_RULES.read_text(encoding="utf-8")))
     for name, field in model.model_fields.items():
-        says = field.description or told.get(name, "")
+        inner = _models_in(field.annotation)
+        says = field.description or told.get(name) or _summary([*inner, model])
         yield f"`{prefix}{name}`", _needed(field), " ".join(says.split()).rstrip(".")
-        for inner in _models_in(field.annotation):
-            yield from _key_rows(inner, f"{prefix}{name}.")
+        # What a person names is a key of its own.
+        named = "NAME." if _is_mapping(field.annotation) else ""
+        for one in inner:
+            yield from _key_rows(one, f"{prefix}{name}.{named}")
+
+
+def _summary(models: Sequence[type[BaseModel]]) -> str:
+    return inspect.cleandoc(models[0].__doc__ or "").partition("\n")[0]
+
+
+def _is_mapping(annotation: Any) -> bool:
+    return get_origin(annotation) in (dict, Mapping)
 
 
 def _needed(field: FieldInfo) -> str:
     if field.is_required():
         return "yes"
     default = field.get_default(call_default_factory=True)
-    if isinstance(default, BaseModel) or default in (None, ()):
+    if isinstance(default, BaseModel) or default in (None, (), {}):
         return ""
     shown = ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
     return f"`{shown.lower() if isinstance(default, bool) else shown}`"
@@ -104,7 +143,7 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     origin, parts = get_origin(annotation), get_args(annotation)
-    if origin in (None, dict):
+    if origin is None:
         return []
     if origin is Annotated:
         return _models_in(parts[0])

@@ -36,7 +36,12 @@ class Pool(_Settings):
 
 
 class AgeingSettings(_Settings):
-    """How waiting raises a priority; see `dispatch.Ageing`."""
+    """How waiting raises a priority; see `dispatch.Ageing`.
+
+    Attributes:
+        points_an_hour: for each whole hour that the oldest of it waits.
+        most_points: what waiting adds at most.
+    """
 
     points_an_hour: Annotated[StrictInt, Field(ge=0, le=1000)] = Ageing.points_an_hour
     most_points: Annotated[StrictInt, Field(ge=0, le=1000)] = Ageing.most_points

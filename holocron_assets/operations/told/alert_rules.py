@@ -34,25 +34,41 @@ class FailureRule(Settings):
 
 
 class ExhaustedRule(Settings):
-    """So many items were given up in the last hour, of all that there is."""
+    """So many items were given up in the last hour, of all that there is.
+
+    Attributes:
+        items: from how many on.
+    """
 
     items: Count = 5
 
 
 class PendingRule(Settings):
-    """More items than these are to be done."""
+    """More items than these are to be done.
+
+    Attributes:
+        items: how many are still well, at one stage.
+    """
 
     items: Count = 1_000_000
 
 
 class OldestRule(Settings):
-    """Something has waited for longer than this, though nobody holds it back."""
+    """Something has waited for longer than this, though nobody holds it back.
+
+    Attributes:
+        minutes: how long is still well.
+    """
 
     minutes: Number = 10_080
 
 
 class ProgressRule(Settings):
-    """Work waits that nobody holds back, and none was done for so long."""
+    """Work waits that nobody holds back, and none was done for so long.
+
+    Attributes:
+        minutes: how long is still well.
+    """
 
     minutes: Number = 60
 
@@ -65,12 +81,6 @@ class AlertRules(Settings):
     """The file. A rule that is null is switched off.
 
     Attributes:
-        failures: see the rule.
-        exhausted: see the rule.
-        pending: see the rule.
-        oldest: see the rule.
-        no_progress: see the rule.
-        schedules: see the rule.
         resolved_after_minutes: an alert is over when its rule has been content for so long; what comes and
             goes is told once.
     """
