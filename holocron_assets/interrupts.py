@@ -51,6 +51,11 @@ def ending_by_signal() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         sys.exit(128 + next(iter(_ASKED.look()), signal.SIGINT))
+    except RuntimeError:
+        # What DuckDB makes of a KeyboardInterrupt that comes while it answers.
+        if asked := _ASKED.look():
+            sys.exit(128 + asked[0])
+        raise
     finally:
         signal.set_wakeup_fd(wakeup)
         for number, handler in handlers.items():
