@@ -54,6 +54,11 @@ class Webserver:
     def is_gone(self) -> bool:
         return not self.family & set(processes_of(self._folder))
 
+    def kill_leftovers(self) -> None:
+        for process in self.family & set(processes_of(self._folder)):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
     def answers(self) -> bool:
         with suppress(httpx.TransportError):
             return self.ask("{ version }") is not None
@@ -196,9 +201,12 @@ def test_a_webserver_whose_keeper_was_killed_too_is_ended_by_the_next_on_its_por
         os.kill(process_with(tmp_path, "orchestration.keeper"), signal.SIGKILL)
         web.process.kill()
         web.process.wait()
-        assert web.ask("{ version }") is not None, "nobody is left to end it"
-        second = whole.start("webserver", "--port", str(web.port))
-        until(web.is_gone, "it is ended", seconds=60)
+        try:
+            assert web.ask("{ version }") is not None, "nobody is left to end it"
+            second = whole.start("webserver", "--port", str(web.port))
+            until(web.is_gone, "it is ended", seconds=60)
+        finally:
+            web.kill_leftovers()
         until(web.answers, "the next one answers in its place", seconds=300, every=0.5)
         assert second.poll() is None
         assert "Ended what a `holocron webserver` that was killed had left" in whole.log.read_text()
