@@ -1,0 +1,84 @@
+"""Sensors tick side by side: one that waits for somebody else holds up no other, nor disturbs one."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from receiver import SECRET_ENV, SECRET_VALUE, Receiver, webhooks_yaml
+from ruamel.yaml import YAML
+from sample_holocron import SAMPLE_EXPORT, Holocron
+from tiny_wiki import copy_of_export
+
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.tables import ENTITIES
+from holocron_assets.operations.told.notices import Notice, open_book
+from holocron_assets.operations.told.webhooks import read_webhooks
+from holocron_assets.orchestration.names import PARTITION_TAG
+from holocron_assets.settings import PROJECT_FOLDER
+
+CONFIGURATIONS = ["dagster.yaml", "deploy/postgres/dagster.yaml", "deploy/celery/dagster.yaml"]
+
+
+def settings(name: str) -> dict[str, Any]:
+    read: dict[str, Any] = YAML(typ="safe").load(PROJECT_FOLDER / name)
+    return read
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_each_configuration_lets_sensors_and_schedules_tick_side_by_side(name: str) -> None:
+    read = settings(name)
+    for kind in ("sensors", "schedules"):
+        assert read[kind] == settings("dagster.yaml")[kind]
+        assert read[kind]["use_threads"] is True
+        assert read[kind]["num_workers"] >= 2
+
+
+def notice(holocron: Holocron, file: Path) -> None:
+    """Have something to be told."""
+    told = Notice("some-run", "run.failure", "crawl_batch", utc_now(), {"run_id": "some-run"})
+    with open_book(holocron.lake, patience_seconds=0) as book:
+        book.note([told], read_webhooks(file))
+
+
+@pytest.mark.full
+def test_a_receiver_that_hangs_holds_up_no_other_sensor(finished_sample: Holocron, tmp_path: Path) -> None:
+    holocron = finished_sample.copy_to(tmp_path / "holocron")
+    holocron.add_source("new", copy_of_export(SAMPLE_EXPORT, tmp_path / "new.xml", pages=8))
+    holocron.lake.file(ENTITIES, "Droid").unlink()
+    with Receiver() as receiver:
+        receiver.behave = receiver.hang
+        file = webhooks_yaml(tmp_path / "webhooks.yaml", team=f"url: {receiver.url}\ntimeout_seconds: 20")
+        notice(holocron, file)
+        ticks = tick_for(holocron, 40, HOLOCRON_WEBHOOKS=str(file), **{SECRET_ENV: SECRET_VALUE})
+    assert receiver.ids == ["some-run"]
+    began, took, _ = next(tick for tick in ticks["tell_webhooks"] if tick[1] > 15)
+    beside = {name: [one for one in own if began < one[0] < began + took] for name, own in ticks.items()}
+    # The daemon goes round every five seconds; these are looked at in each round, or in every third.
+    assert len(beside["model_dispatch"]) >= 3, ticks
+    assert beside["new_pages"], ticks
+    failed = {name: own for name, own in ticks.items() if any(how == "FAILURE" for _, _, how in own)}
+    assert failed == {}
+    with dg.DagsterInstance.from_config(holocron.environment["DAGSTER_HOME"]) as instance:
+        runs = [(run.job_name, run.tags.get(PARTITION_TAG), run.status.value) for run in instance.get_runs()]
+    assert sorted(run for run in runs if run[0] != "upkeep") == [
+        ("list_seeds", "new", "QUEUED"),
+        ("resolve_entities", None, "QUEUED"),
+    ], "each is asked for once"
+
+
+def tick_for(holocron: Holocron, seconds: float, **more: str) -> dict[str, list[tuple[float, float, str]]]:
+    """The ticks of all sensors, from a daemon that is as the project's own file sets it."""
+    environment = {**os.environ, **holocron.environment, "HOLOCRON_LLM": "off", **more}
+    home = Path(environment["DAGSTER_HOME"])
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "dagster.yaml").write_bytes((PROJECT_FOLDER / "dagster.yaml").read_bytes())
+    command = [sys.executable, str(Path(__file__).with_name("sensor_daemon.py")), str(seconds)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)  # noqa: S603 - our own
+    assert done.returncode == 0, done.stderr
+    ticks: dict[str, list[tuple[float, float, str]]] = json.loads(done.stdout)
+    return ticks
