@@ -73,12 +73,12 @@ def changed_pages(
             with told.faults_of(source):
                 _look(opened, source, sources, told, deadline - monotonic())
     work = _checks(opened, enabled, sources, told)
-    for message in told.messages:
-        context.log.info(message)
     requested = run_requests(context.instance, opened, work)
     # What else there is to tell is told first: it would be lost with the tick. A fault is met again.
     if told.faults and not (requested.requests or told.events):
         raise ExceptionGroup("; ".join(told.messages), told.faults)
+    for message in told.messages if requested.requests else ():  # without, it is the tick's skip reason
+        context.log.info(message)
     waiting = requested.waiting or holds_named(opened)
     skipped = "; ".join([*told.messages, *waiting]) or "no look is due"
     known = set(context.instance.get_dynamic_partitions(SOURCES.name or ""))

@@ -81,11 +81,11 @@ def _tick(
     answers, resting = _answers(context.instance, pool, waiting, settings, interrogations, served, busy)
     requests = [answer.request for answer in answers if answer.request]
     reasons = [" ".join(answer.plan.decision.reasons) for answer in answers]
-    for reason in reasons:
-        context.log.info(reason)
     if requests and settings.mode == _SHADOW:
         return _recorded(context, lake, answers)
     if requests:
+        for reason in reasons:  # a tick that asks for nothing says them itself, and a log is a file a tick
+            context.log.info(reason)
         return dg.SensorResult(run_requests=requests)
     return dg.SkipReason("; ".join([*(resting or reasons), *holds_named(lake), *_lacks(served)]))
 

@@ -84,8 +84,11 @@ def mended_tick(tick: _Tick) -> _Tick:
 
     @wraps(tick)
     def mended(context: _Context, **resources: Any) -> Any:  # the daemon gives all of it by name
+        def tell(message: str) -> None:
+            context.log.error(message)  # not asked for before: whoever asks for a tick's log makes a file
+
         with about(tick=tick.__name__), span(f"tick {tick.__name__}"):
-            return mending(lambda: tick(context, **resources), context.log.error)
+            return mending(lambda: tick(context, **resources), tell)
 
     return cast("_Tick", mended)
 

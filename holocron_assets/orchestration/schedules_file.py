@@ -58,11 +58,10 @@ def schedules_sensor(loaded: Loaded) -> dg.SensorDefinition:
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Fails while the file of schedules cannot be used, and says when a change of it counts.",
     )
-    def read_schedules(context: dg.SensorEvaluationContext) -> dg.SkipReason:
+    def read_schedules(_context: dg.SensorEvaluationContext) -> dg.SkipReason:
         if trouble := schedules_trouble():
             raise dg.Failure(f"{trouble}\n{_INSTEAD if loaded.trouble else _BEFORE}")
         if load_schedules() != loaded:
-            context.log.warning(_CHANGED)
             return dg.SkipReason(_CHANGED)
         return dg.SkipReason("schedules are as their file says")
 

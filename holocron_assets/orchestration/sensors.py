@@ -109,8 +109,7 @@ def new_pages(
     opened, enabled = lake.open(), sources.enabled()
     for run_id in reap_dead_runs(context.instance, opened):
         context.log.warning(f"run {run_id} was dead and is reported failed")
-    for error in sources.broken():
-        context.log.error(str(error))
+    problems = [str(error) for error in sources.broken()]
     # A run that asks a wiki which is being left alone could only fail.
     alone = left_alone(enabled, sources.shared_folder, utc_now())
     listings = [work for work in seeds_to_list(opened, enabled) if work.host not in alone]
@@ -125,7 +124,7 @@ def new_pages(
         if not error.is_for_good:
             raise
         # What was cut before is fetched all the same.
-        context.log.error(str(error))  # noqa: TRY400 - the message says it all
+        problems.append(str(error))
         batches = None
     if batches is not None and not batches:
         compactions += links_to_compact(opened, listed)
@@ -138,7 +137,9 @@ def new_pages(
     }
     requested = run_requests(context.instance, opened, [*listings, *compactions, *fetches])
     lacking = "; ".join([*holds_named(opened), *alone.values()]) or "nothing is pending"
-    return _answer(opened, requested, adopted, lacking)
+    for problem in problems if requested.requests else ():  # without, it is the tick's skip reason
+        context.log.error(problem)
+    return _answer(opened, requested, adopted, lacking, problems)
 
 
 @dg.sensor(
@@ -256,6 +257,7 @@ def _answer(
     requested: Requested,
     adopted: Mapping[dg.DynamicPartitionsDefinition, Sequence[str]],
     lacking: str,
+    problems: Sequence[str] = (),
 ) -> dg.SensorResult:
     """The tick's result: partitions first, then the runs for them."""
     return dg.SensorResult(
@@ -264,7 +266,7 @@ def _answer(
             definition.build_add_request(list(keys)) for definition, keys in adopted.items() if keys
         ],
         asset_events=[batch_cut(lake, batch) for batch in adopted.get(BATCHES, ())],
-        skip_reason=None if requested.requests else "; ".join(requested.waiting) or lacking,
+        skip_reason=None if requested.requests else "; ".join([*problems, *(requested.waiting or [lacking])]),
     )
 
 

@@ -76,8 +76,6 @@ def tell_webhooks(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg
             told = deliver(book, webhooks)
     except Timeout:
         return dg.SkipReason("another process is telling")
-    for name, (delivered, failed) in told.items():
-        context.log.info(f"webhook {name}: {delivered} delivered, {failed} failed")
     return dg.SkipReason(
         "; ".join(f"{name}: {done} delivered, {failed} failed" for name, (done, failed) in told.items())
         or "nothing is due to be told"

@@ -21,6 +21,7 @@ from holocron_assets.orchestration.names import COMPACTION_JOB, LINKS_JOB, UPKEE
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.retention import forget_old_runs, old_runs_are_due
 from holocron_assets.orchestration.run_requests import UNDER_WAY, run_requests
+from holocron_assets.orchestration.tick_logs import forget_tick_logs, tick_logs_are_due
 from holocron_assets.orchestration.view_assets import published, views
 from holocron_assets.orchestration.work import Work, compaction_to_do, links_to_compact, upkeep_to_do
 from holocron_assets.settings import run_retention
@@ -107,11 +108,14 @@ def publish_stale_views(context: dg.OpExecutionContext, lake: LakeResource, sour
     retry_policy=RETRIES,
 )
 def forget_runs(context: dg.OpExecutionContext, lake: LakeResource) -> None:
-    """Forget old runs; HOLOCRON_RUN_DAYS and HOLOCRON_FAILED_RUN_DAYS say how old."""
+    """Forget old runs, as old as HOLOCRON_RUN_DAYS and HOLOCRON_FAILED_RUN_DAYS say; logs go with ticks."""
     _opened(context, lake)
+    now = utc_now()
     with clear_failures():
-        done = forget_old_runs(context.instance, run_retention(), now=utc_now())
-    context.add_output_metadata({"runs_forgotten": done.runs, "events_forgotten": done.events})
+        done = forget_old_runs(context.instance, run_retention(), now=now)
+        logs = forget_tick_logs(context.instance, now=now)
+    told = {"runs_forgotten": done.runs, "events_forgotten": done.events, "tick_logs_forgotten": logs}
+    context.add_output_metadata(told)
 
 
 def _opened(context: dg.OpExecutionContext, lake: LakeResource) -> Lake:
@@ -164,6 +168,8 @@ def upkeep_schedule(times: CronTimes) -> dg.ScheduleDefinition:
         now, more = utc_now(), []
         if old_runs_are_due(context.instance, run_retention(), now=now):
             more.append(f"runs of before {now:%Y-%m-%d}")
+        if tick_logs_are_due(context.instance, now=now):
+            more.append(f"logs of ticks of before {now:%Y-%m-%d}")
         opened = lake.open()
         return _asked(context.instance, opened, upkeep_to_do(opened, sources.all(), more=more), UPKEEP_JOB)
 

@@ -26,6 +26,7 @@ from holocron_assets.lake.views import connect, query
 from holocron_assets.operations.schedules import Schedules
 from holocron_assets.orchestration import run_requests
 from holocron_assets.orchestration.names import COMPACTION_JOB, UPKEEP_JOB
+from holocron_assets.orchestration.tick_logs import MANY
 from holocron_assets.orchestration.upkeep import compaction_schedule, upkeep_schedule
 from holocron_assets.orchestration.work import batches_to_settle, entities_to_resolve
 from holocron_assets.resolve.review.store import store_review
@@ -163,3 +164,18 @@ def test_a_second_compaction_leaves_the_lake_to_the_first(watched: Watched) -> N
     lake = watched.holocron.lake
     with FileLock(lake.locks / "compaction.lock"):
         assert done(watched, COMPACTION_JOB).success
+
+
+def test_logs_of_forgotten_ticks_are_worth_a_run(watched: Watched) -> None:
+    assert done(watched).success  # what else is due
+    folder = Path(watched.instance.storage_directory()) / "__repository__" / "new_pages"
+    folder.mkdir(parents=True)
+    logs = [folder / f"{number}.err" for number in range(1, MANY + 1)]
+    for log in logs:
+        log.touch()
+    assert asked(watched) == "everything is as it should be"
+    age(logs, days=3)
+    assert isinstance(asked(watched), list)
+    assert done(watched).success
+    assert list(folder.iterdir()) == []
+    assert asked(watched) == "everything is as it should be"
