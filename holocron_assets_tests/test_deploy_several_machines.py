@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,9 @@ from typing import Any
 import dagster as dg
 import pytest
 from click.testing import CliRunner
+from dagster._config import process_config
+from dagster_k8s import K8sRunLauncher
+from dagster_k8s.job import UserDefinedDagsterK8sConfig
 from ruamel.yaml import YAML
 from runtime_lock import LOCK, runtime_lock
 
@@ -142,6 +145,36 @@ def test_kubernetes_limits_runs_as_workers_do() -> None:
     runs = parsed(DEPLOY / "celery" / "dagster.yaml")["concurrency"]["runs"]
     assert queued["maxConcurrentRuns"] == runs["max_concurrent_runs"]
     assert queued["tagConcurrencyLimits"] == runs["tag_concurrency_limits"]
+
+
+def test_kubernetes_keeps_watch_and_forgets_as_workers_do() -> None:
+    values = parsed(DEPLOY / "k8s" / "values.yaml")
+    ours = parsed(DEPLOY / "celery" / "dagster.yaml")
+    for theirs, section in (("runMonitoring", "run_monitoring"), ("runRetries", "run_retries")):
+        assert in_snake_case(values["dagsterDaemon"][theirs]) == ours[section]
+    forgets = {key: values["retention"][key]["purgeAfterDays"] for key in ("sensor", "schedule")}
+    assert forgets == {key: ours["retention"][key]["purge_after_days"] for key in ("sensor", "schedule")}
+
+
+def test_a_run_of_kubernetes_is_configured_as_its_launcher_takes_it() -> None:
+    launcher = parsed(DEPLOY / "k8s" / "values.yaml")["runLauncher"]["config"]["k8sRunLauncher"]
+    chart_adds = {"service_account_name": "a", "dagster_home": "/b", "instance_config_map": "c"}
+    config = {
+        **chart_adds,
+        **in_snake_case(launcher),
+        "env_secrets": [secret["name"] for secret in launcher["envSecrets"]],
+        "run_k8s_config": in_snake_case(launcher["runK8sConfig"]),  # the rest of it is Kubernetes' own
+    }
+    run_launcher: Any = K8sRunLauncher  # neither has types
+    pods: Any = UserDefinedDagsterK8sConfig
+    checked = process_config(run_launcher.config_type(), config)
+    assert checked.success, checked.errors
+    of_pod = pods.from_dict(config["run_k8s_config"])
+    assert of_pod.container_config["resources"]["limits"] == {"memory": "4Gi"}
+
+
+def in_snake_case(section: Mapping[str, Any]) -> dict[str, Any]:
+    return {re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower(): value for key, value in section.items()}
 
 
 def _ignore_file() -> list[str]:
