@@ -7,25 +7,24 @@ that are started there, and can be ended there.
 import json
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
 import dagster as dg
-from dagster import DagsterRunStatus, RunsFilter
 
 from holocron_assets.crawl.batches import source_of
 from holocron_assets.definitions import defs
+from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.controls import refuse_held
-from holocron_assets.orchestration.names import PARTITION_TAG, SOURCE_TAG
-from holocron_assets.orchestration.run_requests import UNDER_WAY
+from holocron_assets.orchestration.names import SOURCE_TAG
+from holocron_assets.orchestration.open_work import made_already, runs_for, runs_waiting
+from holocron_assets.orchestration.partitions import BATCHES, SOURCES
 from holocron_assets.settings import PROJECT_FOLDER
 
-_OPEN = ("REQUESTED", "CANCELING", "FAILING")
 _GRAPHQL = "from dagster_graphql.cli import main; main()"  # it is no module that Python runs
 _MUTATION = """
 mutation ($params: LaunchBackfillParams!) {
@@ -64,7 +63,7 @@ class Backfill:
         partitions: what is to be made, in order.
         left_out: partitions that were meant too, and the run or backfill that makes them already.
         runs: how many runs that takes.
-        queued: runs that wait in the queue, or that other backfills will put there.
+        queued: runs that wait in the queue, or that open backfills of any asset will put there.
     """
 
     asset: str
@@ -104,16 +103,14 @@ def plan_backfill(instance: dg.DagsterInstance, asset: str, partitions: Sequence
         PermanentError: there is no such asset.
     """
     known, meant = asset_partitions(instance, asset), set(partitions)
-    key = dg.AssetKey(asset)
-    to_come = {name: f"backfill {one}" for one, names in _to_come(instance, key).items() for name in names}
-    busy = {**to_come, **_under_way(instance, key)}
+    busy = made_already(instance, asset, known)
     free = [name for name in known if name in meant and name not in busy]
     return Backfill(
         asset,
         free,
         {name: busy[name] for name in known if name in meant and name in busy},
-        _runs_for(asset, known, free),
-        instance.get_runs_count(RunsFilter(statuses=[DagsterRunStatus.QUEUED])) + len(to_come),
+        runs_for(asset, known, free),
+        runs_waiting(instance),
     )
 
 
@@ -137,9 +134,10 @@ def refuse_unguarded(lake: Lake, backfill: Backfill, guards: Guards) -> None:
             f"{backfill.queued} runs wait already, and it may be started behind {guards.most_queued} at "
             f"most: wait, or say --most-queued {backfill.queued}"
         )
-    interrogation = backfill.asset.removeprefix("derived_").removeprefix("shadow_")
+    # By its table: an asset of entities may be called as an interrogation is.
+    named = {one.table.name: one.name for one in load_interrogations()}
     for source in sorted({_source_of(name) for name in backfill.partitions}):
-        refuse_held(lake, source=source, interrogation=interrogation)
+        refuse_held(lake, source=source, interrogation=named.get(backfill.asset))
 
 
 def launch_backfill(backfill: Backfill, tags: Mapping[str, str]) -> str:
@@ -148,8 +146,8 @@ def launch_backfill(backfill: Backfill, tags: Mapping[str, str]) -> str:
     Raises:
         PermanentError: Dagster refused it.
     """
-    sources = {_source_of(name) for name in backfill.partitions}
-    known_by = {SOURCE_TAG: sources.pop()} if len(sources) == 1 else {}
+    sources = _sources(backfill)
+    known_by = {SOURCE_TAG: sources[0]} if len(sources) == 1 else {}
     params = {
         "assetSelection": [{"path": [backfill.asset]}],
         "partitionNames": list(backfill.partitions),
@@ -175,8 +173,18 @@ def _ask(variables: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _source_of(partition: str) -> str:
-    return source_of(partition) or partition
+def source_of_partition(asset: str, partition: str) -> str | None:
+    """The source that a partition of an asset belongs to; None of an entity type.
+
+    Raises:
+        PermanentError: there is no such asset, or it has no partitions.
+    """
+    return {SOURCES: partition, BATCHES: source_of(partition)}.get(_definition(asset))
+
+
+def _sources(backfill: Backfill) -> list[str]:
+    found = {source_of_partition(backfill.asset, name) for name in backfill.partitions}
+    return sorted(name for name in found if name)
 
 
 def _definition(asset: str) -> dg.PartitionsDefinition[str]:
@@ -189,50 +197,4 @@ def _definition(asset: str) -> dg.PartitionsDefinition[str]:
     found = graph.get(key).partitions_def
     if found is None:
         raise PermanentError(f"asset {asset!r} has no partitions: materialize it with `holocron launch`")
-    return found
-
-
-def _runs_for(asset: str, known: Sequence[str], chosen: Sequence[str]) -> int:
-    """Runs that a backfill takes: one a partition; of assets that take any number at once, one a range."""
-    policy = defs.resolve_asset_graph().get(dg.AssetKey(asset)).backfill_policy
-    if policy is None or policy.max_partitions_per_run is not None:
-        return len(chosen)
-    wanted = set(chosen)
-    starts = Counter(
-        name in wanted and (place == 0 or known[place - 1] not in wanted) for place, name in enumerate(known)
-    )
-    return starts[True]
-
-
-def _under_way(instance: dg.DagsterInstance, key: dg.AssetKey) -> dict[str, str]:
-    """The partitions of an asset that runs are to make, and the run of each."""
-    found = {}
-    for run in instance.get_runs(RunsFilter(statuses=list(UNDER_WAY))):
-        partition = run.tags.get(PARTITION_TAG)
-        if partition and key in _made_by(run):
-            found[partition] = f"run {run.run_id}"
-    return found
-
-
-def _made_by(run: dg.DagsterRun) -> frozenset[dg.AssetKey]:
-    if run.asset_selection:
-        return frozenset(run.asset_selection)
-    jobs = {job.name: job for job in defs.resolve_all_job_defs()}
-    job = jobs.get(run.job_name)
-    return frozenset(job.asset_layer.executable_asset_keys) if job else frozenset()
-
-
-def _to_come(instance: dg.DagsterInstance, key: dg.AssetKey) -> dict[str, set[str]]:
-    """The partitions of an asset that open backfills have yet to make runs for, by backfill."""
-    found = {}
-    for backfill in instance.get_backfills():
-        data = backfill.asset_backfill_data
-        if data is None or backfill.status.value not in _OPEN or key not in data.target_subset.asset_keys:
-            continue
-        target, requested = (
-            subset.get_partitions_subset(key) if key in subset.asset_keys else None
-            for subset in (data.target_subset, data.requested_subset)
-        )
-        names = set(target.get_partition_keys()) if target else set()
-        found[backfill.backfill_id] = names - (set(requested.get_partition_keys()) if requested else set())
     return found

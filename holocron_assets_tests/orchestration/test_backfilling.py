@@ -143,6 +143,11 @@ def test_what_a_person_holds_back_is_refused(holocron: Holocron, scope: Scope) -
         refuse_unguarded(holocron.lake, Backfill("derived_entity_facts", BATCHES, {}, 1, 0), Guards())
 
 
+def test_an_asset_of_entities_is_not_held_by_an_interrogation_of_the_same_name(holocron: Holocron) -> None:
+    control(holocron.lake, PAUSE, Scope("interrogation", "entity_facts"), author="ada", reason="x")
+    refuse_unguarded(holocron.lake, Backfill("entity_facts", ["Droid"], {}, 1, 0), Guards())
+
+
 def test_partitions_are_named_by_list_source_and_range(
     holocron: Holocron, instance: dg.DagsterInstance
 ) -> None:
