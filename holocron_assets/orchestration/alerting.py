@@ -6,7 +6,6 @@ from filelock import Timeout
 from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
-from holocron_assets.operations.looking import look
 from holocron_assets.operations.told.alert_rules import AlertRules, findings, read_alert_rules
 from holocron_assets.operations.told.alerts import (
     FIRING,
@@ -17,16 +16,17 @@ from holocron_assets.operations.told.alerts import (
 )
 from holocron_assets.operations.told.notices import open_book
 from holocron_assets.operations.told.webhooks import Webhooks, read_webhooks
+from holocron_assets.orchestration.looks import look_now
 from holocron_assets.orchestration.mending import mended_tick
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.schedules_file import schedules_trouble
 from holocron_assets.settings import alerts_file, webhooks_file
 
-_PATIENCE_SECONDS = 20.0  # who sends has the notices for no longer, but where receivers hang
+_PATIENCE_SECONDS = 40.0  # who sends has the notices for 35 s at most, where receivers hang
 
 
 @dg.sensor(
-    # Other sensors wait for a look to end: a second or so at 200,000 pages. What rules measure is an hour's.
+    # A look takes a second or so at 200,000 pages. What rules measure is an hour's.
     minimum_interval_seconds=120,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Raises alerts by the rules in the alerts' file, and says when they are over.",
@@ -40,7 +40,7 @@ def raise_alerts(
     opened = lake.open()
     before = {(row["rule"], row["subject"]) for row in firing(opened)}
     try:
-        rows = _raised(opened, sources, rules, webhooks)
+        rows = _raised(context.instance, opened, sources, rules, webhooks)
     except Timeout:
         return dg.SkipReason("webhooks are being told; alerts are looked at after that")
     standing = {(row["rule"], row["subject"]): row for row in rows if row["state"] == FIRING}
@@ -51,9 +51,11 @@ def raise_alerts(
     return dg.SkipReason("; ".join(row["message"] for row in standing.values()) or "nothing is amiss")
 
 
-def _raised(lake: Lake, sources: SourcesResource, rules: AlertRules, webhooks: Webhooks) -> list[Row]:
+def _raised(
+    instance: dg.DagsterInstance, lake: Lake, sources: SourcesResource, rules: AlertRules, webhooks: Webhooks
+) -> list[Row]:
     """All alerts as they stand, with what is new about them noted."""
-    status = look(lake, sources.all(), sources.shared_folder)
+    status = look_now(lake, sources.all(), sources.shared_folder, lambda: instance)
     found = findings(
         status, rules, models_are_asked=not is_switched_off(), schedules_trouble=schedules_trouble()
     )

@@ -12,16 +12,16 @@ from time import monotonic
 
 import dagster as dg
 from dagster._core.remote_origin import InProcessCodeLocationOrigin
-from dagster._core.test_utils import InProcessTestWorkspaceLoadTarget
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 from dagster._core.workspace.context import WorkspaceProcessContext
+from dagster._core.workspace.load_target import InProcessWorkspaceLoadTarget
 from dagster._daemon.daemon import SensorDaemon
 
 
 def work(instance: dg.DagsterInstance, seconds: float) -> None:
     """Let the daemon do its rounds for some time."""
     code = LoadableTargetOrigin(executable_path=sys.executable, module_name="holocron_assets.definitions")
-    target = InProcessTestWorkspaceLoadTarget(InProcessCodeLocationOrigin(code))
+    target = InProcessWorkspaceLoadTarget(InProcessCodeLocationOrigin(code))
     with (
         WorkspaceProcessContext(instance, target) as context,
         SensorDaemon(instance.get_sensor_settings()) as daemon,

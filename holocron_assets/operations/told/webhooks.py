@@ -25,7 +25,7 @@ TEST_EVENT = "test"
 
 _PREFIX = "whsec_"
 _SHORTEST_SECRET, _LONGEST_SECRET = 24, 64
-_LONGEST_SECONDS = 20  # a sensor's tick ends at 60 s, and others wait for their turn
+_LONGEST_SECONDS = 20  # a sensor's tick ends at 60 s
 
 WebhookName = Annotated[StrictStr, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 SecretName = Annotated[StrictStr, Field(pattern=r"^[A-Z][A-Z0-9_]*(SECRET|KEY|TOKEN|PASSWORD)$")]
