@@ -11,7 +11,7 @@ from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.freshness import stale_partitions
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.orchestration.backfilling import asset_partitions, failed_partitions
+from holocron_assets.orchestration.backfilling import asset_partitions, failed_partitions, source_of_partition
 from holocron_assets.orchestration.resolve_stages import STAGES
 from holocron_assets.orchestration.steps import BATCH_STEPS
 from holocron_assets.resolve.look import look_at
@@ -51,7 +51,7 @@ def chosen_partitions(  # noqa: PLR0913 - what a person may say
     chosen = [
         name
         for name in known[start:end]
-        if (named is None or name in named) and (source is None or source in {name, source_of(name)})
+        if (named is None or name in named) and (source is None or source == source_of_partition(asset, name))
     ]
     if source and not chosen:
         raise PermanentError(f"asset {asset!r} has no partition of source {source!r}")

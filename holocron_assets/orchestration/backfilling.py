@@ -136,7 +136,7 @@ def refuse_unguarded(lake: Lake, backfill: Backfill, guards: Guards) -> None:
         )
     # By its table: an asset of entities may be called as an interrogation is.
     named = {one.table.name: one.name for one in load_interrogations()}
-    for source in sorted({_source_of(name) for name in backfill.partitions}):
+    for source in tuple(_sources(backfill)) or (None,):
         refuse_held(lake, source=source, interrogation=named.get(backfill.asset))
 
 
@@ -179,7 +179,10 @@ def source_of_partition(asset: str, partition: str) -> str | None:
     Raises:
         PermanentError: there is no such asset, or it has no partitions.
     """
-    return {SOURCES: partition, BATCHES: source_of(partition)}.get(_definition(asset))
+    definition = _definition(asset)
+    if definition == SOURCES:
+        return partition
+    return source_of(partition) if definition == BATCHES else None
 
 
 def _sources(backfill: Backfill) -> list[str]:
