@@ -146,13 +146,11 @@ def launch_backfill(backfill: Backfill, tags: Mapping[str, str]) -> str:
     Raises:
         PermanentError: Dagster refused it.
     """
-    sources = _sources(backfill)
-    known_by = {SOURCE_TAG: sources[0]} if len(sources) == 1 else {}
     params = {
         "assetSelection": [{"path": [backfill.asset]}],
         "partitionNames": list(backfill.partitions),
         "title": f"holocron backfill {backfill.asset}",
-        "tags": [{"key": key, "value": value} for key, value in {**known_by, **tags}.items()],
+        "tags": [{"key": key, "value": value} for key, value in {**source_tag(backfill), **tags}.items()],
     }
     answer = _ask({"params": params})["launchPartitionBackfill"]
     if answer["__typename"] != "LaunchBackfillSuccess":
@@ -183,6 +181,12 @@ def source_of_partition(asset: str, partition: str) -> str | None:
     if definition == SOURCES:
         return partition
     return source_of(partition) if definition == BATCHES else None
+
+
+def source_tag(backfill: Backfill) -> dict[str, str]:
+    """The tag of the source that a backfill is about, if that is one."""
+    sources = _sources(backfill)
+    return {SOURCE_TAG: sources[0]} if len(sources) == 1 else {}
 
 
 def _sources(backfill: Backfill) -> list[str]:

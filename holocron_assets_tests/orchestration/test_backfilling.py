@@ -7,13 +7,18 @@ import dagster as dg
 import pytest
 from dagster import DagsterRunStatus
 from dagster._core.code_pointer import ModuleCodePointer
-from dagster._core.execution.backfill import PartitionBackfill
+from dagster._core.definitions.assets.graph.asset_graph_subset import AssetGraphSubset
+from dagster._core.definitions.events import AssetKeyPartitionKey
+from dagster._core.definitions.partitions.context import partition_loading_context
+from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 from dagster._core.origin import JobPythonOrigin, RepositoryPythonOrigin
 from dagster._core.remote_origin import (
     RegisteredCodeLocationOrigin,
     RemoteJobOrigin,
+    RemotePartitionSetOrigin,
     RemoteRepositoryOrigin,
 )
+from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 from sample_dagster import run_job
 from sample_holocron import Holocron, fetch, list_seeds_and_cut, sample_holocron
 
@@ -28,6 +33,7 @@ from holocron_assets.orchestration.backfilling import (
     Guards,
     plan_backfill,
     refuse_unguarded,
+    source_tag,
 )
 
 BATCHES = [f"wiki-{number:06d}" for number in range(1, 7)]
@@ -60,14 +66,16 @@ def under_way(instance: dg.DagsterInstance, job: str, partition: str, status: Da
     return run.run_id
 
 
-def requested(instance: dg.DagsterInstance, asset: str, partitions: list[str]) -> str:
-    """A backfill as Dagster keeps it between being asked for and making its runs."""
+def requested(
+    instance: dg.DagsterInstance, asset: str, partitions: list[str], *more: str, name: str = "before"
+) -> PartitionBackfill:
+    """A backfill of some assets, as Dagster keeps it between being asked for and making its runs."""
     graph = defs.get_repository_def().asset_graph
     backfill = PartitionBackfill.from_asset_partitions(
-        backfill_id="before",
+        backfill_id=name,
         asset_graph=graph,
         partition_names=partitions,
-        asset_selection=[dg.AssetKey(asset)],
+        asset_selection=[dg.AssetKey(one) for one in (asset, *more)],
         backfill_timestamp=0.0,
         tags={},
         dynamic_partitions_store=instance,
@@ -77,7 +85,24 @@ def requested(instance: dg.DagsterInstance, asset: str, partitions: list[str]) -
         run_config=None,
     )
     instance.add_backfill(backfill)
-    return backfill.backfill_id
+    return backfill
+
+
+def made(
+    instance: dg.DagsterInstance, backfill: PartitionBackfill, asset: str, partitions: list[str]
+) -> None:
+    """Note that runs were asked for of some of a backfill's partitions, as the daemon does."""
+    data = backfill.asset_backfill_data
+    assert data is not None
+    pairs = {AssetKeyPartitionKey(dg.AssetKey(asset), name) for name in partitions}
+    graph = defs.get_repository_def().asset_graph
+    asked = data.requested_subset | AssetGraphSubset.from_asset_partition_set(pairs, graph)
+    with partition_loading_context(dynamic_partitions_store=instance):
+        instance.update_backfill(
+            backfill.with_asset_backfill_data(
+                data.replace_requested_subset(asked), dynamic_partitions_store=instance, asset_graph=graph
+            )
+        )
 
 
 def test_partitions_that_a_run_makes_or_waits_to_make_are_left_out(instance: dg.DagsterInstance) -> None:
@@ -104,6 +129,76 @@ def test_partitions_that_another_backfill_will_ask_for_are_left_out_and_count_as
     assert set(plan.left_out.values()) == {"backfill before"}
     assert plan.queued == 2
     assert plan_backfill(instance, "page_links", BATCHES[:3]).left_out == {}
+
+
+def test_a_run_of_a_range_keeps_all_of_its_partitions_from_being_made_twice(
+    instance: dg.DagsterInstance,
+) -> None:
+    """Of an asset that takes any number of partitions at once: Dagster's tags name the first and the last."""
+    asset = "derived_entity_facts"
+    run = instance.create_run_for_job(
+        defs.resolve_implicit_global_asset_job_def(),
+        status=DagsterRunStatus.STARTED,
+        tags={ASSET_PARTITION_RANGE_START_TAG: BATCHES[1], ASSET_PARTITION_RANGE_END_TAG: BATCHES[3]},
+        asset_selection=frozenset({dg.AssetKey(asset)}),
+    )
+    plan = plan_backfill(instance, asset, BATCHES)
+    assert plan.left_out == dict.fromkeys(BATCHES[1:4], f"run {run.run_id}")
+    assert plan.partitions == [BATCHES[0], *BATCHES[4:]]
+    assert plan_backfill(instance, "derived_entity_extraction", BATCHES).left_out == {}
+    instance.report_run_canceled(run)
+    assert plan_backfill(instance, asset, BATCHES).left_out == {}
+
+
+def test_runs_that_any_open_backfill_will_ask_for_count_as_waiting(instance: dg.DagsterInstance) -> None:
+    requested(instance, "pages", BATCHES[:2], name="one")
+    requested(instance, "derived_entity_facts", BATCHES, name="a range")
+    assert plan_backfill(instance, "page_links", BATCHES).queued == 2 + 1
+    # Dagster makes assets that are alike in one run.
+    requested(instance, "page_signals", BATCHES[:4], "page_links", name="alike")
+    assert plan_backfill(instance, "page_types", BATCHES).queued == 2 + 1 + 4
+
+
+def test_what_a_backfill_asked_for_already_waits_no_more(instance: dg.DagsterInstance) -> None:
+    backfill = requested(instance, "pages", BATCHES[:5])
+    made(instance, backfill, "pages", BATCHES[:2])
+    plan = plan_backfill(instance, "pages", BATCHES)
+    assert (plan.queued, set(plan.left_out)) == (3, set(BATCHES[2:5]))
+
+
+def test_a_backfill_of_a_job_counts_as_one_of_its_assets_does(instance: dg.DagsterInstance) -> None:
+    place = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("here"), "__repository__")
+    instance.add_backfill(
+        PartitionBackfill(
+            "of a job",
+            BulkActionStatus.REQUESTED,
+            from_failure=False,
+            tags={},
+            backfill_timestamp=0.0,
+            partition_set_origin=RemotePartitionSetOrigin(
+                repository_origin=place, partition_set_name="crawl_batch_partition_set"
+            ),
+            partition_names=BATCHES[:4],
+            last_submitted_partition_name=BATCHES[0],
+        )
+    )
+    plan = plan_backfill(instance, "pages", BATCHES)
+    assert (plan.queued, plan.left_out) == (3, dict.fromkeys(BATCHES[1:4], "backfill of a job"))
+
+
+@pytest.mark.parametrize(
+    ("asset", "partitions", "tags"),
+    [
+        ("pages", BATCHES[:2], {"holocron/source": "wiki"}),
+        ("seed_titles", ["wiki"], {"holocron/source": "wiki"}),
+        ("pages", [BATCHES[0], "other-000001"], {}),
+        ("entities", ["Species"], {}),
+    ],
+)
+def test_a_backfill_is_tagged_with_its_source_and_with_nothing_that_is_none(
+    asset: str, partitions: list[str], tags: dict[str, str]
+) -> None:
+    assert source_tag(Backfill(asset, partitions, {}, 1, 0)) == tags
 
 
 def test_an_asset_that_asks_a_model_takes_a_run_for_each_range(instance: dg.DagsterInstance) -> None:
@@ -163,6 +258,8 @@ def test_partitions_are_named_by_list_source_and_range(
         chosen(named=["wiki-999999"])
     with pytest.raises(PermanentError, match="no partition of source 'nobody'"):
         chosen(source="nobody")
+    with pytest.raises(PermanentError, match="no partition of source 'Species'"):
+        chosen_partitions(holocron.lake, instance, "entities", source="Species")  # a type is no source
     with pytest.raises(PermanentError, match=r"no asset is called 'page'.*there are page"):
         chosen_partitions(holocron.lake, instance, "page")
     with pytest.raises(PermanentError, match=r"views.*has no partitions"):
