@@ -19,18 +19,30 @@ _MB = 1_000_000
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--keep",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Keep the newest N backups of this lake in FOLDER, and remove older ones; all are kept without it.",
+)
 @clear_errors
-def backup(folder: Path) -> None:
+def backup(folder: Path, keep: int | None) -> None:
     """Back up the lake, Dagster's history and the settings into FOLDER, while anything runs.
 
     Makes a folder in it that is called by the time. Files that the last backup in FOLDER holds already take
     no room again. docs/deploy.md tells how to do it each night.
     """
     made = make_backup(
-        _places(opened_lake()), folder.resolve(), now=utc_now(), version=version("holocron-assets")
+        _places(opened_lake()),
+        folder.resolve(),
+        now=utc_now(),
+        version=version("holocron-assets"),
+        keep=keep,
     )
     new = made.files - made.linked
     click.echo(f"{made.folder}: {counted(made.files, 'file')}, {made.bytes / _MB:.1f} MB, {new} of them new")
+    for one in made.removed:
+        click.echo(f"removed {one}")
 
 
 @click.command()

@@ -53,8 +53,8 @@ def elsewhere(places: Places, folder: Path) -> Places:
     return Places(lake, lake.root / "dagster", None, settings)
 
 
-def back_up(places: Places, into: Path, *, second: int = 0) -> Backup:
-    return make_backup(places, into, now=utc_now() + timedelta(seconds=second), version="1")
+def back_up(places: Places, into: Path, *, second: int = 0, keep: int | None = None) -> Backup:
+    return make_backup(places, into, now=utc_now() + timedelta(seconds=second), version="1", keep=keep)
 
 
 def restored(places: Places, backup: Backup, folder: Path) -> tuple[Lake, Restored]:

@@ -2,11 +2,11 @@
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from holocron_assets.lake.durable import make_folder, sync_folder
 from holocron_assets.lake.presence import marker_of
@@ -25,8 +25,7 @@ from holocron_assets.operations.backups.places import (
     finished_backups,
     write_manifest,
 )
-
-_UNFINISHED = ".{name}.unfinished"
+from holocron_assets.operations.backups.rotation import NAME, alone_in, remove_older, unfinished
 
 
 class Backup(NamedTuple):
@@ -37,15 +36,19 @@ class Backup(NamedTuple):
         files: how many files it holds.
         bytes: how many bytes they have.
         linked: how many of them are an earlier backup's, and take no room of their own.
+        removed: older backups that went for it.
     """
 
     folder: Path
     files: int
     bytes: int
     linked: int
+    removed: Sequence[Path] = ()
 
 
-def make_backup(places: Places, into: Path, *, now: datetime, version: str) -> Backup:
+def make_backup(
+    places: Places, into: Path, *, now: datetime, version: str, keep: int | None = None
+) -> Backup:
     """Copy the lake, Dagster's history and the settings into a new folder, whatever runs meanwhile.
 
     Args:
@@ -53,9 +56,11 @@ def make_backup(places: Places, into: Path, *, now: datetime, version: str) -> B
         into: the folder of backups. The newest one in it lends its files to this one where they are the same.
         now: the time that the backup is called by.
         version: of Holocron, for whoever restores it.
+        keep: how many backups of this lake are kept in the folder, this one with them; all if None. What is
+            more than that already goes before this one is made: it may be what fills the disk.
 
     Raises:
-        BackupError: it cannot be made. What there is of it is removed.
+        BackupError: it cannot be made. What there is of it is removed, and the newest earlier ones are kept.
     """
     if mirror := mirror_of(places.lake.root):
         raise BackupError(
@@ -63,23 +68,29 @@ def make_backup(places: Places, into: Path, *, now: datetime, version: str) -> B
         )
     if not (places.lake.root / "lake").is_dir():
         raise BackupError(f"{places.lake.root} has no lake that could be backed up")
-    target = into / now.strftime("%Y%m%dT%H%M%SZ")
+    target, name = into / now.strftime(NAME), marker_of(places.lake.root / "lake")
+    make_folder(into)
+    with alone_in(into):
+        removed = []
+        with suppress(OSError):  # what cannot be removed is told of once there is a new one
+            removed += remove_older(into, name, keep=keep) if keep else []
+        made = _make(places, target, {"at": now.isoformat(), "version": version, "lake": name})
+        try:
+            removed += remove_older(into, name, keep=keep, spared=[target]) if keep else []
+        except OSError as error:
+            raise BackupError(f"{target} was made, but an older one cannot be removed: {error}") from error
+    return made._replace(removed=removed)
+
+
+def _make(places: Places, target: Path, about: Mapping[str, Any]) -> Backup:
     if target.exists():
         raise BackupError(f"{target} is there already; try again in a second")
-    make_folder(into)
-    earlier = next(reversed(finished_backups(into)), None)
+    earlier = next(reversed(finished_backups(target.parent)), None)
     with _finished_or_removed(target) as folder:
         copiers = _copy_all(places, folder, earlier)
         files, size = sum(copier.files for copier in copiers), sum(copier.bytes for copier in copiers)
-        about = {
-            "at": now.isoformat(),
-            "version": version,
-            "lake": marker_of(places.lake.root / "lake"),
-            "dagster_in": "postgresql" if places.postgres_url else "sqlite",
-            "files": files,
-            "bytes": size,
-        }
-        write_manifest(folder, about)
+        storage = "postgresql" if places.postgres_url else "sqlite"
+        write_manifest(folder, {**about, "dagster_in": storage, "files": files, "bytes": size})
     return Backup(target, files, size, sum(copier.linked for copier in copiers))
 
 
@@ -112,10 +123,8 @@ def _settings(places: Places) -> dict[str, Path]:
 
 @contextmanager
 def _finished_or_removed(target: Path) -> Iterator[Path]:
-    """Give a folder to fill, which is `target` once it is filled and on disk. What others left is removed."""
-    for leftover in target.parent.glob(_UNFINISHED.format(name="*")):
-        shutil.rmtree(leftover, ignore_errors=True)
-    aside = target.with_name(_UNFINISHED.format(name=target.name))
+    """Give a folder to fill, which is `target` once it is filled and on disk."""
+    aside = unfinished(target)
     aside.mkdir()
     try:
         yield aside

@@ -1,0 +1,97 @@
+"""Backups that are kept, and those that go: only finished ones of the same lake, and never the newest.
+
+One that is removed is no backup any more before its first file goes: a kill leaves none that looks whole.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from holocron_assets.lake.durable import sync_folder
+from holocron_assets.operations.backups.places import BackupError, finished_backups, read_manifest
+
+NAME = "%Y%m%dT%H%M%SZ"
+"""What a backup is called: its time."""
+
+_NAME = re.compile(r"\d{8}T\d{6}Z")
+_UNFINISHED = re.compile(r"\.\d{8}T\d{6}Z\.unfinished")
+
+
+def unfinished(backup: Path) -> Path:
+    """Where a backup is while it is made, and while it is removed."""
+    return backup.with_name(f".{backup.name}.unfinished")
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other backups out of a folder, and remove what those left that were killed.
+
+    Raises:
+        BackupError: another is being made there.
+    """
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        _lock(opened, folder)
+        for leftover in folder.iterdir():
+            if _UNFINISHED.fullmatch(leftover.name):
+                shutil.rmtree(leftover, ignore_errors=True)
+        yield
+    finally:
+        os.close(opened)
+
+
+def _lock(opened: int, folder: Path) -> None:
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise BackupError(f"another backup is being made in {folder}; try again once it is made") from None
+    except OSError:
+        return  # a network's disk may know no locks of folders: then nobody is kept out
+
+
+def backups_of(folder: Path, lake: str | None) -> list[Path]:
+    """The finished backups of a lake in a folder, the oldest first.
+
+    Args:
+        folder: of backups; others may be in it, and other things.
+        lake: the lake's own name; see `marker_of`.
+    """
+    return [
+        backup
+        for backup in finished_backups(folder)
+        if _NAME.fullmatch(backup.name)
+        and not backup.is_symlink()
+        and (read_manifest(backup) or {}).get("lake") == lake
+    ]
+
+
+def newest_backup(folder: Path, lake: str | None) -> datetime | None:
+    """When the newest finished backup of a lake was begun; None if there is none."""
+    backups = backups_of(folder, lake)
+    return datetime.fromisoformat((read_manifest(backups[-1]) or {})["at"]) if backups else None
+
+
+def remove_older(folder: Path, lake: str | None, *, keep: int, spared: Collection[Path] = ()) -> list[Path]:
+    """Remove all but the newest backups of a lake. Who calls it is alone in the folder.
+
+    Args:
+        folder: of backups.
+        lake: the lake's own name.
+        keep: how many are left, at least one.
+        spared: of these, that are left whatever their names say: the clock may have been set back.
+
+    Returns:
+        What was removed, the oldest first.
+    """
+    others = [backup for backup in backups_of(folder, lake) if backup not in spared]
+    removed = others[: max(0, len(others) - max(1, keep) + len(spared))]
+    for backup in removed:
+        backup.replace(unfinished(backup))
+        sync_folder(folder)
+        shutil.rmtree(unfinished(backup))
+    return removed
