@@ -23,7 +23,7 @@ from holocron_assets.orchestration.retention import forget_old_runs, old_runs_ar
 from holocron_assets.orchestration.run_requests import UNDER_WAY, run_requests
 from holocron_assets.orchestration.tick_logs import forget_tick_logs, tick_logs_are_due
 from holocron_assets.orchestration.view_assets import published, views
-from holocron_assets.orchestration.work import Work, compaction_to_do, links_to_compact, upkeep_to_do
+from holocron_assets.orchestration.work import Work, compaction_to_do, links_to_keep_up, upkeep_to_do
 from holocron_assets.settings import run_retention
 
 
@@ -38,7 +38,7 @@ def compact_known_links(context: dg.OpExecutionContext, lake: LakeResource, sour
     if _is_under_way(context.instance, LINKS_JOB):
         context.log.info(f"{LINKS_JOB} is under way")
         return
-    for work in links_to_compact(opened, sources.enabled(), at_end=False):
+    for work in links_to_keep_up(opened, sources.all()):
         with clear_failures():
             metadata = compacted(opened, sources.get(str(work.partition)))
         context.log_event(

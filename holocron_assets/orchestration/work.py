@@ -11,11 +11,11 @@ from holocron_assets.crawl.revision_check import passes, seeds_are_due, unfinish
 from holocron_assets.crawl.seeds import fingerprint, seeds_are_stale
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.compaction import partitions_to_pack
-from holocron_assets.lake.freshness import stale_partitions
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.publishing import views_are_stale
-from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SITES
+from holocron_assets.lake.tables import PAGES, SITES
+from holocron_assets.operations.controls import Scope, standing_controls
 from holocron_assets.operations.views import all_views
 from holocron_assets.orchestration.names import (
     BATCH_JOB,
@@ -30,7 +30,7 @@ from holocron_assets.orchestration.names import (
     VIEWS_JOB,
 )
 from holocron_assets.orchestration.resolve_stages import stale_stages
-from holocron_assets.orchestration.steps import BATCH_STEPS
+from holocron_assets.orchestration.steps import BATCH_STEPS, stale_batches
 from holocron_assets.resolve.look import look_at
 
 SETTLED_VERSION = "-".join(step.derivation.code_version for step in BATCH_STEPS)
@@ -135,15 +135,17 @@ def links_to_compact(lake: Lake, sources: Iterable[Source], *, at_end: bool = Tr
     return [Work(LINKS_JOB, source.name, standing(lake, source)) for source in due]
 
 
-def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
-    """Fetched batches whose links, signals, types or candidates are not what today's code and rules give.
+def links_to_keep_up(lake: Lake, sources: Iterable[Source]) -> list[Work]:
+    """The same, of enabled sources that nobody holds back by name, where enough is new."""
+    held = standing_controls(lake).held
+    free = [source for source in sources if source.enabled and Scope("source", source.name) not in held]
+    return links_to_compact(lake, free, at_end=False)
 
-    Stale steps are found in order: what follows a stale one is redone with it.
-    """
-    names = {source.name for source in sources}
-    batches = [batch for batch in lake.partitions(BATCH_PAGES) if source_of(batch) in names]
+
+def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
+    """Fetched batches whose links, signals, types or candidates are not what today's code and rules give."""
     derivations = [step.derivation for step in BATCH_STEPS]
-    stale = stale_partitions(lake, derivations, batches)
+    stale = stale_batches(lake, sources)
     # What models or people said since makes it other work than that which was done before.
     late = [(derivation, derivation.rows_of(lake)) for derivation in derivations]
     said = {
@@ -174,8 +176,7 @@ def upkeep_to_do(lake: Lake, sources: Sequence[Source], *, more: Sequence[str] =
         more: what else is due, which the lake does not tell of.
     """
     due = [*more, *(work.version for work in views_to_publish(lake, sources))]
-    enabled = [source for source in sources if source.enabled]
-    due += [work.key for work in links_to_compact(lake, enabled, at_end=False)]
+    due += [work.key for work in links_to_keep_up(lake, sources)]
     return [Work(UPKEEP_JOB, None, "\n".join(due))] if due else []
 
 

@@ -15,14 +15,16 @@ from sample_dagster import lake_resource, run_job, sources_resource
 from sample_holocron import SAMPLE_BATCH, Holocron
 from watched import Watched
 
+from holocron_assets.crawl import known_links
 from holocron_assets.lake import compaction
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.packed_journals import packed_part
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.quarantine import all_set_aside
-from holocron_assets.lake.tables import ALL_TABLES, ENTITIES, LLM_ATTEMPTS, PAGE_LINKS, PAGES
+from holocron_assets.lake.tables import ALL_TABLES, ENTITIES, KNOWN_LINKS, LLM_ATTEMPTS, PAGE_LINKS, PAGES
 from holocron_assets.lake.views import connect, query
+from holocron_assets.operations.controls import DRAIN, RESUME, Scope, control
 from holocron_assets.operations.schedules import Schedules
 from holocron_assets.orchestration import run_requests
 from holocron_assets.orchestration.names import COMPACTION_JOB, UPKEEP_JOB
@@ -97,6 +99,22 @@ def test_views_are_published_once_there_is_something_to_see(
     assert watched.holocron.lake.database.is_file()
     assert asked(watched) == "everything is as it should be"
     assert done(watched).asset_materializations_for_node("publish_stale_views") == []
+
+
+def test_links_of_a_source_that_is_held_back_are_compacted_after_the_resume(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known_links, "_FEWEST_NEW", 1)
+    lake, sample = watched.holocron.lake, Scope("source", "sample")
+    lake.file(KNOWN_LINKS, "sample").unlink(missing_ok=True)
+    control(lake, DRAIN, sample, author="ada", reason="x")
+    assert done(watched).success
+    assert not lake.has(KNOWN_LINKS, "sample")
+    assert asked(watched) == "everything is as it should be"
+    control(lake, RESUME, sample, author="ada", reason="x")
+    assert isinstance(asked(watched), list)
+    assert done(watched).success
+    assert lake.has(KNOWN_LINKS, "sample")
 
 
 def test_old_batches_are_packed_and_their_files_removed_without_a_trace_for_readers(
