@@ -46,6 +46,7 @@ from holocron_assets.lake.views import connect, query
 from holocron_assets.models_commands import models
 from holocron_assets.observe.errors import ObserveError
 from holocron_assets.observe.setup import observe_process
+from holocron_assets.operations.beside import look_beside
 from holocron_assets.operations.controls import refuse_held
 from holocron_assets.operations.views import all_views
 from holocron_assets.repeat_commands import repeat
@@ -281,7 +282,11 @@ def sql(sql: str, *, as_json: bool) -> None:
     """Ask the lake in SQL (DuckDB). `holocron sql "show tables"` names the views."""
     if not sql.strip():
         raise click.UsageError('the query is empty; "show tables" names the views')
-    with connect(opened_lake(), more_views=all_views(all_sources(), opened_lake())) as connection:
+    from holocron_assets.orchestration.steps import stale_batches
+
+    lake, sources = opened_lake(), all_sources()
+    beside = look_beside(lake, stale_batches=stale_batches(lake, sources))
+    with connect(lake, more_views=all_views(sources, lake, beside)) as connection:
         rows = query(connection, sql)
     if as_json:
         click.echo(to_json(rows))

@@ -12,7 +12,6 @@ from rich.live import Live
 from holocron_assets.commands import all_sources, clear_errors, json_option, opened_lake
 from holocron_assets.console import to_json
 from holocron_assets.interrupts import ending_by_signal
-from holocron_assets.operations.looking import look
 from holocron_assets.operations.status import Status
 from holocron_assets.settings import politeness_folder
 from holocron_assets.status_console import print_status, watched
@@ -55,7 +54,10 @@ def status(*, as_json: bool, watch: bool, seconds: float) -> None:
 
 
 def _look() -> Status:
-    return look(opened_lake(), all_sources(), politeness_folder())
+    from holocron_assets.orchestration.faces import instance_if_any  # noqa: PLC0415 - Dagster takes seconds
+    from holocron_assets.orchestration.looks import look_now  # noqa: PLC0415 - the same
+
+    return look_now(opened_lake(), all_sources(), politeness_folder(), instance_if_any)
 
 
 def _watch(seconds: float, *, as_json: bool) -> None:

@@ -38,6 +38,9 @@ def print_status(console: Console, status: Status) -> None:
     print_rows(console, "The last hour", _speeds(status.queues))
     print_rows(console, "Waiting for long", _aged(status))
     print_rows(console, "Failures of the last day", _causes(status.failures))
+    if status.runs_problem:
+        told = escape(status.runs_problem)
+        console.print(f"Dagster's storage cannot be read, so failed runs may lack: {told}", end="\n\n")
     print_rows(console, "Pages that are not asked for", _skipped(status))
     print_rows(console, "Types", _by_type(status, "page_types"))
     print_rows(console, "Entities", _by_type(status, "entities"))
@@ -159,7 +162,7 @@ def _aged(status: Status) -> list[dict[str, Any]]:
 def _causes(failures: Sequence[FailureCause]) -> list[dict[str, Any]]:
     return [
         {
-            "what": failure.interrogation or failure.stage,
+            "what": failure.interrogation or failure.job or failure.stage,
             "cause": failure.cause,
             "times": failure.failures,
             "such as": failure.example,

@@ -47,12 +47,17 @@ def test_a_command_that_meets_a_broken_source_says_what_is_wrong_and_no_more(
     assert "nanobind" not in done.stderr
 
 
+def interrupted_query() -> None:
+    """Be interrupted, and make of it what DuckDB does."""
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        raise RuntimeError("Query interrupted") from None
+
+
 def test_ctrl_c_that_the_database_makes_another_error_of_ends_a_command_by_its_code() -> None:
     with pytest.raises(SystemExit) as ended_by, ending_by_signal():
-        try:
-            signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:
-            raise RuntimeError("Query interrupted") from None  # as DuckDB does
+        interrupted_query()
     assert ended_by.value.code == 128 + signal.SIGINT
     with pytest.raises(RuntimeError, match="another"), ending_by_signal():
         raise RuntimeError("another")

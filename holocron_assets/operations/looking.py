@@ -29,6 +29,7 @@ from holocron_assets.lake.tables import (
     HTTP_ATTEMPTS,
     LLM_ATTEMPTS,
     LLM_RUNS,
+    NOTICES,
     PAGE_CHANGES,
     PAGE_SIGNALS,
     PAGE_TYPES,
@@ -40,6 +41,7 @@ from holocron_assets.lake.tables import (
     UNREAD_PAGES,
 )
 from holocron_assets.lake.views import connect, query
+from holocron_assets.operations.beside import FailedRuns, look_beside
 from holocron_assets.operations.controls import standing_controls
 from holocron_assets.operations.status import (
     Alert,
@@ -64,7 +66,7 @@ MOST_DEAD_LETTERS = 20
 STATUS_TABLES = (
     *(SEED_TITLES, BATCH_PAGES, PAGES, PAGE_CHANGES, CHANGE_LOOKS, REVISION_CHECKS, HTTP_ATTEMPTS),
     *(PAGE_SIGNALS, UNREAD_PAGES, RULE_CLASSIFICATIONS, PAGE_TYPES, ENTITY_CANDIDATES, ENTITIES),
-    *(ENTITY_PAIRS, REVIEW_ITEMS, DECISIONS, LLM_RUNS, LLM_ATTEMPTS, GPU_RUNS),
+    *(ENTITY_PAIRS, REVIEW_ITEMS, DECISIONS, LLM_RUNS, LLM_ATTEMPTS, GPU_RUNS, NOTICES),
 )
 """What the views read that are asked here: a connection to these is opened in half the time."""
 
@@ -95,13 +97,22 @@ _LAST_GPU_RUNS = "from gpu_runs order by started_at desc limit 5"
 _GPU_RUNS_OF_A_DAY = "from gpu_runs where ended_at > $since order by started_at"
 
 
-def look(lake: Lake, sources: Sequence[Source], politeness_folder: Path) -> Status:
+def look(
+    lake: Lake,
+    sources: Sequence[Source],
+    politeness_folder: Path,
+    *,
+    stale_batches: Sequence[str] = (),
+    failed_runs: FailedRuns = FailedRuns(),  # noqa: B008 - it does not change
+) -> Status:
     """Look at how things stand.
 
     Args:
         lake: what is known.
         sources: every source: their settings say what is in reach.
         politeness_folder: what processes share about hosts.
+        stale_batches: batches that are to be made again.
+        failed_runs: what Dagster knows of failures.
 
     Raises:
         DamagedPartitionError, duckdb.Error: the lake cannot be read.
@@ -110,9 +121,10 @@ def look(lake: Lake, sources: Sequence[Source], politeness_folder: Path) -> Stat
     interrogations = load_interrogations()
     served, problem = look_at_models(interrogations)
     digests = served.digests if served else {}
+    beside = look_beside(lake, stale_batches=stale_batches, failed_runs=failed_runs.runs)
     with connect(lake, tables=STATUS_TABLES, more_views=frontier_views(sources, lake)) as connection:
         connection.execute("set parquet_metadata_cache = true")  # every file is opened several times
-        query(connection, status_views("table"))
+        query(connection, status_views("table", beside))
         day = {"since": now - _A_DAY}
         wanted = counted_places(connection, "wanted_items")
         runs = query(connection, _GPU_RUNS_OF_A_DAY, day)
@@ -123,6 +135,7 @@ def look(lake: Lake, sources: Sequence[Source], politeness_folder: Path) -> Stat
             queues=_rows(connection, Queue, "from queue_health"),
             aged=_rows(connection, AgedWork, "from aged_work"),
             failures=_rows(connection, FailureCause, "from failures"),
+            runs_problem=failed_runs.problem,
             throughput=_rows(connection, Hour, "from recent_throughput"),
             reasons=_rows(connection, Reason, "from processing_reasons order by all"),
             interrogations=_far(interrogation_rows(lake, interrogations, digests, now, wanted)),

@@ -159,7 +159,8 @@ def _causes(failures: Sequence[FailureCause]) -> _Samples:
     """Failures by cause; causes beyond the most frequent are one."""
     counts = Counter[tuple[str, ...]]()
     for rank, one in enumerate(sorted(failures, key=lambda one: -one.failures)):
-        cause = one.cause[:_LONGEST_CAUSE] if rank < MOST_CAUSES else OTHER_CAUSES
+        told = f"{one.job}: {one.cause}" if one.job else one.cause
+        cause = told[:_LONGEST_CAUSE] if rank < MOST_CAUSES else OTHER_CAUSES
         counts[*_whose(one), cause] += one.failures
     yield from counts.items()
 

@@ -17,6 +17,7 @@ _SIZE = (12.0, 3.6)
 _DOTS_PER_INCH = 80
 _DRAWN = {
     "pages": "tab:blue",
+    "page_types": "tab:cyan",
     "interrogations": "tab:green",
     "entities": "tab:purple",
     "review": "tab:orange",

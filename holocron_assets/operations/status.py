@@ -207,6 +207,7 @@ class Status:
         queues: how fast it comes and goes.
         aged: what waits for too long.
         failures: what failed in the last day, the most frequent cause first.
+        runs_problem: why failed runs of Dagster may lack there; None if its storage could be read.
         throughput: what came of work, by hour, in the last day; the last hour is not over.
         reasons: what is where, and why.
         interrogations: how far each is.
@@ -226,6 +227,7 @@ class Status:
     queues: tuple[Queue, ...]
     aged: tuple[AgedWork, ...]
     failures: tuple[FailureCause, ...]
+    runs_problem: str | None
     throughput: tuple[Hour, ...]
     reasons: tuple[Reason, ...]
     interrogations: tuple[Interrogation, ...]

@@ -101,13 +101,14 @@ class FailureCause:
     """What failed in the last day for one cause: a row of `failures`.
 
     Attributes:
-        stage: the stage, the table whose step could not read the page, 'requests' or 'calls'.
+        stage: the stage, the table whose step could not read the page, 'requests', 'calls' or 'runs'.
         source: the source, if one is told of.
         interrogation: the interrogation, if one is.
+        job: of a run of Dagster, its job.
         cause: the error, without what differs from page to page.
         failures: how often.
         dead: how many of these were given up.
-        example: the page, batch or pair where it happened last.
+        example: the page, batch, pair or run's partition where it happened last.
         first_at: when it was first seen.
         last_at: when it was last seen.
     """
@@ -115,6 +116,7 @@ class FailureCause:
     stage: str
     source: str | None
     interrogation: str | None
+    job: str | None
     cause: str
     failures: int
     dead: int

@@ -1,11 +1,15 @@
 """The sensor that raises alerts: it looks at how things stand, and notes what begins or ends to be amiss."""
 
+from datetime import datetime
+
 import dagster as dg
 from filelock import Timeout
 
 from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.presence import marker_of
 from holocron_assets.lake.schema import Row
+from holocron_assets.operations.backups.rotation import newest_backup
 from holocron_assets.operations.told.alert_rules import AlertRules, findings, read_alert_rules
 from holocron_assets.operations.told.alerts import (
     FIRING,
@@ -57,7 +61,11 @@ def _raised(
     """All alerts as they stand, with what is new about them noted."""
     status = look_now(lake, sources.all(), sources.shared_folder, lambda: instance)
     found = findings(
-        status, rules, models_are_asked=not is_switched_off(), schedules_trouble=schedules_trouble()
+        status,
+        rules,
+        models_are_asked=not is_switched_off(),
+        schedules_trouble=schedules_trouble(),
+        newest_backup=_newest_backup(lake, rules),
     )
     with open_book(lake, patience_seconds=_PATIENCE_SECONDS) as book:
         # What a process that was killed left untold goes first: an alert may begin anew in this very tick.
@@ -65,3 +73,7 @@ def _raised(
         rows = update_alerts(lake, found, resolved_after_minutes=rules.resolved_after_minutes)
         book.note(alert_notices(rows), webhooks)
     return rows
+
+
+def _newest_backup(lake: Lake, rules: AlertRules) -> datetime | None:
+    return newest_backup(rules.backups.folder, marker_of(lake.root / "lake")) if rules.backups else None

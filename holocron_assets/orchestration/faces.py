@@ -1,5 +1,6 @@
 """The faces for machines, over this Holocron's lake and Dagster."""
 
+import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -14,12 +15,18 @@ from holocron_assets.crawl.source_files import read_sources
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.mounts import refuse_unmounted
 from holocron_assets.lake.paths import Lake
-from holocron_assets.operations.looking import look
 from holocron_assets.operations.totals import look_at_totals
 from holocron_assets.operations.watch import Watch
 from holocron_assets.orchestration.dagster_look import look_at_dagster, run_report
 from holocron_assets.orchestration.instance import open_to_look
-from holocron_assets.settings import data_folder, politeness_folder, sources_folder, state_folder
+from holocron_assets.orchestration.looks import look_now
+from holocron_assets.settings import (
+    dagster_home,
+    data_folder,
+    politeness_folder,
+    sources_folder,
+    state_folder,
+)
 from holocron_assets.web.faces import Faces, face_routes
 
 _PAGES_OF_DAGSTER = ("/runs/", "/health")
@@ -34,7 +41,9 @@ def make_faces(instance: Callable[[], dg.DagsterInstance], ui: str | None = None
         ui: the address of Dagster's web UI, with a slash; by default the one that is asked.
     """
     watch = Watch(
-        status=lambda: look(_lake(), list(read_sources(sources_folder())[0].values()), politeness_folder()),
+        status=lambda: look_now(
+            _lake(), list(read_sources(sources_folder())[0].values()), politeness_folder(), instance
+        ),
         totals=lambda: look_at_totals(_lake()),
         dagster=lambda: look_at_dagster(instance()),
     )
@@ -49,6 +58,12 @@ def make_faces(instance: Callable[[], dg.DagsterInstance], ui: str | None = None
 def instance_for_looks() -> dg.DagsterInstance:
     """Dagster's instance for a process that only looks, opened once."""
     return open_to_look()
+
+
+def instance_if_any() -> dg.DagsterInstance | None:
+    """As `instance_for_looks`; None where nothing was ever run: who only asks leaves no Dagster behind."""
+    is_there = "HOLOCRON_POSTGRES_URL" in os.environ or dagster_home().is_dir()
+    return instance_for_looks() if is_there else None
 
 
 class WithFaces:

@@ -7,19 +7,16 @@ from typing import Any
 
 import dagster as dg
 
-from holocron_assets.operations.looking import look
 from holocron_assets.operations.plots import plotted
 from holocron_assets.operations.status import Status
 from holocron_assets.operations.status_rows import FailureCause, Queue
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.looks import look_now
 from holocron_assets.orchestration.metadata import OWNER, escaped
 from holocron_assets.orchestration.names import STATUS_JOB
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 
 _MOST_CAUSES = 20
-_WITHOUT_MOMENTS = "page_types"
-"""What is made in the run that reads the pages, and has no moment of its own."""
-
 _STAGES = ("pages", "page_types", "interrogations", "entities", "review")
 
 
@@ -31,10 +28,12 @@ _STAGES = ("pages", "page_types", "interrogations", "entities", "review")
     kinds={"python", "duckdb"},
     retry_policy=RETRIES,
 )
-def operation_status(lake: LakeResource, sources: SourcesResource) -> dg.MaterializeResult[None]:
+def operation_status(
+    context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
+) -> dg.MaterializeResult[None]:
     """Look at how things stand, and tell it; nothing is written."""
     with clear_failures():
-        status = look(lake.open(), sources.all(), sources.shared_folder)
+        status = look_now(lake.open(), sources.all(), sources.shared_folder, lambda: context.instance)
     return dg.MaterializeResult(metadata=status_metadata(status))
 
 
@@ -64,8 +63,7 @@ def _numbers(status: Status) -> dict[str, float]:
         waits = [queue.oldest_minutes for queue in own if queue.oldest_minutes is not None]
         numbers[f"{stage}_waiting"] = sum(queue.depth for queue in own)
         numbers[f"{stage}_oldest_minutes"] = round(max(waits, default=0.0), 1)
-        if stage != _WITHOUT_MOMENTS:
-            numbers[f"{stage}_done_in_hour"] = sum(queue.out_last_hour or 0 for queue in own)
+        numbers[f"{stage}_done_in_hour"] = sum(queue.out_last_hour or 0 for queue in own)
     numbers["failures_of_day"] = sum(cause.failures for cause in status.failures)
     numbers["dead"] = sum(stage.dead for stage in status.stages)
     numbers["models_busy_share_of_hour"] = round(status.models.busy_share, 3)
@@ -89,7 +87,7 @@ def _queue_row(queue: Queue) -> dict[str, Any]:
 
 def _cause_row(cause: FailureCause) -> dict[str, Any]:
     return {
-        "what": cause.interrogation or cause.stage,
+        "what": cause.interrogation or cause.job or cause.stage,
         "source": cause.source,
         "cause": cause.cause,
         "times": cause.failures,
@@ -108,6 +106,8 @@ def _held(status: Status) -> Iterable[str]:
         yield f"{host.host}: {host.treatment}, {host.why}"
     if status.models.problem:
         yield status.models.problem
+    if status.runs_problem:
+        yield f"Dagster's storage cannot be read, so failed runs may lack: {status.runs_problem}"
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:

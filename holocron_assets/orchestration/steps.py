@@ -1,7 +1,7 @@
 """What each derived asset of a batch does: rows of its inputs in, its rows out."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,13 +10,15 @@ from holocron_assets.classify.merge import MODEL_TABLE, page_type_row
 from holocron_assets.classify.rules import RULES_VERSION, classify_page, unclassified_row
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.batches import source_of
+from holocron_assets.crawl.sources import Source
 from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.lake.freshness import Derivation, RowInput, RowsOf
+from holocron_assets.lake.freshness import Derivation, RowInput, RowsOf, stale_partitions
 from holocron_assets.lake.page_by_page import PageByPage, unread_input
 from holocron_assets.lake.parquet import Footer, read_footer, read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, Table
 from holocron_assets.lake.tables import (
+    BATCH_PAGES,
     DECISIONS,
     ENTITY_CANDIDATES,
     PAGE_FACTS,
@@ -297,3 +299,13 @@ BATCH_STEPS: tuple[Step, ...] = (
     PAGE_TAGS_STEP,
     PAGE_FACTS_STEP,
 )
+
+
+def stale_batches(lake: Lake, sources: Iterable[Source]) -> list[str]:
+    """Fetched batches of which a derived table is not what today's code, rules and inputs give.
+
+    Stale steps are found in order: what follows a stale one is redone with it.
+    """
+    names = {source.name for source in sources}
+    batches = [batch for batch in lake.partitions(BATCH_PAGES) if source_of(batch) in names]
+    return stale_partitions(lake, [step.derivation for step in BATCH_STEPS], batches)

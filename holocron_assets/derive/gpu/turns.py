@@ -12,6 +12,7 @@ from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, stal
 from holocron_assets.derive.dispatch.decisions import Decision, decide
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels
+from holocron_assets.derive.dispatch.under_way import lock_name
 from holocron_assets.derive.dispatch.wishes import NO_WISHES, Wishes
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.items import Item
@@ -23,6 +24,8 @@ from holocron_assets.lake.shared.server_locks import Lock
 
 LONGEST_SECONDS = 30 * 60.0
 """A run that goes on because its model still has work ends after so long: others may wait for its place."""
+
+_PROBE_SECONDS = 0.2  # who looks whether a partition is worked on has its lock for a moment
 
 
 @dataclass(frozen=True)
@@ -299,9 +302,9 @@ def open_partition(
         MissingPartitionError: what its items are made from is not there.
         ConditionError: the interrogation's condition failed on a page.
     """
-    lock = lake.lock(f"derive-{interrogation.name}-{partition}")
+    lock = lake.lock(lock_name(interrogation, partition))
     try:
-        lock.acquire(blocking=False)
+        lock.acquire(timeout=_PROBE_SECONDS)
     except Timeout:
         return None
     try:

@@ -1,4 +1,4 @@
--- What came of work, and when. What is made of pages in the run that reads them has no moment of its own.
+-- What came of work, and when. Types have the moment at which those of their batch were written.
 
 create or replace view outcomes as
 select
@@ -8,6 +8,9 @@ from lake.pages
 union all
 select stage.step, source, null, title, 'dead', error, died_at
 from lake.unread_pages as stage
+union all
+select 'page_types', types.source, null, title, 'done', null, typed_at
+from lake.page_types as types join typed_batches using (batch)
 union all
 select 'interrogations', source, interrogation, subject, if(status = 'ok', 'done', status), error, finished_at
 from lake.llm_runs
@@ -29,6 +32,19 @@ select
     outcome || coalesce(': ' || error, ''), started_at
 from lake.llm_attempts
 where tag is null;
+
+-- Runs of Dagster that failed: those that its storage was asked for, and those that the daemon noted.
+create or replace view failed_runs as
+with noted as (
+    select distinct on (notice_id)
+        notice_id as run_id, body ->> '$$.data.job' as job, body ->> '$$.data.source' as source,
+        body ->> '$$.data.partition' as partition, body ->> '$$.data.reason' as error, happened_at as ended_at
+    from lake.notices
+    where event = 'run.failure'
+)
+from dagster_failures
+union all
+from noted anti join dagster_failures using (run_id);
 
 create or replace $relation recent_outcomes as
 from outcomes

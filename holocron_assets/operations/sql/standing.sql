@@ -47,11 +47,11 @@ semi join ($versions) as versions using (interrogation, prompt_version);
 
 create or replace view unanswered_items as
 select
-    interrogation, source, since, null as due_at, 'pending' as status
+    interrogation, source, partition, item, since, null as due_at, 'pending' as status
 from wanted_items anti join asked_items using (interrogation, partition, item)
 union all
 select
-    interrogation, asked.source, finished_at, if(asked.status = 'failed', due_at, null),
+    interrogation, asked.source, partition, item, finished_at, if(asked.status = 'failed', due_at, null),
     case
         when asked.status = 'failed' and due_at > coalesce(getvariable('now')::timestamptz, now()) then 'waiting'
         when asked.status = 'dead' and coalesce(requeue.decided_at < finished_at, true) then 'dead'
@@ -78,19 +78,30 @@ everything as (
     cross join moments
     where pages > 0
     union all
+    -- What is to be made again since rules, code or inputs changed: nothing tells since when that is so.
     select
-        'page_types', source, null, if(needs_review, 'needs review', 'settled'), primary_type, count(*), null, null, false
-    from lake.page_types
+        'page_types', types.source, null,
+        case when stale.batch is not null then 'pending' when needs_review then 'needs review' else 'settled' end,
+        if(stale.batch is null, primary_type, null), count(*), null, null, read.since > hour_ago
+    from lake.page_types as types
     anti join outdated_pages using (batch, title_key)
+    left join stale_batches as stale using (batch)
+    left join read_batches as read using (batch)
+    cross join moments
     group by all
     union all
     select
-        'interrogations', source, interrogation, status, null, 1, since, due_at,
+        'interrogations', source, interrogation,
+        if(under_way.item is null, status, 'in flight'), null, 1, since, if(under_way.item is null, due_at, null),
         status = 'pending' and since > hour_ago
-    from unanswered_items cross join moments
+    from unanswered_items
+    left join items_under_way as under_way using (interrogation, partition, item)
+    cross join moments
     union all
-    select 'interrogations', source, interrogation, 'done', null, count(*), null, null, false
-    from asked_items
+    select 'interrogations', asked.source, interrogation, 'done', null, count(*), null, null, read.since > hour_ago
+    from asked_items as asked
+    left join read_batches as read on read.batch = asked.partition
+    cross join moments
     where status = 'ok'
     group by all
     union all

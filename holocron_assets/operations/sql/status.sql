@@ -62,7 +62,8 @@ select
     queues.stage, queues.source, queues.interrogation, depth, oldest_at,
     epoch(coalesce(getvariable('now')::timestamptz, now()) - oldest_at) / 60 as oldest_minutes,
     came as in_last_hour,
-    if(queues.stage = 'page_types', null, coalesce(recent.done, 0)) as out_last_hour,
+    -- When types were made is known to who looked at their files.
+    if(queues.stage = 'page_types' and not exists (from typed_batches), null, coalesce(recent.done, 0)) as out_last_hour,
     coalesce(recent.failed, 0) as failed_last_hour,
     coalesce(recent.dead, 0) as dead_last_hour,
     last_done_at,
@@ -80,8 +81,19 @@ order by list_position(['pages', 'page_types', 'interrogations', 'entities', 're
 
 -- Errors name the page that they are about: without it, and without long numbers, they are the cause.
 create or replace view failures as
+with failed as (
+    select stage, source, interrogation, null::varchar as job, subject, outcome, error, ended_at
+    from recent_outcomes
+    where outcome <> 'done'
+    union all
+    -- Runs that failed since other runs did, or since items did, are told of by those.
+    select 'runs', source, null, job, coalesce(partition, job), 'failed', error, ended_at
+    from failed_runs
+    where ended_at > coalesce(getvariable('now')::timestamptz, now()) - interval 24 hour
+    and not regexp_matches(coalesce(error, ''), '^[0-9]+ of [0-9]+ (runs failed|remain)')
+)
 select
-    stage, source, interrogation,
+    stage, source, interrogation, job,
     left(
         regexp_replace(
             regexp_replace(replace(coalesce(error, outcome), coalesce(subject, ''), '...'), '^''\.\.\.'': ', ''),
@@ -94,8 +106,7 @@ select
     arg_max(subject, ended_at) as example,
     min(ended_at) as first_at,
     max(ended_at) as last_at
-from recent_outcomes
-where outcome <> 'done'
+from failed
 group by all
 order by failures desc, stage, cause;
 

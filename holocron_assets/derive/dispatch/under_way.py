@@ -1,0 +1,74 @@
+"""Which items a model is asked about at this moment, told by journals and locks.
+
+An attempt is in the journal before it begins, and so is its end. One that began and did not end is under way
+while a process holds the partition's lock; a killed process holds none.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from time import time_ns
+
+from filelock import Timeout
+
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.items import derivation_of
+from holocron_assets.derive.results.result_journals import StateJournal, journal_path
+from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.paths import Lake
+
+_LATELY = timedelta(days=1)
+"""A journal that was not written to for longer has nothing under way: no call lasts for so long."""
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """An item that is being asked about.
+
+    Attributes:
+        interrogation: what is asked.
+        partition: its partition.
+        item: the page's title key, or the pair's id; a page that is read in chunks is one item.
+    """
+
+    interrogation: str
+    partition: str
+    item: str
+
+
+def items_under_way(lake: Lake, interrogations: Sequence[Interrogation]) -> list[UnderWay]:
+    """The items that living processes have begun to ask about and have no outcome of.
+
+    A question of `holocron ask` is none of them: it takes no partition, and seconds.
+
+    Args:
+        lake: where journals and locks are.
+        interrogations: which may be asked.
+    """
+    since = time_ns() - _LATELY // timedelta(microseconds=1) * 1000
+    found: dict[UnderWay, None] = {}
+    for interrogation in interrogations:
+        for partition in lake.partitions(derivation_of(interrogation).inputs[0]):
+            path = journal_path(lake, interrogation, partition)
+            marks = Journal(path).marks()
+            if not marks or max(marks).mtime_ns < since or not is_worked_on(lake, interrogation, partition):
+                continue
+            for state in StateJournal(path).states().values():
+                if state.began_at is not None:
+                    item = state.item_id.partition("#")[0]
+                    found[UnderWay(interrogation.name, partition, item)] = None
+    return list(found)
+
+
+def lock_name(interrogation: Interrogation, partition: str) -> str:
+    """The name of the lock that who asks about a partition's items holds."""
+    return f"derive-{interrogation.name}-{partition}"
+
+
+def is_worked_on(lake: Lake, interrogation: Interrogation, partition: str) -> bool:
+    """Whether a living process works on a partition. Who asks has the lock for a moment, if it is free."""
+    try:
+        with lake.lock(lock_name(interrogation, partition), blocking=False):
+            return False
+    except Timeout:
+        return True

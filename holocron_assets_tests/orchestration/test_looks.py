@@ -1,0 +1,81 @@
+"""A look at how things stand agrees with what sensors would do, and with what Dagster knows of failures."""
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from sample_holocron import SAMPLE_BATCH, Holocron
+
+from holocron_assets.lake.parquet import read_footer, read_partition, write_partition
+from holocron_assets.lake.schema import Table
+from holocron_assets.lake.tables import PAGE_FACTS, RULE_CLASSIFICATIONS
+from holocron_assets.operations.status import Status
+from holocron_assets.orchestration.looks import look_now
+from holocron_assets.orchestration.work import batches_to_settle
+
+
+def looked_at(holocron: Holocron, instance: dg.DagsterInstance | None = None) -> Status:
+    return look_now(holocron.lake, [holocron.source()], holocron.politeness_folder, lambda: instance)
+
+
+def pending_types(status: Status) -> int:
+    [stage] = [stage for stage in status.stages if stage.stage == "page_types"]
+    return stage.pending
+
+
+@pytest.mark.parametrize("table", [RULE_CLASSIFICATIONS, PAGE_FACTS], ids=lambda table: table.name)
+def test_what_the_sensor_would_settle_is_pending(
+    finished_sample: Holocron, tmp_path: Path, table: Table
+) -> None:
+    holocron = finished_sample.copy_to(tmp_path)
+    assert batches_to_settle(holocron.lake, [holocron.source()]) == []
+    assert pending_types(looked_at(holocron)) == 0
+    footer = read_footer(holocron.lake, table, SAMPLE_BATCH)
+    assert footer
+    rows = read_partition(holocron.lake, table, SAMPLE_BATCH)
+    write_partition(
+        holocron.lake, table, SAMPLE_BATCH, rows, code_version="earlier rules", inputs=footer.inputs
+    )
+    [work] = batches_to_settle(holocron.lake, [holocron.source()])
+    assert work.partition == SAMPLE_BATCH
+    assert pending_types(looked_at(holocron)) == 180
+
+
+@dg.op
+def torn() -> None:
+    """Fail as something does that nobody foresaw."""
+    raise ValueError("page 'Button' is torn")
+
+
+@dg.job
+def tear() -> None:
+    """Fail."""
+    torn()
+
+
+def test_a_run_that_failed_is_a_failure_of_the_last_day(finished_sample: Holocron) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        for _ in range(2):
+            tear.execute_in_process(instance=instance, raise_on_error=False)
+        lost = instance.create_run_for_job(tear, status=dg.DagsterRunStatus.STARTED)
+        instance.report_run_failed(lost, "Its process is gone.")
+        status = looked_at(finished_sample, instance)
+    told = [(row.job, row.cause, row.failures, row.dead) for row in status.failures if row.stage == "runs"]
+    assert told == [
+        ("tear", "ValueError: page 'Button' is torn", 2, 0),
+        ("tear", "Its process is gone.", 1, 0),
+    ]
+    assert status.runs_problem is None
+
+
+def test_where_dagsters_storage_cannot_be_read_that_is_said_and_all_else_told(
+    finished_sample: Holocron,
+) -> None:
+    def gone() -> dg.DagsterInstance:
+        raise OSError("no such database")
+
+    status = look_now(
+        finished_sample.lake, [finished_sample.source()], finished_sample.politeness_folder, gone
+    )
+    assert status.runs_problem == "OSError: no such database"
+    assert status.stages
