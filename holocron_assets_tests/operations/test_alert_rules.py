@@ -154,6 +154,24 @@ def test_a_rule_that_is_null_finds_nothing(tmp_path: Path) -> None:
     assert found(status(worst), read_alert_rules(file)) == []
 
 
+@pytest.mark.parametrize(
+    ("hours", "message"),
+    [
+        (35.9, None),
+        (36.1, "the newest backup in /var/backups/holocron is 36 hours old"),
+        (None, "there is no finished backup of this lake in /var/backups/holocron"),
+    ],
+)
+def test_a_backup_that_is_too_old_or_not_there_is_found_where_one_is_wanted(
+    hours: float | None, message: str | None
+) -> None:
+    rules = AlertRules.model_validate({"backups": {"folder": "/var/backups/holocron"}})
+    newest = None if hours is None else NOW - hours * HOUR
+    some = findings(status(), rules, models_are_asked=True, newest_backup=newest)
+    assert [one.message for one in some] == ([message] if message else [])
+    assert findings(status(), AlertRules(), models_are_asked=True) == [], "nobody makes any"
+
+
 def test_the_file_that_is_shipped_says_what_the_defaults_say(tmp_path: Path) -> None:
     assert read_alert_rules(PROJECT_FOLDER / "data" / "alerts.yaml") == read_alert_rules(tmp_path / "none")
 
@@ -164,6 +182,8 @@ def test_the_file_that_is_shipped_says_what_the_defaults_say(tmp_path: Path) -> 
         ("failures: {percent: 0}", "failures.percent"),
         ("exhausted: {items: many}", "exhausted.items"),
         ("oldest: {hours: 3}", "oldest.hours"),
+        ("backups: {folder: backups}", "backups.folder: .*a whole path"),
+        ("backups: {hours: 36}", "backups.folder"),
         ("no_progres: {minutes: 3}", "no_progres"),
     ],
 )

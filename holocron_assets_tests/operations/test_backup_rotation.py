@@ -5,8 +5,11 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
+import dagster as dg
 import pytest
 from click.testing import CliRunner
+from sample_holocron import Holocron
+from watched import Watched
 
 from holocron_assets.backup_commands import backup as backup_command
 from holocron_assets.lake.clock import utc_now
@@ -19,6 +22,7 @@ from holocron_assets.operations.backups.backup import Backup, make_backup
 from holocron_assets.operations.backups.places import BackupError, Places
 from holocron_assets.operations.backups.restore import restore_backup
 from holocron_assets.operations.backups.rotation import alone_in, newest_backup, unfinished
+from holocron_assets.orchestration.alerting import raise_alerts
 
 START = utc_now().replace(microsecond=0) - timedelta(days=30)
 
@@ -168,6 +172,22 @@ def test_when_the_newest_was_made_is_told_of_each_lake(places: Places, backups: 
     back_up(with_a_lake(tmp_path / "another"), backups, 9)
     assert newest_backup(backups, name) == START + timedelta(days=1)
     assert newest_backup(backups, "some other lake") is None
+
+
+def test_an_alert_stands_until_there_is_a_new_one(
+    places: Places, backups: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told() -> str | None:
+        with dg.DagsterInstance.ephemeral() as instance:
+            return Watched(Holocron(tmp_path), instance).tick(raise_alerts).skipped
+
+    (tmp_path / "sources").mkdir()
+    rules = tmp_path / "alerts.yaml"
+    rules.write_text(f"backups: {{folder: {backups}}}\nresolved_after_minutes: 0\n", encoding="utf-8")
+    monkeypatch.setenv("HOLOCRON_ALERTS", str(rules))
+    assert told() == f"there is no finished backup of this lake in {backups}"
+    back_up(places, backups, 29)
+    assert told() == "nothing is amiss"
 
 
 def test_the_command_keeps_as_many_as_it_is_told(

@@ -81,14 +81,14 @@ def remove_older(folder: Path, lake: str | None, *, keep: int, spared: Collectio
 
     Args:
         folder: of backups.
-        lake: the lake's own name.
+        lake: the lake's own name; nothing is removed of one that has none yet.
         keep: how many are left, at least one.
         spared: of these, that are left whatever their names say: the clock may have been set back.
 
     Returns:
         What was removed, the oldest first.
     """
-    others = [backup for backup in backups_of(folder, lake) if backup not in spared]
+    others = [backup for backup in backups_of(folder, lake) if lake and backup not in spared]
     removed = others[: max(0, len(others) - max(1, keep) + len(spared))]
     for backup in removed:
         backup.replace(unfinished(backup))

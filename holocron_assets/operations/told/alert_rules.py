@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, StrictFloat, StrictInt
+from pydantic import AfterValidator, Field, StrictFloat, StrictInt
 
 from holocron_assets.operations.status import Status
 from holocron_assets.operations.status_rows import Queue
@@ -19,6 +19,12 @@ _OF_MODELS = "interrogations"
 
 Number = Annotated[StrictInt | StrictFloat, Field(gt=0)]
 Count = Annotated[StrictInt, Field(ge=1)]
+
+
+def _is_whole(folder: Path) -> Path:
+    if not folder.is_absolute():
+        raise ValueError("must be a whole path, such as /var/backups/holocron")
+    return folder
 
 
 class FailureRule(Settings):
@@ -77,6 +83,18 @@ class SchedulesRule(Settings):
     """The file of schedules cannot be used."""
 
 
+class BackupsRule(Settings):
+    """The newest finished backup of this lake is older than so long, or there is none.
+
+    Attributes:
+        folder: what `holocron backup` is given, as a whole path.
+        hours: how old is still well.
+    """
+
+    folder: Annotated[Path, AfterValidator(_is_whole)]
+    hours: Number = 36
+
+
 class AlertRules(Settings):
     """The file. A rule that is null is switched off.
 
@@ -91,6 +109,7 @@ class AlertRules(Settings):
     oldest: OldestRule | None = OldestRule()
     no_progress: ProgressRule | None = ProgressRule()
     schedules: SchedulesRule | None = SchedulesRule()
+    backups: BackupsRule | None = None
     resolved_after_minutes: Annotated[StrictInt | StrictFloat, Field(ge=0)] = 10
 
 
@@ -123,7 +142,12 @@ def read_alert_rules(file: Path) -> AlertRules:
 
 
 def findings(
-    status: Status, rules: AlertRules, *, models_are_asked: bool, schedules_trouble: str | None = None
+    status: Status,
+    rules: AlertRules,
+    *,
+    models_are_asked: bool,
+    schedules_trouble: str | None = None,
+    newest_backup: datetime | None = None,
 ) -> list[Finding]:
     """All that is amiss.
 
@@ -132,6 +156,7 @@ def findings(
         rules: what is looked for.
         models_are_asked: whether models are asked at all; else what waits for them waits by choice.
         schedules_trouble: what is wrong with the file of schedules, if anything.
+        newest_backup: when the newest backup in the rule's folder was begun; None if there is none.
     """
     at_work = [queue for queue in status.queues if _is_to_go_on(queue, status, models_are_asked)]
     return [
@@ -141,6 +166,7 @@ def findings(
         *_oldest(at_work, rules.oldest),
         *_no_progress(at_work, rules.no_progress, status),
         *_schedules(schedules_trouble, rules.schedules),
+        *_backups(newest_backup, rules.backups, status.at),
     ]
 
 
@@ -213,6 +239,15 @@ def _no_progress(queues: Sequence[Queue], rule: ProgressRule | None, status: Sta
 def _schedules(trouble: str | None, rule: SchedulesRule | None) -> Iterator[Finding]:
     if rule and trouble:
         yield Finding("schedules", "file", 1, 0, f"the file of schedules cannot be used: {trouble}")
+
+
+def _backups(newest: datetime | None, rule: BackupsRule | None, now: datetime) -> Iterator[Finding]:
+    if rule and newest is None:
+        told = f"there is no finished backup of this lake in {rule.folder}"
+        yield Finding("backups", "newest", 0, 1, told)
+    elif rule and newest and (hours := (now - newest) / timedelta(hours=1)) > rule.hours:
+        told = f"the newest backup in {rule.folder} is {hours:,.0f} hours old"
+        yield Finding("backups", "newest", round(hours, 1), rule.hours, told)
 
 
 def _place(queue: Queue) -> tuple[str, str]:
