@@ -17,8 +17,9 @@ import pytest
 from documented import commands
 from systemd_units import SERVICES, UNITS, Installed, settings_of
 
-from holocron_assets.settings import PROJECT_FOLDER
+from holocron_assets.settings import PROJECT_FOLDER, written_by_people
 
+GUIDE = PROJECT_FOLDER / "docs" / "deploy.md"
 MOST_EXPOSED = 25  # tenths; systemd calls up to 4.0 "OK"
 DAEMON, WEBSERVER = "holocron-daemon.service", "holocron-webserver.service"
 MODELS, REVIEW = "holocron-models.service", "holocron-review.service"
@@ -41,11 +42,10 @@ def installed() -> Iterator[Installed]:
         made = Installed(folder, Path(sys.executable).parent / "holocron", ports)
         for part in ("etc/infobox", "lib", "backups"):
             (folder / part).mkdir(parents=True)
-        data = PROJECT_FOLDER / "data"
-        for part in ("sources", "sample", "interrogations"):
-            shutil.copytree(data / part, folder / "etc" / part)
-        for file in data.glob("*.yaml"):
-            shutil.copy(file, folder / "etc")
+        copied = [one.text for one in commands(GUIDE) if one.text.startswith("cp -r sources")]
+        subprocess.run(  # noqa: S602 - the guide's own line
+            made.here(*copied), shell=True, cwd=PROJECT_FOLDER / "data", check=True
+        )
         environment = made.here((UNITS / "holocron.env").read_text(encoding="utf-8"))
         (folder / "etc" / "holocron.env").write_text(f"{environment}HOLOCRON_LLM=off\n", encoding="utf-8")
         yield made
@@ -85,8 +85,33 @@ def test_a_unit_is_bounded_and_says_where_its_words_go(unit: Path) -> None:
         )
 
 
+def test_all_that_people_write_is_where_the_settings_say(installed: Installed) -> None:
+    lines = (installed.folder / "etc" / "holocron.env").read_text(encoding="utf-8").splitlines()
+    told = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+    for name, path in written_by_people(told).items():
+        shipped = written_by_people({})[name]
+        assert path.is_relative_to(installed.folder / "etc"), name
+        assert path.exists() or not shipped.exists(), f"{name}: {path} is not there"
+
+
+def test_a_person_s_command_has_the_units_settings_as_they_are(tmp_path: Path) -> None:
+    address = "postgresql://holocron:a$HOME'b\"c`d@db/holocron?sslmode=require&connect_timeout=5"
+    lines = f"# told\n\nHOLOCRON_POSTGRES_URL={address}\nHOLOCRON_LLM=off"
+    (tmp_path / "holocron.env").write_text(lines, encoding="utf-8")
+    script = (UNITS / "holocron.sh").read_text(encoding="utf-8").replace("/etc/holocron", str(tmp_path))
+    script = script.replace("cd /opt/holocron", f"cd {tmp_path}")
+    script = script.replace("runuser -u holocron -- /opt/holocron/.venv/bin/holocron", "printenv")
+    told = subprocess.run(  # noqa: S603 - our own
+        ["/bin/sh", "-c", script, "holocron", "HOLOCRON_POSTGRES_URL", "HOLOCRON_LLM"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.splitlines() == [address, "off"]
+
+
 def test_whatever_is_to_be_installed_is_in_the_guide() -> None:
-    text = "\n".join(command.text for command in commands(PROJECT_FOLDER / "docs" / "deploy.md"))
+    text = "\n".join(command.text for command in commands(GUIDE))
     installed = [
         path for path in UNITS.rglob("*") if path.is_file() and path.suffix not in (".service", ".timer")
     ]
