@@ -62,6 +62,17 @@ def lake_checks(looked: Looked[Status]) -> list[Check]:
     return [Check("lake", "ok", "it can be read"), _models(status), _progress(status)]
 
 
+def schedules_check(trouble: str | None) -> Check:
+    """What is to be said of the file of schedules.
+
+    Args:
+        trouble: what is wrong with it; None if it can be used.
+    """
+    if trouble is None:
+        return Check("schedules", "ok", "its file can be used")
+    return Check("schedules", "degraded", f"the file of schedules cannot be used: {trouble}")
+
+
 def dagster_checks(looked: Looked[DagsterState]) -> list[Check]:
     """What is to be said of a look at Dagster."""
     dagster = looked.found
@@ -90,20 +101,17 @@ def _models(status: Status) -> Check:
         return Check(name, "ok", "no model is asked: HOLOCRON_LLM is off")
     if problem is None:
         return Check(name, "ok", "what is to be asked can be asked")
+    asked = [stage for stage in status.stages if stage.interrogation and _is_due(stage)]
+    wanted = [stage for stage in asked if not _is_held_back(status, stage)]
+    if asked and not wanted:
+        return Check(name, "ok", f"what is to be asked is held back; else: {problem}")
     is_gone = status.models.loaded is None
-    is_wanted = any(stage.interrogation and _is_due(stage) for stage in status.stages)
-    return Check(name, "failed" if is_gone and is_wanted else "degraded", problem)
+    return Check(name, "failed" if is_gone and wanted and not _goes_on(status) else "degraded", problem)
 
 
 def _progress(status: Status) -> Check:
     """Whether what may be done now is done."""
-    name = "progress"
-    done_at = {(queue.stage, queue.source, queue.interrogation): queue for queue in status.queues}
-    waiting: dict[str, list[tuple[Stage, Queue | None]]] = {}
-    for stage in status.stages:
-        if _is_due(stage) and not _is_excused(status, stage):
-            queue = done_at.get((stage.stage, stage.source, stage.interrogation))
-            waiting.setdefault(stage.stage, []).append((stage, queue))
+    name, waiting = "progress", _waiting(status)
     if not waiting:
         return Check(name, "ok", "nothing waits that may be done now")
     stuck = {stage: rows for stage, rows in waiting.items() if _are_stuck(rows, status.at)}
@@ -113,19 +121,40 @@ def _progress(status: Status) -> Check:
     return Check(name, "failed" if len(stuck) == len(waiting) else "degraded", told)
 
 
+def _goes_on(status: Status) -> bool:
+    """Whether there is work that needs no model, and is not stuck."""
+    return any(not _are_stuck(rows, status.at) for rows in _waiting(status).values())
+
+
+def _waiting(status: Status) -> dict[str, list[tuple[Stage, Queue | None]]]:
+    """What may be done now, by stage, with how it goes. What lacks a model is told of by a check of its own."""
+    queues = {(queue.stage, queue.source, queue.interrogation): queue for queue in status.queues}
+    waiting: dict[str, list[tuple[Stage, Queue | None]]] = {}
+    for stage in status.stages:
+        if _is_due(stage) and not _is_excused(status, stage):
+            queue = queues.get((stage.stage, stage.source, stage.interrogation))
+            waiting.setdefault(stage.stage, []).append((stage, queue))
+    return waiting
+
+
 def _is_due(stage: Stage) -> bool:
     return stage.stage != _BY_PEOPLE and stage.pending + stage.in_flight > 0
 
 
-def _is_excused(status: Status, stage: Stage) -> bool:
-    """Whether it is right that nothing is done: a person or a wiki will have it so, or a model lacks."""
+def _is_held_back(status: Status, stage: Stage) -> bool:
+    """Whether a person will have it that nothing is done."""
     names = {("all", None), ("source", stage.source), ("interrogation", stage.interrogation)}
     if any((held.scope, held.name) in names for held in status.paused):
         return True
+    return any(one.source == stage.source and not one.enabled for one in status.sources)
+
+
+def _is_excused(status: Status, stage: Stage) -> bool:
+    """Whether it is right that nothing is done: a person or a wiki will have it so, or a model lacks."""
+    if _is_held_back(status, stage):
+        return True
     if stage.interrogation:
         return is_switched_off() or status.models.problem is not None  # that is a check of its own
-    if any(one.source == stage.source and not one.enabled for one in status.sources):
-        return True
     left_alone = {host.source for host in status.hosts if host.until is not None}
     return stage.stage == "pages" and stage.source in left_alone
 

@@ -9,7 +9,14 @@ from sample_holocron import Holocron
 from watched_sample import living_dagster, look_at
 
 from holocron_assets.lake.clock import utc_now
-from holocron_assets.operations.health import Check, dagster_checks, health_report, lake_checks, worst
+from holocron_assets.operations.health import (
+    Check,
+    dagster_checks,
+    health_report,
+    lake_checks,
+    schedules_check,
+    worst,
+)
 from holocron_assets.operations.kept_look import Looked
 from holocron_assets.operations.status import HeldBack, Host, Status
 from holocron_assets.operations.status_rows import Queue, Stage
@@ -142,6 +149,50 @@ def test_a_model_server_that_is_gone_is_a_failure_once_it_is_wanted(
     assert progress(wanted)[0] == "ok", "one fault is told of once"
     lacking = replace(wanted, models=replace(wanted.models, problem="lacks a model", loaded=()))
     assert models(lacking) == ("degraded", "lacks a model")
+
+
+@pytest.fixture
+def server_gone(nothing_waits: Status, monkeypatch: pytest.MonkeyPatch) -> Status:
+    """One in which a model is wanted, and the server gives no answer."""
+    monkeypatch.setenv("HOLOCRON_LLM", "auto")
+    gone = replace(nothing_waits, models=replace(nothing_waits.models, problem="no answer", loaded=None))
+    return waiting(gone, "interrogations", since=LONG_AGO, interrogation="entity_facts")
+
+
+def test_a_model_server_that_is_gone_while_pages_are_fetched_is_half_a_failure(server_gone: Status) -> None:
+    fetching = waiting(server_gone, "pages", since=LONG_AGO, done=LATELY)
+    assert models(fetching) == ("degraded", "no answer")
+    stuck = waiting(server_gone, "pages", since=LONG_AGO)
+    assert models(stuck) == ("failed", "no answer"), "then nothing works"
+
+
+@pytest.mark.parametrize(
+    ("scope", "name"), [("all", None), ("source", "sample"), ("interrogation", "entity_facts")]
+)
+def test_a_model_server_that_is_stopped_while_a_person_holds_its_work_is_no_failure(
+    server_gone: Status, scope: str, name: str | None
+) -> None:
+    held = HeldBack(scope, name, "pause", "Ada", "the card is needed", utc_now(), "holocron resume")
+    assert models(replace(server_gone, paused=(held,))) == (
+        "ok",
+        "what is to be asked is held back; else: no answer",
+    )
+    other = waiting(server_gone, "interrogations", since=LATELY, source="two", interrogation="tagging")
+    assert models(replace(other, paused=(held,)))[0] == ("ok" if scope == "all" else "failed")
+
+
+def test_nobody_misses_a_model_server_for_a_source_that_is_switched_off(server_gone: Status) -> None:
+    off = replace(server_gone, sources=(replace(server_gone.sources[0], enabled=False),))
+    assert models(off)[0] == "ok"
+    back = replace(off, models=replace(off.models, problem=None, loaded=()))
+    assert progress(back)[0] == "ok"
+
+
+def test_schedules_that_cannot_be_used_are_half_a_failure() -> None:
+    assert schedules_check(None).outcome == "ok"
+    found = schedules_check("schedules.yaml: nite: no such group")
+    assert found.outcome == "degraded"
+    assert "nite" in found.reason
 
 
 def test_a_lake_that_cannot_be_read_is_a_failure() -> None:
