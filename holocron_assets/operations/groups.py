@@ -118,6 +118,9 @@ class GroupRun:
         for step, row in zip(self.group.steps, self.rows, strict=True):
             if row["status"] in _ENDED:
                 tell(f"{step.name}: {row['status']} before")
+                self._end(step, row)
+                if self.is_over:
+                    return
                 continue
             if lacking := self._lacking(step):
                 self._note(row, status="skipped", ended_at=utc_now())
@@ -126,12 +129,11 @@ class GroupRun:
             self._note(row, status="started", started_at=utc_now())
             tell(f"{step.name}: holocron {step.run}")
             code = run(step)
-            self._note(row, status="failed" if code else "done", exit_code=code, ended_at=utc_now())
+            self._end(step, row, status="failed" if code else "done", exit_code=code, ended_at=utc_now())
             if code:
                 tell(f"{step.name}: failed with exit code {code}")
-                if step.on_failure == "stop":
-                    self._stop()
-                    return
+            if self.is_over:
+                return
 
     def _lacking(self, step: Step) -> list[str]:
         """What a step needs that was skipped, or failed and says that who needs it is to be skipped."""
@@ -143,10 +145,13 @@ class GroupRun:
             if row["status"] == "skipped" or (row["status"] == "failed" and one.on_failure == "skip")
         ]
 
-    def _stop(self) -> None:
-        for row in self.rows:
-            if row["status"] == "waiting":
-                row["status"] = "stopped"
+    def _end(self, step: Step, ended: dict[str, object], **changed: object) -> None:
+        """Note a step's end and what it means for the rest in one write: a kill leaves both or neither."""
+        ended.update(changed)
+        if ended["status"] == "failed" and step.on_failure == "stop":
+            for row in self.rows:
+                if row["status"] == "waiting":
+                    row["status"] = "stopped"
         self._write()
 
     def _note(self, row: dict[str, object], **changed: object) -> None:

@@ -7,7 +7,9 @@ import pytest
 
 from holocron_assets.crawl.source_files import SourceError
 from holocron_assets.lake.errors import PermanentError
+from holocron_assets.lake.parquet import write_partition
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import GROUP_STEPS
 from holocron_assets.operations.groups import Group, GroupRun, Step, begin_or_go_on, last_run, read_group
 from holocron_assets.settings import PROJECT_FOLDER
 
@@ -82,6 +84,34 @@ def test_a_run_that_was_killed_goes_on_with_the_step_that_it_was_at(tmp_path: Pa
     again, statuses, run = outcome(lake, group())
     assert ran + again == ["first", "second", "third", "fourth"], "nothing is run twice, nothing left out"
     assert (statuses, run.run_id) == (["done"] * 4, "some-000001")
+
+
+def test_a_kill_right_after_a_failure_that_stops_the_group_lets_no_later_step_run(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+
+    def dying_once_it_failed(told: str) -> None:
+        if "failed with exit code" in told:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        begin_or_go_on(lake, "some", group()).work(running({"first": 1}, []), dying_once_it_failed)
+    assert [row["status"] for row in last_run(lake, "some")] == ["failed", "stopped", "stopped", "stopped"]
+    _, _, run = outcome(lake, group())
+    assert run.run_id == "some-000002", "it was over"
+
+
+def test_a_run_that_was_left_with_a_failure_and_the_rest_waiting_stops_when_it_goes_on(
+    tmp_path: Path,
+) -> None:
+    lake = Lake(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        begin_or_go_on(lake, "some", group()).work(interrupted, lambda _: None)
+    left = [dict(row) for row in last_run(lake, "some")]
+    left[0] |= {"status": "failed", "exit_code": 1}  # as earlier versions could be killed
+    write_partition(lake, GROUP_STEPS, "some-000001", left)
+    ran, statuses, run = outcome(lake, group())
+    assert (ran, statuses) == ([], ["failed", "stopped", "stopped", "stopped"])
+    assert (run.run_id, run.has_failed, run.is_over) == ("some-000001", True, True)
 
 
 def test_a_run_that_ended_or_is_of_another_file_is_followed_by_a_new_one(tmp_path: Path) -> None:
