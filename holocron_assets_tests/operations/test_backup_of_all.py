@@ -3,7 +3,9 @@
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from held import page_requests
 from postgres_server import postgres_server
 from sample_holocron import Holocron
 from small_and_open import TEXTS, UNDER_WAY_AT_A_KILL, doubled, repeats, small_and_open
-from whole_holocron import WholeHolocron
+from whole_holocron import WholeHolocron, until
 
 from holocron_assets.lake.tables import ENTITIES, LLM_RUNS, PAGES
 
@@ -66,17 +68,48 @@ def _newest(instance: dg.DagsterInstance, key: dg.AssetKey) -> Any:
     return event and (event.run_id, event.timestamp)
 
 
-def test_a_backup_made_at_any_moment_of_a_run_goes_on_from_there_and_asks_nothing_twice(
-    whole: WholeHolocron, clean: dict[str, Any], other_folder: Callable[[int], Path]
-) -> None:
-    """Backups are made inside requests, while the run waits for an answer, and by a thread beside it."""
-    made: list[tuple[Path, Counter[str], Counter[str]]] = []
+@dataclass(frozen=True)
+class Made:
+    """A backup, and what had been asked when it was begun and when it was there."""
+
+    backup: Path
+    pages_before: Counter[str]
+    prompts_before: Counter[str]
+    pages_after: Counter[str]
+
+
+def prompts(whole: WholeHolocron) -> Counter[str]:
+    return Counter(chat.prompt for chat in whole.ollama.chats)
+
+
+@contextmanager
+def beside(work: Callable[[], None]) -> Iterator[None]:
+    """Do something again and again in a thread; what goes wrong there fails the test."""
+    ended = threading.Event()
+
+    def go_on() -> None:
+        while not ended.wait(0.5):
+            work()
+
+    with ThreadPoolExecutor(1) as pool:
+        going_on = pool.submit(go_on)
+        try:
+            yield
+        finally:
+            ended.set()
+        going_on.result()
+
+
+@pytest.fixture
+def made(whole: WholeHolocron) -> list[Made]:
+    """Backups of a run: made inside requests, while it waits for an answer, and by a thread beside it."""
+    backups: list[Made] = []
     making = threading.Lock()
 
     def make() -> None:
         with making:
-            asked = page_requests(whole.wiki), Counter(chat.prompt for chat in whole.ollama.chats)
-            made.append((back_up(whole), *asked))
+            before = page_requests(whole.wiki), prompts(whole)
+            backups.append(Made(back_up(whole), *before, page_requests(whole.wiki)))
 
     answer, answer_chat = whole.wiki.answer, whole.ollama.answer
 
@@ -90,34 +123,31 @@ def test_a_backup_made_at_any_moment_of_a_run_goes_on_from_there_and_asks_nothin
         return answer_chat(chat)
 
     whole.wiki.answer, whole.ollama.answer = backed_up, backed_up_chat
-    ended = threading.Event()
-
-    def go_on() -> None:
-        while not ended.wait(0.5):
-            make()
-
-    beside = threading.Thread(target=go_on)
     running = whole.start("run")
-    beside.start()
-    assert running.wait(900) == 0, whole.log.read_text(encoding="utf-8")
-    ended.set()
-    beside.join()
+    until((whole.lake.root / "lake").is_dir, "a lake that could be backed up")
+    with beside(make):
+        assert running.wait(900) == 0, whole.log.read_text(encoding="utf-8")
     whole.wiki.answer, whole.ollama.answer = answer, answer_chat
+    return backups
+
+
+def test_a_backup_made_at_any_moment_of_a_run_goes_on_from_there_and_asks_nothing_twice(
+    whole: WholeHolocron, made: list[Made], clean: dict[str, Any], other_folder: Callable[[int], Path]
+) -> None:
     assert whole.hashes() == clean
     assert len(made) > 5
-    for number, (backup, pages_before, prompts_before) in enumerate(made[:: max(1, len(made) // 5)]):
+    for number, one in enumerate(made[:: max(1, len(made) // 5)]):
         whole.wiki.requests.clear()
         whole.ollama.chats.clear()
-        other = restored(whole, backup, other_folder(number))
+        other = restored(whole, one.backup, other_folder(number))
         other.finish()
         assert other.hashes() == clean
         for table in (PAGES, LLM_RUNS, ENTITIES):
             assert doubled(other, table) == []
-        again = page_requests(whole.wiki) + pages_before
-        assert set(again) >= set(TEXTS)
-        assert repeats(again) <= UNDER_WAY_AT_A_KILL
-        prompts = Counter(chat.prompt for chat in whole.ollama.chats) + prompts_before
-        assert repeats(prompts) <= UNDER_WAY_AT_A_KILL
+        again = page_requests(whole.wiki)
+        assert set(again + one.pages_after) >= set(TEXTS)
+        assert repeats(again + one.pages_before) <= UNDER_WAY_AT_A_KILL
+        assert repeats(prompts(whole) + one.prompts_before) <= UNDER_WAY_AT_A_KILL
 
 
 def test_what_dagster_knew_is_there_again_and_nothing_is_left_to_do(
