@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from contextlib import suppress
+from copy import copy
 
 import click
 from filelock import Timeout
@@ -109,20 +110,23 @@ def _refuse_unknown_commands(name: str, found: Group) -> None:
     from holocron_assets.cli import main  # noqa: PLC0415 - which imports this
 
     sources = {source.name for source in all_sources()}
+    importing = main.commands["import"]
     for place, step in enumerate(found.steps):
         try:
-            source = _source_of(main, step.words)
+            command, source = _command_and_source(main, step.words)
         except (click.ClickException, ValueError) as error:
             told = error.format_message() if isinstance(error, click.ClickException) else str(error)
             raise _wrong(name, place, told) from error
+        if command is importing and source is not None:
+            sources.add(source)  # it makes one that is new
         if source is not None and source not in sources:
             raise _wrong(
                 name, place, f"no source is called {source!r}; there are {', '.join(sorted(sources))}"
             )
 
 
-def _source_of(main: click.Command, words: list[str]) -> str | None:
-    """The source that a command names, if it does.
+def _command_and_source(main: click.Command, words: list[str]) -> tuple[click.Command, str | None]:
+    """What a step runs, and the source that it names, if it does.
 
     Raises:
         click.ClickException: it is no command, or takes no such options.
@@ -139,9 +143,18 @@ def _source_of(main: click.Command, words: list[str]) -> str | None:
         if below is None:
             raise ValueError(f"there is no command `{path}`")
         command, words = below, words[1:]
-    with command.make_context(path, list(words)) as context:
-        source: str | None = context.params.get("source_name")
-    return source
+    with _taking_any_path(command).make_context(path, list(words)) as context:
+        return command, context.params.get("source_name")
+
+
+def _taking_any_path(command: click.Command) -> click.Command:
+    """The same command for a look at its words: an earlier step may make the files that it names."""
+    looked_at = copy(command)
+    looked_at.params = [copy(param) for param in command.params]
+    for param in looked_at.params:
+        if isinstance(param.type, click.Path):
+            param.type = click.Path(readable=False, path_type=param.type.type)
+    return looked_at
 
 
 def _wrong(name: str, place: int, told: str) -> SourceError:

@@ -86,6 +86,27 @@ def test_a_step_that_cannot_be_run_is_refused_before_the_first_one(
     assert last_run(holocron.lake, "some") == []
 
 
+@pytest.mark.full
+def test_a_step_may_name_a_file_and_a_source_that_earlier_steps_make(holocron: Holocron) -> None:
+    made, export = holocron.folder / "made", holocron.folder / "export.xml"
+    write(
+        holocron,
+        f"{{name: makes, run: backup {made}}}",
+        f"{{name: restores, run: restore {made}, on_failure: continue}}",
+        f"{{name: imports, run: import {export} --source new, on_failure: continue}}",
+        "{name: crawls, run: crawl --source new}",
+    )
+    result = do(holocron, "run", "some")
+    assert result.exit_code == 1, result.output
+    told = {row["step"]: (row["status"], row["exit_code"]) for row in last_run(holocron.lake, "some")}
+    assert told == {
+        "makes": ("done", 0),
+        "restores": ("failed", 1),  # it read the folder, and the data folder is not empty
+        "imports": ("failed", 2),  # nobody made that file, which the step itself says
+        "crawls": ("failed", 1),
+    }
+
+
 def test_a_group_that_another_process_runs_is_not_run_beside_it(holocron: Holocron) -> None:
     write(holocron, "{name: a, run: sources list}")
     with FileLock(holocron.lake.locks / "group-some.lock"):
