@@ -22,6 +22,9 @@ STUCK = timedelta(hours=1)
 SILENT = timedelta(minutes=3)
 """Every part of Dagster's daemon shows each half minute that it lives."""
 
+ENDLESS = timedelta(minutes=30)
+"""A look at the lake that takes longer may never come to an end."""
+
 _BY_PEOPLE = "review"
 """The stage that waits for people, for as long as they like."""
 
@@ -57,9 +60,11 @@ def health_report(checks: Sequence[Check]) -> dict[str, Any]:
 def lake_checks(looked: Looked[Status]) -> list[Check]:
     """What is to be said of a look at the lake."""
     status = looked.found
+    if looked.is_first_under_way:
+        return [Check("lake", "degraded", f"nothing is known of it yet: {looked.problem}")]
     if status is None:
         return [Check("lake", "failed", f"it cannot be read: {looked.problem}")]
-    return [Check("lake", "ok", "it can be read"), _models(status), _progress(status)]
+    return [_lake(looked), _models(status), _progress(status)]
 
 
 def schedules_check(trouble: str | None) -> Check:
@@ -76,9 +81,21 @@ def schedules_check(trouble: str | None) -> Check:
 def dagster_checks(looked: Looked[DagsterState]) -> list[Check]:
     """What is to be said of a look at Dagster."""
     dagster = looked.found
+    if looked.is_first_under_way:
+        return [Check("dagster_storage", "degraded", f"nothing is known of it yet: {looked.problem}")]
     if dagster is None:
         return [Check("dagster_storage", "failed", f"it cannot be read: {looked.problem}")]
     return [Check("dagster_storage", "ok", "it can be read"), _daemon(dagster)]
+
+
+def _lake(looked: Looked[Status]) -> Check:
+    """Whether a look at it comes to an end; this one did."""
+    lasts = timedelta(seconds=looked.under_way_seconds or 0)
+    if lasts < ENDLESS:
+        return Check("lake", "ok", "it can be read")
+    minutes = lasts / timedelta(minutes=1)
+    told = f"a look at it has been under way for {minutes:,.0f} minutes; what is told here is older"
+    return Check("lake", "degraded", told)
 
 
 def _daemon(dagster: DagsterState) -> Check:
@@ -127,7 +144,7 @@ def _goes_on(status: Status) -> bool:
 
 
 def _waiting(status: Status) -> dict[str, list[tuple[Stage, Queue | None]]]:
-    """What may be done now, by stage, with how it goes. What lacks a model is told of by a check of its own."""
+    """What may be done now, by stage, with how it goes; what lacks a model is another check's."""
     queues = {(queue.stage, queue.source, queue.interrogation): queue for queue in status.queues}
     waiting: dict[str, list[tuple[Stage, Queue | None]]] = {}
     for stage in status.stages:

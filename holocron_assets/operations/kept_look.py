@@ -1,8 +1,10 @@
-"""A look that many ask for at any time: one at a time, and kept for some seconds, also when it failed."""
+"""A look that many ask for at any time: one at a time, in the background, and kept, also when it failed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from threading import Lock
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
+from dataclasses import dataclass, replace
+from threading import Lock, Thread
 from time import monotonic
 from typing import Generic, TypeVar
 
@@ -10,32 +12,57 @@ _KEPT_SECONDS = 5.0
 _SHARE_OF_TIME = 0.2
 """Of the time that is spent looking, at most: a look at a large lake is kept for longer."""
 
+_PATIENCE_SECONDS = 5.0
+"""A look that takes no longer is waited for; then the one before it is told of."""
+_LONGEST_WAIT_SECONDS = 15.0
+"""The same where nothing is known yet, or only what is long over. Prometheus waits for 25 s."""
+_OVER_SECONDS = 600.0
+
 _T = TypeVar("_T")
-
-
-class LookFailedError(Exception):
-    """What was looked at could not be read: nothing is known of how much work there is. Says why."""
 
 
 @dataclass(frozen=True)
 class Looked(Generic[_T]):
-    """What a look came to.
+    """What the last look that ended came to.
 
     Attributes:
-        found: what was seen; None if it failed.
-        problem: why it failed; None if it did not.
+        found: what was seen; None if it failed, or none ended yet.
+        problem: why nothing was seen; None if something was.
         seconds: how long it took.
         failures: how many looks failed so far.
+        age_seconds: how long ago it began; None if none ended yet.
+        under_way_seconds: for how long a newer one has been under way; None if none is.
     """
 
     found: _T | None
     problem: str | None
     seconds: float
     failures: int
+    age_seconds: float | None = 0.0
+    under_way_seconds: float | None = None
+
+    @property
+    def is_first_under_way(self) -> bool:
+        """Whether nothing is known only because no look ended yet."""
+        return self.age_seconds is None
+
+
+def in_background(look: Callable[[], _T]) -> Future[_T]:
+    """Begin to look. The thread keeps no process from ending, which may happen at any time."""
+    looking = Future[_T]()
+
+    def run() -> None:
+        try:
+            looking.set_result(look())
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is told to all who ask
+            looking.set_exception(error)
+
+    Thread(target=run, name="look", daemon=True).start()
+    return looking
 
 
 class KeptLook(Generic[_T]):
-    """Looks when asked, if the last look is too old. Who asks meanwhile waits for the look under way."""
+    """Looks when asked, if the last look is too old. Who asks meanwhile is soon told of the last one."""
 
     def __init__(self, look: Callable[[], _T], *, clock: Callable[[], float] = monotonic) -> None:
         """Nothing is looked at yet.
@@ -46,37 +73,53 @@ class KeptLook(Generic[_T]):
         """
         self._look, self._clock, self._lock = look, clock, Lock()
         self._last: Looked[_T] | None = None
-        self._ended_at = 0.0
+        self._began_at = self._ended_at = 0.0
+        self._under_way: tuple[float, Future[Looked[_T]]] | None = None
         self._failures = 0
 
-    def looked(self) -> Looked[_T]:
-        """The last look, or a new one; one that failed is told of as such."""
+    def begin(self) -> Future[Looked[_T]] | None:
+        """The look under way, which is begun if one is due; None if none is."""
         with self._lock:
-            if self._last is None or self._clock() - self._ended_at >= _kept_seconds(self._last):
-                started = self._clock()
-                self._last = self._looked_now(started)
-                self._ended_at = self._clock()
-            return self._last
+            is_due = self._last is None or self._clock() - self._ended_at >= _kept_seconds(self._last)
+            if self._under_way is None and is_due:
+                began = self._clock()
+                self._under_way = began, in_background(lambda: self._looked_now(began))
+            return self._under_way[1] if self._under_way else None
 
-    def __call__(self) -> _T:
-        """What was found.
+    def looked(self) -> Looked[_T]:
+        """The last look, or a new one if it is due and short. One that failed is told as such."""
+        if under_way := self.begin():
+            wait_for([under_way], timeout=self._patience_seconds())
+        with self._lock:
+            now = self._clock()
+            lasts = now - self._under_way[0] if self._under_way else None
+            if self._last is None:
+                told = f"the first look at it has been under way for {lasts or 0:,.0f} s; ask again"
+                return Looked(None, told, 0.0, self._failures, None, lasts or 0.0)
+            return replace(self._last, age_seconds=now - self._began_at, under_way_seconds=lasts)
 
-        Raises:
-            LookFailedError: the look failed.
-        """
-        looked = self.looked()
-        if looked.found is None:
-            raise LookFailedError(looked.problem)
-        return looked.found
+    def _patience_seconds(self) -> float:
+        """For how long to wait for the look under way: some seconds from its beginning."""
+        with self._lock:
+            if self._under_way is None:
+                return 0.0
+            now = self._clock()
+            is_over = self._last is None or now - self._began_at > _OVER_SECONDS
+            longest = _LONGEST_WAIT_SECONDS if is_over else _PATIENCE_SECONDS
+            return max(0.0, self._under_way[0] + longest - now)
 
-    def _looked_now(self, started: float) -> Looked[_T]:
+    def _looked_now(self, began: float) -> Looked[_T]:
+        found, problem = None, None
         try:
             found = self._look()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is told to all who ask
-            self._failures += 1
+        except BaseException as error:  # noqa: BLE001 - it is told; a look that ended must not seem under way
             problem = f"{type(error).__name__}: {error}"
-            return Looked(None, problem, self._clock() - started, self._failures)
-        return Looked(found, None, self._clock() - started, self._failures)
+        with self._lock:
+            self._failures += problem is not None
+            self._began_at, self._ended_at = began, self._clock()
+            self._last = Looked(found, problem, self._ended_at - began, self._failures)
+            self._under_way = None
+            return self._last
 
 
 def _kept_seconds(looked: Looked[_T]) -> float:

@@ -7,9 +7,10 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
 from holocron_assets.operations.dagster_state import DagsterState
-from holocron_assets.operations.health import Check, dagster_checks, lake_checks
+from holocron_assets.operations.health import Check, dagster_checks, lake_checks, schedules_check
 from holocron_assets.operations.kept_look import KeptLook, Looked
 from holocron_assets.operations.metric_families import (
     check_families,
@@ -20,15 +21,17 @@ from holocron_assets.operations.metric_families import (
 from holocron_assets.operations.status import Status
 from holocron_assets.operations.totals import Totals
 
-_Series = tuple[str, tuple[tuple[str, str], ...]]
+_Labels = tuple[tuple[str, str], ...]
 
 
 class Watch(Collector):
     """Looks when somebody asks, at each thing for itself, and tells of what cannot be looked at as such.
 
+    Looks go on in the background: who asks is soon told of the last that ended, and how old it is.
+
     A look that fails takes its metrics with it: no number of waiting items rather than zero, and
-    `holocron_up` is 0. Prometheus is answered with 200 all the same: so its own `up` tells a process that is
-    gone from a lake that is, and the metrics of the process go on.
+    `holocron_up` is 0. So it is until the first look ended. Prometheus is answered with 200 all the same: so
+    its own `up` tells a process that is gone from a lake that is, and the metrics of the process go on.
     """
 
     def __init__(
@@ -36,6 +39,7 @@ class Watch(Collector):
         status: Callable[[], Status],
         totals: Callable[[], Totals],
         dagster: Callable[[], DagsterState],
+        schedules: Callable[[], str | None],
     ) -> None:
         """Nothing is looked at yet.
 
@@ -43,24 +47,23 @@ class Watch(Collector):
             status: looks at how things stand.
             totals: sums up what was done.
             dagster: looks at Dagster.
+            schedules: tells what is wrong with the file of schedules; None if it can be used.
         """
+        self._schedules = schedules
         self._status, self._totals, self._dagster = KeptLook(status), KeptLook(totals), KeptLook(dagster)
-        self._most: dict[_Series, float] = {}
+        self._most: dict[str, dict[_Labels, Sample]] = {}
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         self._registry.register(self)
 
-    def status(self) -> Status:
-        """How things stand.
-
-        Raises:
-            LookFailedError: the lake cannot be read.
-        """
-        return self._status()
+    def status(self) -> Looked[Status]:
+        """How things stand, or why that is not known."""
+        return self._status.looked()
 
     def checks(self) -> list[Check]:
         """Whether anything is wrong."""
-        return [*lake_checks(self._status.looked()), *dagster_checks(self._dagster.looked())]
+        self._dagster.begin()  # beside the other
+        return self._checked(self._status.looked(), self._dagster.looked())
 
     def exposition(self, accepts: str) -> tuple[bytes, str]:
         """All metrics as text, and its media type: of the formats that who asks accepts."""
@@ -73,11 +76,13 @@ class Watch(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Look, if that is due, and give what was seen."""
+        for look in (self._totals, self._dagster):
+            look.begin()  # beside the first, so that they are not waited for one after the other
         status, totals, dagster = self._status.looked(), self._totals.looked(), self._dagster.looked()
         is_up = status.found is not None and totals.found is not None
         yield GaugeMetricFamily("holocron_up", "1 if the lake could be read, 0 if not", is_up)
         yield from self._look_families(status=status, totals=totals, dagster=dagster)
-        yield from check_families([*lake_checks(status), *dagster_checks(dagster)])
+        yield from check_families(self._checked(status, dagster))
         if status.found is not None:
             yield from status_families(status.found)
         if totals.found is not None:
@@ -85,20 +90,30 @@ class Watch(Collector):
         if dagster.found is not None:
             yield from dagster_families(dagster.found)
 
+    def _checked(self, status: Looked[Status], dagster: Looked[DagsterState]) -> list[Check]:
+        return [*lake_checks(status), schedules_check(self._schedules()), *dagster_checks(dagster)]
+
     def _look_families(self, **looks: Looked[Any]) -> Iterator[Metric]:
         seconds = GaugeMetricFamily("holocron_look_seconds", "How long the last look took", labels=["look"])
+        age = GaugeMetricFamily(
+            "holocron_look_age_seconds", "How long ago the look began that is told of", labels=["look"]
+        )
         failures = CounterMetricFamily(
             "holocron_look_failures", "Looks that failed since this process began", labels=["look"]
         )
         for name, looked in looks.items():
-            seconds.add_metric([name], looked.seconds)
+            if looked.age_seconds is not None:
+                seconds.add_metric([name], looked.seconds)
+                age.add_metric([name], looked.age_seconds)
             failures.add_metric([name], looked.failures)
-        yield from (seconds, failures)
+        yield from (seconds, age, failures)
 
     def _never_less(self, family: Metric) -> Metric:
         """Keep a counter from falling when a damaged file is set aside: Prometheus would count all anew."""
-        for place, sample in enumerate(family.samples):
-            series = (sample.name, tuple(sorted(sample.labels.items())))
-            most = self._most[series] = max(sample.value, self._most.get(series, 0.0))
-            family.samples[place] = sample._replace(value=most)
+        most = self._most.setdefault(family.name, {})
+        for sample in family.samples:
+            labels = tuple(sorted(sample.labels.items()))
+            before = most.get(labels)
+            most[labels] = before if before and before.value > sample.value else sample
+        family.samples = list(most.values())
         return family

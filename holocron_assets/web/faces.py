@@ -10,8 +10,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from holocron_assets.operations.health import health_report
-from holocron_assets.operations.kept_look import LookFailedError
 from holocron_assets.operations.watch import Watch
+
+_RETRY_AFTER_SECONDS = "15"
+"""For who asks while nothing was looked at yet."""
 
 
 class Faces:
@@ -31,10 +33,14 @@ class Faces:
 
     def status(self, _request: Request) -> Response:
         """How things stand."""
-        try:
-            return _json(self._watch.status().as_json())
-        except LookFailedError as error:
-            return _json({"error": str(error)}, HTTPStatus.SERVICE_UNAVAILABLE)
+        looked = self._watch.status()
+        age = {"look_age_seconds": looked.age_seconds, "look_under_way_seconds": looked.under_way_seconds}
+        if looked.found is not None:
+            return _json({**looked.found.as_json(), **age})
+        answer = _json({"error": looked.problem, **age}, HTTPStatus.SERVICE_UNAVAILABLE)
+        if looked.is_first_under_way:
+            answer.headers["retry-after"] = _RETRY_AFTER_SECONDS
+        return answer
 
     def health(self, _request: Request) -> Response:
         """Whether anything is wrong: 503 if nothing works until somebody sees to it."""

@@ -1,12 +1,12 @@
-"""A costly look is shared by all who ask, and one that failed is never taken for one that found nothing."""
+"""A costly look is shared by all who ask, none waits for it for long, and a failed one never seems empty."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
 import pytest
 
-from holocron_assets.operations.kept_look import KeptLook, LookFailedError
+from holocron_assets.operations.kept_look import KeptLook
 
 
 class Clock:
@@ -17,6 +17,27 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+class Slow:
+    """A look that lasts for as long as it is told to, and tells how often it was made."""
+
+    def __init__(self) -> None:
+        self.made, self.begun, self.may_end = 0, Event(), Event()
+
+    def __call__(self) -> int:
+        self.made += 1
+        made = self.made
+        self.begun.set()
+        assert self.may_end.wait(30)
+        return made
+
+
+@pytest.fixture
+def slow() -> Iterator[Slow]:
+    look = Slow()
+    yield look
+    look.may_end.set()
 
 
 def lasting(seconds: float, clock: Clock, found: list[int]) -> Callable[[], int]:
@@ -33,38 +54,59 @@ def lasting(seconds: float, clock: Clock, found: list[int]) -> Callable[[], int]
 def test_a_look_is_kept_for_five_seconds() -> None:
     clock, made = Clock(), list[int]()
     look = KeptLook(lasting(0.1, clock, made), clock=clock)
-    assert (look(), look()) == (1, 1)
+    assert (look.looked().found, look.looked().found) == (1, 1)
     clock.now += 4.9
-    assert look() == 1
+    assert look.looked().found == 1
     clock.now += 0.2
-    assert look() == 2
+    assert look.looked().found == 2
 
 
 def test_a_look_that_takes_long_is_kept_for_longer() -> None:
     clock, made = Clock(), list[int]()
-    look = KeptLook(lasting(30, clock, made), clock=clock)
-    look()
-    clock.now += 119
-    assert look() == 1
-    clock.now += 2
-    assert look() == 2
+    look = KeptLook(lasting(2, clock, made), clock=clock)
+    look.looked()
+    clock.now += 7.9
+    assert look.looked().found == 1
+    clock.now += 0.2
+    assert look.looked().found == 2
 
 
-def test_who_asks_meanwhile_waits_for_the_look_under_way() -> None:
-    begun, may_end, made = Event(), Event(), list[int]()
-
-    def slow() -> int:
-        begun.set()
-        made.append(1)
-        assert may_end.wait(30)
-        return len(made)
-
+def test_who_asks_soon_waits_for_the_look_under_way(slow: Slow) -> None:
     look = KeptLook(slow)
     with ThreadPoolExecutor(8) as asking:
-        answers = [asking.submit(look) for _ in range(8)]
-        assert begun.wait(30)
-        may_end.set()
-        assert [answer.result(30) for answer in answers] == [1] * 8
+        answers = [asking.submit(look.looked) for _ in range(8)]
+        assert slow.begun.wait(30)
+        slow.may_end.set()
+        assert [answer.result(30).found for answer in answers] == [1] * 8
+
+
+def test_who_asks_later_is_told_at_once_of_the_last_look_and_how_old_it_is(slow: Slow) -> None:
+    clock = Clock()
+    look = KeptLook(slow, clock=clock)
+    slow.may_end.set()
+    assert (look.looked().found, look.looked().under_way_seconds) == (1, None)
+    slow.may_end.clear()
+    clock.now += 60
+    begun = look.begin()
+    assert begun
+    clock.now += 40
+    told = look.looked()
+    assert (told.found, told.age_seconds, told.under_way_seconds) == (1, 100, 40)
+    assert slow.made == 2, "one at a time"
+    slow.may_end.set()
+    begun.result(30)
+    assert look.looked().found == 2
+    assert slow.made == 2
+
+
+def test_until_the_first_look_ended_nothing_is_known_and_that_is_no_failure(slow: Slow) -> None:
+    clock = Clock()
+    look = KeptLook(slow, clock=clock)
+    look.begin()
+    clock.now += 20
+    told = look.looked()
+    assert (told.found, told.failures, told.is_first_under_way) == (None, 0, True)
+    assert told.problem == "the first look at it has been under way for 20 s; ask again"
 
 
 def test_a_look_that_fails_is_told_of_as_failed_to_all_who_ask_and_tried_again() -> None:
@@ -77,10 +119,10 @@ def test_a_look_that_fails_is_told_of_as_failed_to_all_who_ask_and_tried_again()
 
     look = KeptLook(broken, clock=clock)
     for _ in range(3):
-        with pytest.raises(LookFailedError, match="OSError: the disk is gone"):
-            look()
-    assert (look.looked().found, look.looked().failures) == (None, 1)
+        told = look.looked()
+        assert (told.found, told.problem) == (None, "OSError: the disk is gone")
+        assert (told.failures, told.is_first_under_way) == (1, False)
     clock.now += 5
     assert look.looked().failures == 2
     clock.now += 5
-    assert look() == 7
+    assert look.looked().found == 7

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from datetime import timedelta
 from pathlib import Path
+from threading import Event
 
 import pytest
 from busy_holocron import LARGE, SCOPE, SMALL, add_stretch
@@ -99,8 +100,10 @@ def test_counters_go_on_where_they_were_in_another_process(own: Holocron, busy_s
 
 def test_a_counter_does_not_fall_when_a_damaged_file_is_set_aside(own: Holocron, busy_status: Status) -> None:
     watch = watch_over(own, status=lambda: busy_status)
-    watch._totals._clock = iter(range(0, 10_000, 100)).__next__  # noqa: SLF001 - each look is due
+    now = [0.0]
+    watch._totals._clock = lambda: now[0]  # noqa: SLF001 - time is not to be waited for
     before = value(series_of(watch), "holocron_model_calls_total", outcome="ok")
+    now[0] += 100
     shutil.rmtree(own.lake.file(LLM_ATTEMPTS, SCOPE).parent)
     assert value(series_of(watch), "holocron_model_calls_total", outcome="ok") == before == 9
 
@@ -127,6 +130,53 @@ def test_a_dagster_that_cannot_be_read_takes_only_its_own_numbers_with_it(
     assert value(found, "holocron_up") == 1
     assert value(found, "holocron_health", check="dagster_storage") == 2
     assert "holocron_dagster_runs" not in {name for name, _ in found}
+
+
+def test_while_a_look_is_under_way_the_last_is_told_with_its_age(busy: Holocron, busy_status: Status) -> None:
+    may_end, now = Event(), [0.0]
+    may_end.set()
+
+    def look() -> Status:
+        assert may_end.wait(60)
+        return busy_status
+
+    watch = watch_over(busy, status=look)
+    watch._status._clock = lambda: now[0]  # noqa: SLF001 - time is not to be waited for
+    assert value(series_of(watch), "holocron_look_age_seconds", look="status") == 0
+    may_end.clear()
+    now[0] += 60
+    watch._status.begin()  # noqa: SLF001 - as another who asks
+    now[0] += 40
+    told = series_of(watch)
+    assert value(told, "holocron_up") == 1
+    assert value(told, "holocron_look_age_seconds", look="status") == 100
+    assert value(told, "holocron_stage_items", stage="pages", state="dead") == 1
+    now[0] += 1800
+    assert value(series_of(watch), "holocron_health", check="lake") == 1, "it may never end"
+    may_end.set()
+
+
+def test_until_the_first_look_ended_there_are_no_numbers_and_nothing_has_failed(busy: Holocron) -> None:
+    may_end, now = Event(), [0.0]
+
+    def look() -> Status:
+        may_end.wait(60)
+        raise OSError("too late")
+
+    watch = watch_over(busy, status=look)
+    watch._status._clock = lambda: now[0]  # noqa: SLF001 - time is not to be waited for
+    watch._status.begin()  # noqa: SLF001 - as another who asks
+    now[0] += 20
+    told = series_of(watch)
+    may_end.set()
+    assert value(told, "holocron_up") == 0
+    assert value(told, "holocron_health", check="lake") == 1
+    assert value(told, "holocron_look_failures_total", look="status") == 0
+    assert "holocron_stage_items" not in {name for name, _ in told}
+    assert {dict(labels)["look"] for name, labels in told if name == "holocron_look_age_seconds"} == {
+        "totals",
+        "dagster",
+    }
 
 
 def test_openmetrics_is_spoken_to_who_asks_for_it(busy: Holocron, busy_status: Status) -> None:

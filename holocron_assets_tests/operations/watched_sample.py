@@ -34,12 +34,14 @@ def watch_over(
     *,
     dagster: Callable[[], DagsterState] = living_dagster,
     status: Callable[[], Status] | None = None,
+    schedules: Callable[[], str | None] = lambda: None,
 ) -> Watch:
     """A watch over a Holocron; a look at its status costs a second, so it may be given."""
     return Watch(
         status=status or (lambda: look_at(holocron)),
         totals=lambda: look_at_totals(open_lake(holocron.lake.root)),
         dagster=dagster,
+        schedules=schedules,
     )
 
 

@@ -3,6 +3,8 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
+from time import monotonic
 
 import dagster as dg
 import pytest
@@ -12,6 +14,7 @@ from watched_sample import look_at, series, watch_over
 
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.tables import PAGES
+from holocron_assets.operations.status import Status
 from holocron_assets.operations.watch import Watch
 from holocron_assets.orchestration.dagster_look import look_at_dagster, run_report
 from holocron_assets.orchestration.failures import clear_failures
@@ -57,7 +60,30 @@ def test_the_status_is_that_of_the_lake_as_json(client: TestClient, finished_sam
     told = client.get("/status").json()
     expected = look_at(finished_sample).as_json()
     assert told["stages"] == expected["stages"]
-    assert told.keys() == expected.keys()
+    assert told.keys() - expected.keys() == {"look_age_seconds", "look_under_way_seconds"}
+    assert 0 <= told["look_age_seconds"] < 60
+    assert told["look_under_way_seconds"] is None
+
+
+def test_who_asks_before_the_first_look_ended_is_told_to_ask_again(
+    finished_sample: Holocron, instance: dg.DagsterInstance
+) -> None:
+    may_end = Event()
+
+    def look() -> Status:
+        may_end.wait(60)
+        raise OSError("too late")
+
+    watch = watch_over(finished_sample, status=look)
+    began = monotonic()
+    watch._status._clock = lambda: 10 * (monotonic() - began)  # noqa: SLF001 - patience is shorter here
+    client = client_of(finished_sample, watch, instance)
+    answer = client.get("/status")
+    health = client.get("/health")
+    may_end.set()
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "15")
+    assert answer.json()["error"].startswith("the first look at it has been under way for ")
+    assert health.json()["checks"]["lake"]["outcome"] == "degraded"
 
 
 def test_health_names_each_check_with_its_reason(client: TestClient) -> None:
@@ -65,7 +91,9 @@ def test_health_names_each_check_with_its_reason(client: TestClient) -> None:
     assert answer.status_code == 200
     assert answer.json()["health"] == "ok"
     assert answer.json()["checks"]["lake"] == {"outcome": "ok", "reason": "it can be read"}
-    assert set(answer.json()["checks"]) == {"lake", "models", "progress", "dagster_storage", "daemon"}
+    assert set(answer.json()["checks"]) == {
+        *("lake", "models", "progress", "schedules", "dagster_storage", "daemon")
+    }
 
 
 def test_metrics_are_in_the_format_that_is_asked_for(client: TestClient) -> None:
@@ -136,6 +164,16 @@ def test_a_storage_of_dagster_that_is_gone_is_503(tmp_path: Path, finished_sampl
         answer = broken.get("/runs/any")
         assert answer.status_code == 503
         assert answer.json()["error"].startswith("Dagster's storage cannot be read: OperationalError")
+
+
+def test_schedules_that_cannot_be_used_are_told_of_and_no_failure(
+    finished_sample: Holocron, instance: dg.DagsterInstance
+) -> None:
+    status = look_at(finished_sample)
+    watch = watch_over(finished_sample, status=lambda: status, schedules=lambda: "nite: no such group")
+    health = client_of(finished_sample, watch, instance).get("/health")
+    assert (health.status_code, health.json()["health"]) == (200, "degraded")
+    assert "nite" in health.json()["checks"]["schedules"]["reason"]
 
 
 def test_a_daemon_that_never_ran_is_503(finished_sample: Holocron, instance: dg.DagsterInstance) -> None:
