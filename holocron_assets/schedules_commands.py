@@ -11,7 +11,7 @@ from holocron_assets.console import print_rows, to_json
 from holocron_assets.crawl.change_settings import CronTimes
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.operations.groups import read_group
-from holocron_assets.operations.schedules import clock_changes, next_times, read_schedules
+from holocron_assets.operations.schedules import read_schedules
 from holocron_assets.settings import groups_folder, schedules_file, sources_folder
 
 _SHOWN = 2
@@ -26,6 +26,8 @@ def schedules(*, as_json: bool) -> None:
     They are set in data/schedules.yaml, and in a source's file for its recheck. A change counts once the code
     location is reloaded; what is queued by then is as it was.
     """
+    from holocron_assets.orchestration.clock_times import clock_changes, next_times  # noqa: PLC0415 - seconds
+
     now = utc_now()
     told = [(what, times, next_times(times, now, _SHOWN)) for what, times in _every_schedule()]
     if as_json:

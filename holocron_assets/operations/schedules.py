@@ -1,21 +1,13 @@
 """What is done by the clock, as data: `data/schedules.yaml` says when, in which time zone."""
 
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
-from itertools import pairwise, takewhile
+from collections.abc import Sequence
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
-from cronsim import CronSim
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationInfo, field_validator
 
 from holocron_assets.crawl.change_settings import CronTimes
 from holocron_assets.crawl.source_files import read_as, source_names
 from holocron_assets.operations.groups import group_names
-
-_A_YEAR = timedelta(days=366)
-_FINER_THAN = timedelta(hours=12)
-"""What comes more often loses nothing by a clock that is set: the next time is near."""
 
 
 class RefreshTimes(CronTimes):
@@ -86,33 +78,3 @@ def read_schedules(file: Path, *, sources: Path, groups: Path) -> Schedules:
     if not file.exists():
         return Schedules()
     return read_as(file, Schedules, {"source": source_names(sources), "group": group_names(groups)})
-
-
-def next_times(times: CronTimes, now: datetime, count: int) -> list[datetime]:
-    """The next times at which something comes up, in its own time zone."""
-    coming = CronSim(times.cron, now.astimezone(ZoneInfo(times.timezone)))
-    fold = int(_is_fixed(times))  # of two the second counts; what comes more often comes both times
-    return [moment.replace(fold=fold or moment.fold) for _, moment in zip(range(count), coming, strict=False)]
-
-
-def clock_changes(times: CronTimes, now: datetime) -> Iterator[str]:
-    """What daylight saving does to some times in the coming year, a sentence for each change that matters.
-
-    The local time counts. One that a day lacks comes when the clock has gone on; one that a day has twice
-    comes the second time. What comes up every few hours or more often comes all the same.
-    """
-    zone = ZoneInfo(times.timezone)
-    coming = takewhile(lambda at: at < now + _A_YEAR, CronSim(times.cron, now.astimezone(zone)))
-    for before, at in pairwise(coming):
-        if at.astimezone(UTC) - before.astimezone(UTC) < _FINER_THAN:
-            return
-        if at.replace(fold=0).utcoffset() != at.replace(fold=1).utcoffset():
-            yield f"on {at:%Y-%m-%d} it is {at:%H:%M} twice in {times.timezone}: the second time counts"
-        elif before.utcoffset() != at.utcoffset() and before.time() != at.time() and _is_fixed(times):
-            yield f"on {at:%Y-%m-%d} there is no {before:%H:%M} in {times.timezone}: it comes at {at:%H:%M}"
-
-
-def _is_fixed(times: CronTimes) -> bool:
-    """Whether it comes up at one time of day."""
-    minute, hour, *_ = times.cron.split()
-    return minute.isdecimal() and hour.isdecimal()

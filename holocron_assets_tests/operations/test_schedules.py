@@ -1,17 +1,13 @@
-"""The file of schedules: what it may say, and what daylight saving does."""
+"""The file of schedules: what it may say."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from dagster._utils.schedules import cron_string_iterator
 
 from holocron_assets.crawl.change_settings import CronTimes
 from holocron_assets.crawl.source_files import SourceError
-from holocron_assets.operations.schedules import Schedules, clock_changes, next_times, read_schedules
+from holocron_assets.operations.schedules import Schedules, read_schedules
 from holocron_assets.settings import PROJECT_FOLDER
-
-NOW = datetime(2026, 9, 1, tzinfo=UTC)
 
 
 def read(file: Path) -> Schedules:
@@ -20,10 +16,6 @@ def read(file: Path) -> Schedules:
         known.parent.mkdir(exist_ok=True)
         known.touch()
     return read_schedules(file, sources=file.parent / "sources", groups=file.parent / "groups")
-
-
-def berlin(cron: str) -> CronTimes:
-    return CronTimes(cron=cron, timezone="Europe/Berlin")
 
 
 def test_the_shipped_file_says_what_counts_without_it(tmp_path: Path) -> None:
@@ -38,7 +30,10 @@ def test_what_is_left_out_is_as_it_is_by_default(tmp_path: Path) -> None:
     file = tmp_path / "schedules.yaml"
     file.write_text("compaction: {cron: '0 2 * * *', timezone: Europe/Berlin}\n", encoding="utf-8")
     said = read(file)
-    assert (said.compaction, said.upkeep) == (berlin("0 2 * * *"), Schedules().upkeep)
+    assert (said.compaction, said.upkeep) == (
+        CronTimes(cron="0 2 * * *", timezone="Europe/Berlin"),
+        Schedules().upkeep,
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,23 +66,3 @@ def test_whatever_is_wrong_is_named_with_file_line_and_key(tmp_path: Path, text:
     with pytest.raises(SourceError, match=problem) as error:
         read(file)
     assert str(file) in str(error.value)
-
-
-@pytest.mark.parametrize("cron", ["30 2 * * *", "0 3 * * 0", "0 3 * * *", "0 12 1 * *", "30 2 29 3 *"])
-@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "UTC"])
-def test_the_next_times_are_those_at_which_dagster_runs(cron: str, zone: str) -> None:
-    times = CronTimes(cron=cron, timezone=zone)
-    theirs = cron_string_iterator(NOW.timestamp(), cron, zone)
-    assert [at.timestamp() for at in next_times(times, NOW, 300)] == [
-        next(theirs).timestamp() for _ in range(300)
-    ]
-
-
-def test_a_time_that_a_day_lacks_or_has_twice_is_told() -> None:
-    assert list(clock_changes(berlin("30 2 * * *"), NOW)) == [
-        "on 2026-10-25 it is 02:30 twice in Europe/Berlin: the second time counts",
-        "on 2027-03-28 there is no 02:30 in Europe/Berlin: it comes at 03:00",
-    ]
-    assert list(clock_changes(berlin("0 3 * * *"), NOW)) == []
-    assert list(clock_changes(berlin("*/30 * * * *"), NOW)) == []
-    assert list(clock_changes(CronTimes(cron="30 2 * * *"), NOW)) == []
