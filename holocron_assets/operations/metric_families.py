@@ -186,6 +186,12 @@ def _model_families(status: Status) -> Iterator[Metric]:
 
 def _source_families(status: Status) -> Iterator[Metric]:
     yield _gauge(
+        "holocron_source_enabled",
+        "1 for a source that is switched on, 0 for one that is off",
+        ("source",),
+        (((one.source,), int(one.enabled)) for one in status.sources),
+    )
+    yield _gauge(
         "holocron_host_pace_ratio",
         "Share of the configured rate at which a wiki is asked",
         ("source",),

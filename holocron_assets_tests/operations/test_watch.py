@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
@@ -79,6 +80,13 @@ def test_totals_are_those_of_the_lake(found: Series) -> None:
     assert value(found, "holocron_model_busy_seconds_total", model=LARGE) == 45
     assert [value(found, "holocron_model_switches_total", model=model) for model in (SMALL, LARGE)] == [1, 1]
     assert value(found, "holocron_decisions_total", kind="classify") == 1
+
+
+def test_a_source_that_is_switched_off_is_told_of_as_such(busy: Holocron, busy_status: Status) -> None:
+    on = replace(busy_status.sources[0], source="on", enabled=True)
+    status = replace(busy_status, sources=(on, replace(on, source="off", enabled=False)))
+    found = series_of(watch_over(busy, status=lambda: status))
+    assert [value(found, "holocron_source_enabled", source=name) for name in ("on", "off")] == [1, 0]
 
 
 def test_what_is_held_back_and_how_dagster_is_are_told(found: Series) -> None:
