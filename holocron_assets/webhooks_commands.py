@@ -2,7 +2,7 @@
 
 import sys
 import uuid
-from collections import Counter
+from typing import Any
 
 import click
 from rich.console import Console
@@ -10,9 +10,10 @@ from rich.console import Console
 from holocron_assets.commands import clear_errors, counted, fail, json_option, opened_lake
 from holocron_assets.console import print_rows, to_json
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import NOTICES
 from holocron_assets.lake.views import connect, query
-from holocron_assets.operations.told.delivering import deliver, send
+from holocron_assets.operations.told.delivering import GIVEN_UP_AFTER, deliver, send
 from holocron_assets.operations.told.notices import Notice, open_book
 from holocron_assets.operations.told.webhooks import TEST_EVENT, Webhook, Webhooks, read_webhooks
 from holocron_assets.operations.told.yaml_file import SettingsError
@@ -20,14 +21,25 @@ from holocron_assets.settings import webhooks_file
 
 _PATIENCE_SECONDS = 60.0  # the sensor has the notices for less
 
-_STATES = "select webhook, state, count(*) as notices from lake.notices where webhook <> '' group by all"
-_LAST = """
-    select webhook, max_by(error, tried_at) as error, max(tried_at) as tried_at
-    from lake.notices
-    where webhook <> ''
+_STANDING = """
+    with told as (
+        select *, row_number() over (partition by notice_id, webhook order by asked_at desc) = 1 as is_newest
+        from lake.notices
+        where webhook <> ''
+    )
+    select
+        webhook,
+        count(*) filter (is_newest and state = 'pending') as pending,
+        count(*) filter (is_newest and state = 'delivered') as delivered,
+        count(*) filter (is_newest and state = 'given up') as given_up,
+        max(tried_at) as last_sent,
+        max_by(error, coalesce(tried_at, asked_at)) filter (is_newest) as problem
+    from told
     group by webhook
+    order by webhook
 """
-_ENDED = "from lake.notices where webhook <> '' and state in ('delivered', 'given up') order by asked_at"
+"""What is sent again is a row of its own; only the newest tells how a notice stands."""
+_TOLD = "from lake.notices where webhook <> '' order by asked_at"
 
 
 @click.group()
@@ -42,23 +54,12 @@ def list_webhooks(*, as_json: bool) -> None:
     """List who is told of what, and what became of it."""
     known = read_webhooks(webhooks_file())
     with connect(opened_lake(), tables=[NOTICES]) as connection:
-        counts = Counter(
-            {(row["webhook"], row["state"]): row["notices"] for row in query(connection, _STATES)}
-        )
-        last = {row["webhook"]: row for row in query(connection, _LAST)}
-    rows = [
-        {
-            "webhook": name,
-            "url": one.url,
-            "events": ", ".join(one.events),
-            "secret": _told_of_secret(one),
-            "pending": counts[name, "pending"],
-            "delivered": counts[name, "delivered"],
-            "given_up": counts[name, "given up"],
-            "last_sent": last.get(name, {}).get("tried_at"),
-            "problem": last.get(name, {}).get("error"),
-        }
-        for name, one in known.webhooks.items()
+        standing = {row["webhook"]: row for row in query(connection, _STANDING)}
+    rows = [_told_of(one, name, standing.get(name, {})) for name, one in known.webhooks.items()]
+    rows += [
+        _told_of(None, name, row)
+        for name, row in standing.items()
+        if row["pending"] and name not in known.webhooks
     ]
     if as_json:
         click.echo(to_json(rows))
@@ -99,15 +100,16 @@ def resend(name: str | None, ids: tuple[str, ...], *, given_up: bool) -> None:
         _named(known, name)
     with open_book(lake, patience_seconds=_PATIENCE_SECONDS) as book:
         with connect(lake, tables=[NOTICES]) as connection:
-            newest = {(row["notice_id"], row["webhook"]): row for row in query(connection, _ENDED)}
+            newest = {(row["notice_id"], row["webhook"]): row for row in query(connection, _TOLD)}
         chosen = [
             row
             for row in newest.values()
             if name in {None, row["webhook"]}
-            and (row["notice_id"] in ids if ids else row["state"] == "given up")
+            and row["state"] in ({"delivered", "given up"} if ids else {"given up"})
+            and (not ids or row["notice_id"] in ids)
         ]
         if missed := set(ids) - {row["notice_id"] for row in chosen}:
-            fail(f"not delivered or given up: {', '.join(sorted(missed))}")
+            fail(f"not delivered or given up: {', '.join(sorted(missed))}; what is pending is sent by itself")
         for row in chosen:
             book.ask_again(row)
         told = deliver(book, known).values()
@@ -115,6 +117,23 @@ def resend(name: str | None, ids: tuple[str, ...], *, given_up: bool) -> None:
     click.echo(f"{counted(len(chosen), 'notice')} asked for; {delivered} delivered, {failed} failed")
     if failed:
         sys.exit(1)
+
+
+def _told_of(one: Webhook | None, name: str, standing: Row) -> dict[str, Any]:
+    """What is listed of a webhook, or of one that the file does not name while notices wait for it."""
+    gone = (
+        f"{webhooks_file()} does not name it: what waits is sent once it does, or given up after "
+        f"{GIVEN_UP_AFTER.days} days"
+    )
+    return {
+        "webhook": name,
+        "url": one and one.url,
+        "events": one and ", ".join(one.events),
+        "secret": one and _told_of_secret(one),
+        **{state: standing.get(state, 0) for state in ("pending", "delivered", "given_up")},
+        "last_sent": standing.get("last_sent"),
+        "problem": standing.get("problem") if one else gone,
+    }
 
 
 def _named(known: Webhooks, name: str) -> Webhook:

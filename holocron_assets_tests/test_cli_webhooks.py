@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import time_machine
 from click.testing import CliRunner, Result
 from receiver import SECRET_ENV, SECRET_VALUE, Receiver, answering, webhooks_yaml
 
@@ -32,6 +34,12 @@ def webhooks(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["webhooks", *arguments])
 
 
+def standing() -> tuple[object, ...]:
+    """What the list says of the only webhook."""
+    (row,) = json.loads(webhooks("list", "--json").output)
+    return tuple(row[name] for name in ("webhook", "pending", "delivered", "given_up", "problem"))
+
+
 def tell(tmp_path: Path, *ids: str) -> None:
     """Note ends of runs, and send what is due."""
     known = read_webhooks(tmp_path / "webhooks.yaml")
@@ -53,6 +61,44 @@ def test_list_says_who_is_told_and_what_became_of_it_and_no_secret(
     assert row["problem"] == "HTTP 503"
     assert row["secret"] == f"in {SECRET_ENV}"
     assert SECRET_VALUE not in listed.output + webhooks("list").output
+
+
+def test_list_forgets_what_was_given_up_once_it_was_sent_again(receiver: Receiver, tmp_path: Path) -> None:
+    receiver.behave = answering(503)
+    with time_machine.travel(utc_now() - timedelta(days=4)):
+        tell(tmp_path, "run-1", "run-2")
+    tell(tmp_path)
+    assert standing() == ("team", 0, 0, 2, "not delivered within 3 days; at last: HTTP 503")
+    receiver.behave = answering(204)
+    assert webhooks("resend", "--given-up").exit_code == 0
+    assert standing() == ("team", 0, 2, 0, None)
+    assert "0 notices asked for" in webhooks("resend", "--given-up").output
+
+
+def test_resend_leaves_alone_what_is_asked_for_and_not_delivered_yet(
+    receiver: Receiver, tmp_path: Path
+) -> None:
+    tell(tmp_path, "run-1")
+    receiver.behave = answering(503)
+    assert webhooks("resend", "--id", "run-1").exit_code == 1
+    assert standing() == ("team", 1, 0, 0, "HTTP 503")
+    assert "not delivered or given up: run-1" in webhooks("resend", "--id", "run-1").output
+
+
+def test_list_says_why_notices_wait_for_a_webhook_that_the_file_does_not_name(
+    receiver: Receiver, tmp_path: Path
+) -> None:
+    file = tmp_path / "webhooks.yaml"
+    tell(tmp_path, "run-1")
+    receiver.behave = answering(503)
+    tell(tmp_path, "run-2")
+    written = file.read_text(encoding="utf-8")
+    file.write_text("webhooks: {}\n", encoding="utf-8")
+    why = f"{file} does not name it: what waits is sent once it does, or given up after 3 days"
+    assert standing() == ("team", 1, 1, 0, why)
+    assert "does not name it" in " ".join(webhooks("list").output.split())
+    file.write_text(written, encoding="utf-8")
+    assert standing() == ("team", 1, 1, 0, "HTTP 503")
 
 
 def test_list_says_where_to_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

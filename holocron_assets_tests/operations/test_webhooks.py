@@ -178,14 +178,32 @@ def test_after_three_days_it_is_given_up_and_a_person_can_have_it_sent_again(
     assert [row["state"] for row in rows(lake)] == ["given up", "delivered"]
 
 
-def test_what_was_for_a_webhook_that_is_gone_is_given_up(
+def test_what_is_for_a_webhook_that_is_gone_waits_until_it_is_back(
     lake: Lake, tmp_path: Path, receiver: Receiver
 ) -> None:
     webhooks = file_of(tmp_path, team=receiver.url)
     with open_book(lake, patience_seconds=0) as book:
         book.note([notice("run-1")], webhooks)
-        deliver(book, Webhooks())
-    assert [row["state"] for row in rows(lake)] == ["given up"]
+        assert deliver(book, Webhooks()) == {}
+    assert [row["state"] for row in rows(lake)] == ["pending"]
+    assert told(lake, webhooks) == {"team": (1, 0)}
+    assert receiver.ids == ["run-1"]
+
+
+def test_what_is_for_a_webhook_that_stays_away_is_given_up_after_three_days(
+    lake: Lake, tmp_path: Path, receiver: Receiver
+) -> None:
+    with time_machine.travel(utc_now(), tick=True) as clock:
+        with open_book(lake, patience_seconds=0) as book:
+            book.note([notice("run-1")], file_of(tmp_path, team=receiver.url))
+        clock.shift(timedelta(days=3, seconds=-30))
+        told(lake, Webhooks())
+        assert [row["state"] for row in rows(lake)] == ["pending"]
+        clock.shift(timedelta(minutes=1))
+        told(lake, Webhooks())
+    assert [(row["state"], row["error"]) for row in rows(lake)] == [
+        ("given up", "not delivered within 3 days; at last: there is no such webhook any more")
+    ]
 
 
 @pytest.mark.parametrize("moment", ["noted", "sent"])

@@ -2,7 +2,8 @@
 
 It is sent until an answer with a status of 2xx comes: again after 30 s, 2 min and then every 10 min, for
 three days. A webhook that is down is asked for little: its next try, of whatever notice, waits as long. A
-notice that the receiver refuses waits alone.
+notice that the receiver refuses waits alone. One whose webhook the file does not name waits for it to come
+back: people comment entries out, and editors write a file in two goes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -89,7 +90,7 @@ def deliver(
         name, why = row["webhook"], _why_given_up(row, webhooks, now)
         if why:
             book.change(row, state="given up", error=why)
-        elif name not in resting and not is_waiting(row["due_at"], now):
+        elif name in webhooks.webhooks and name not in resting and not is_waiting(row["due_at"], now):
             due.setdefault(name, []).append(row)
     if not due:
         return {}
@@ -121,11 +122,12 @@ def _resting(book: NoticeBook, now: datetime) -> set[str]:
 
 
 def _why_given_up(row: Row, webhooks: Webhooks, now: datetime) -> str | None:
+    if now - row["asked_at"] <= GIVEN_UP_AFTER:
+        return None
+    last = row["error"] or "it was never sent"
     if row["webhook"] not in webhooks.webhooks:
-        return "there is no such webhook any more"
-    if now - row["asked_at"] > GIVEN_UP_AFTER:
-        return f"not delivered within {GIVEN_UP_AFTER.days} days; at last: {row['error']}"
-    return None
+        last = "there is no such webhook any more"
+    return f"not delivered within {GIVEN_UP_AFTER.days} days; at last: {last}"
 
 
 def _serve(
