@@ -101,11 +101,12 @@ class FailureCause:
     """What failed in the last day for one cause: a row of `failures`.
 
     Attributes:
-        stage: the stage, the table whose step could not read the page, 'requests', 'calls' or 'runs'.
+        stage: the stage, 'requests', 'calls' or 'runs'.
         source: the source, if one is told of.
         interrogation: the interrogation, if one is.
         job: of a run of Dagster, its job.
-        cause: the error, without what differs from page to page.
+        cause: the error, without what differs from page to page; of a page that could not be read, after the
+            tables whose steps could not.
         failures: how often.
         dead: how many of these were given up.
         example: the page, batch, pair or run's partition where it happened last.
@@ -157,7 +158,8 @@ class Reason:
         source: as of a `Stage`.
         interrogation: as of a `Stage`.
         status: the state, as it is called at this stage.
-        reason: why; of types and entities the type, of questions to people the kind.
+        reason: why; of types and entities the type, of pages that could not be read the tables whose steps
+            could not, of questions to people the kind.
         items: how many.
     """
 

@@ -38,6 +38,7 @@ from holocron_assets.lake.tables import (
     UNREAD_PAGES,
 )
 from holocron_assets.lake.views import connect, publish, query
+from holocron_assets.operations.beside import Beside
 from holocron_assets.operations.looking import STATUS_TABLES
 from holocron_assets.operations.views import all_views
 from holocron_assets.settings import interrogations_folder
@@ -57,9 +58,9 @@ def now() -> datetime:
     return utc_now()
 
 
-def asked(lake: Lake, sql: str, *sources: Source) -> list[dict[str, Any]]:
+def asked(lake: Lake, sql: str, *sources: Source, beside: Beside | None = None) -> list[dict[str, Any]]:
     """What is answered now."""
-    views = all_views(sources or [wiki_source()], lake)
+    views = all_views(sources or [wiki_source()], lake, beside)
     with connect(lake, tables=STATUS_TABLES, more_views=views) as connection:
         return query(connection, sql)
 
@@ -256,14 +257,14 @@ def test_requests_calls_and_steps_fail_for_causes_of_their_own(lake: Lake, now: 
         **unread,
         title="Poison",
         title_key=key("Poison"),
-        error="'Poison': a segfault",
+        error="Poison: a segfault",
         died_at=now,
     )
     write_partition(lake, UNREAD_PAGES, unread["scope"], [died])
     rows = asked(lake, "select stage, cause from failures order by all")
     assert [(row["stage"], row["cause"]) for row in rows] == [
         ("calls", "timeout"),
-        ("page_signals", "a segfault"),
+        ("page_types", "page_signals: a segfault"),
         ("requests", "network_error: connection reset"),
         ("requests", "throttled (HTTP 429)"),
     ]

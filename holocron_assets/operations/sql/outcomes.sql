@@ -6,11 +6,19 @@ select
     case when status in ('failed', 'dead') then status else 'done' end as outcome, error, fetched_at as ended_at
 from lake.pages
 union all
-select stage.step, source, null, title, 'dead', error, died_at
-from lake.unread_pages as stage
+-- A page is given up once, by the first of the steps that could not read it. Its row of types says nothing.
+select
+    'page_types', source, null, title, 'dead',
+    title || ': ' || string_agg(step, ', ' order by step) || ': '
+        || arg_min(if(starts_with(error, title || ': '), substr(error, length(title) + 3), error), died_at),
+    min(died_at)
+from lake.unread_pages
+group by source, batch, title_key, title
 union all
 select 'page_types', types.source, null, title, 'done', null, typed_at
-from lake.page_types as types join typed_batches using (batch)
+from lake.page_types as types
+join typed_batches using (batch)
+anti join lake.unread_pages as unread using (batch, title_key)
 union all
 select 'interrogations', source, interrogation, subject, if(status = 'ok', 'done', status), error, finished_at
 from lake.llm_runs

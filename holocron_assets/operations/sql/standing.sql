@@ -29,6 +29,16 @@ left join read on read.title_key = titles.via_key;
 create or replace $relation outdated_pages as
 from superseded_pages;
 
+-- Pages that a step could not read, and that nobody brought back: each is given up once, at whatever steps.
+create or replace $relation unread_now as
+select unread.source, batch, unread.title_key, string_agg(step, ', ' order by step) as steps, min(died_at) as died_at
+from lake.unread_pages as unread
+anti join outdated_pages using (batch, title_key)
+left join last_requeues as requeue
+    on requeue.source = unread.source and requeue.title_key = unread.title_key
+where coalesce(requeue.decided_at < died_at, true)
+group by all;
+
 create or replace $relation read_batches as
 select source, batch, count(distinct title_key) filter (status = 'ok') as pages, max(fetched_at) as since
 from lake.pages
@@ -73,10 +83,14 @@ everything as (
         is_first and known_at > hour_ago as is_new
     from titles_by_age cross join moments
     union all
-    select 'page_types', source, null, 'pending', null, pages, since, null, since > hour_ago
-    from read_batches anti join (select distinct batch from lake.page_types) as typed using (batch)
+    select 'page_types', source, null, 'pending', null, pages - coalesce(unread, 0), since, null, since > hour_ago
+    from read_batches
+    anti join (select distinct batch from lake.page_types) as typed using (batch)
+    left join (select batch, count(*) as unread from unread_now group by batch) as unread_pages using (batch)
     cross join moments
-    where pages > 0
+    where pages > coalesce(unread, 0)
+    union all
+    select 'page_types', source, null, 'dead', steps, 1, died_at, null, false from unread_now
     union all
     -- What is to be made again since rules, code or inputs changed: nothing tells since when that is so.
     select
@@ -85,6 +99,7 @@ everything as (
         if(stale.batch is null, primary_type, null), count(*), null, null, read.since > hour_ago
     from lake.page_types as types
     anti join outdated_pages using (batch, title_key)
+    anti join unread_now using (batch, title_key)
     left join stale_batches as stale using (batch)
     left join read_batches as read using (batch)
     cross join moments
@@ -100,6 +115,7 @@ everything as (
     union all
     select 'interrogations', asked.source, interrogation, 'done', null, count(*), null, null, read.since > hour_ago
     from asked_items as asked
+    semi join wanted_items as wanted using (interrogation, partition, item)
     left join read_batches as read on read.batch = asked.partition
     cross join moments
     where status = 'ok'

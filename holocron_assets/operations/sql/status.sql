@@ -79,34 +79,67 @@ left join last_done
     and last_done.interrogation is not distinct from queues.interrogation
 order by list_position(['pages', 'page_types', 'interrogations', 'entities', 'review'], queues.stage), queues.source, queues.interrogation;
 
--- Errors name the page that they are about: without it, and without long numbers, they are the cause.
+-- The cause of a failure is its error without what differs from page to page: the page's name, as a whole word or
+-- quoted; what is quoted or listed, which wikis and models wrote; what a value is that fits no schema; and numbers,
+-- those of a reply all, else long ones. chr(1) stands for what is left out.
 create or replace view failures as
 with failed as (
-    select stage, source, interrogation, null::varchar as job, subject, outcome, error, ended_at
+    select stage, source, interrogation, null::varchar as job, subject, outcome, coalesce(error, outcome) as told, ended_at
     from recent_outcomes
     where outcome <> 'done'
     union all
     -- Runs that failed since other runs did, or since items did, are told of by those.
-    select 'runs', source, null, job, coalesce(partition, job), 'failed', error, ended_at
+    select 'runs', source, null, job, coalesce(partition, job), 'failed', coalesce(error, 'failed'), ended_at
     from failed_runs
     where ended_at > coalesce(getvariable('now')::timestamptz, now()) - interval 24 hour
     and not regexp_matches(coalesce(error, ''), '^[0-9]+ of [0-9]+ (runs failed|remain)')
+),
+shortened as (
+    select
+        *,
+        case
+            when starts_with(told, subject || ': ') then substr(told, length(subject) + 3)
+            when starts_with(told, '''' || subject || ''': ') then substr(told, length(subject) + 5)
+            else told
+        end as reason,
+        -- A number that stands there bare is another's, such as a status.
+        if(
+            contains(reason, subject) and regexp_matches(subject, '\pL'),
+            regexp_replace(
+                reason,
+                '(^|[^\pL\pN_])' || regexp_escape(subject) || '($$|[^\pL\pN_])', '\1' || chr(1) || '\2', 'g'
+            ),
+            reason
+        ) as nameless,
+        regexp_replace(
+            nameless,
+            '(?s)(\banswer(?:\.[^: ]+)*: ).*(is not (?:one of|of type|a )|is too (?:long|short)'
+            || '|is (?:less|greater) than|was expected|does not match|should be non-empty|has non-unique elements).*',
+            '\1' || chr(1) || ' \2'
+        ) as valueless,
+        regexp_replace(
+            valueless, '\B''(?:[^''\\]|\\.|''[\pL\pN_])*''\B|"(?:[^"\\]|\\.)*"', chr(1), 'g'
+        ) as without_quotes,
+        -- A quote may have no end, since errors are cut.
+        regexp_replace(without_quotes, '(?s)\B''.*|".*', chr(1)) as unquoted,
+        regexp_replace(unquoted, '[\[{(][\x01\d., :-]*\x01[\x01\d., :-]*[\]})]', chr(1), 'g') as unlisted,
+        regexp_replace(unlisted, '\x01(?:[, ]*\x01)+', chr(1), 'g') as short,
+        if(
+            regexp_matches(short, '(^|: )answer[.:]|\bthe reply\b'),
+            regexp_replace(short, '[-+]?\b\d+(?:\.\d+)?(?:e[-+]?\d+)?', 'N', 'g'),
+            regexp_replace(short, '[0-9a-f]*\d{4,}[0-9a-f]*', 'N', 'g')
+        ) as numberless,
+        left(replace(numberless, chr(1), '''...'''), 200) as cause
+    from failed
 )
 select
-    stage, source, interrogation, job,
-    left(
-        regexp_replace(
-            regexp_replace(replace(coalesce(error, outcome), coalesce(subject, ''), '...'), '^''\.\.\.'': ', ''),
-            '[0-9a-f]*[0-9]{4,}[0-9a-f]*', 'N', 'g'
-        ),
-        200
-    ) as cause,
+    stage, source, interrogation, job, cause,
     count(*) as failures,
     count(*) filter (outcome = 'dead') as dead,
     arg_max(subject, ended_at) as example,
     min(ended_at) as first_at,
     max(ended_at) as last_at
-from failed
+from shortened
 group by all
 order by failures desc, stage, cause;
 
