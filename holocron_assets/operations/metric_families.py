@@ -1,7 +1,7 @@
 """How things stand as Prometheus' metrics: which there are, in base units, and from what they are made.
 
-No label holds a page's title. Sources, interrogations, models and outcomes are few; of causes, only the most
-frequent are told apart.
+No label holds a page's title, or what a wiki or model wrote. Sources, interrogations, models and outcomes are
+few; of kinds of causes, only the most frequent are told apart.
 """
 
 from collections import Counter
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from holocron_assets.operations.cause_kinds import kind_of
 from holocron_assets.operations.dagster_state import DagsterState
 from holocron_assets.operations.health import OUTCOMES, Check
 from holocron_assets.operations.status import Status
@@ -16,11 +17,10 @@ from holocron_assets.operations.status_rows import AgedWork, FailureCause, Queue
 from holocron_assets.operations.totals import Totals
 
 MOST_CAUSES = 20
-"""Causes of failures that are told apart, the most frequent; the others are told of together."""
+"""Kinds of causes of failures that are told apart, the most frequent; the others are told of together."""
 
 OTHER_CAUSES = "other"
 
-_LONGEST_CAUSE = 120
 _STATES = ("pending", "in_flight", "waiting", "review", "dead", "skipped", "done")
 _AGES = {"1h": "over_60_minutes", "4h": "over_240_minutes", "24h": "over_1440_minutes"}
 _OF_AN_HOUR = {"in": "in_last_hour", "done": "out_last_hour", "failed": "failed_last_hour"}
@@ -48,7 +48,7 @@ def status_families(status: Status) -> Iterator[Metric]:
     yield from _queue_families(status.queues)
     yield _gauge(
         "holocron_last_day_failures",
-        "Failures of the last day, by cause",
+        "Failures of the last day, by kind of cause",
         (*_WHOSE, "cause"),
         _causes(status.failures),
     )
@@ -156,12 +156,12 @@ def _queue_families(queues: Sequence[Queue]) -> Iterator[Metric]:
 
 
 def _causes(failures: Sequence[FailureCause]) -> _Samples:
-    """Failures by cause; causes beyond the most frequent are one."""
-    counts = Counter[tuple[str, ...]]()
-    for rank, one in enumerate(sorted(failures, key=lambda one: -one.failures)):
-        told = f"{one.job}: {one.cause}" if one.job else one.cause
-        cause = told[:_LONGEST_CAUSE] if rank < MOST_CAUSES else OTHER_CAUSES
-        counts[*_whose(one), cause] += one.failures
+    """Failures by kind of cause; kinds beyond the most frequent are one."""
+    kinds, counts = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
+    for one in failures:
+        kinds[*_whose(one), kind_of(one)] += one.failures
+    for rank, ((*whose, kind), number) in enumerate(kinds.most_common()):
+        counts[*whose, kind if rank < MOST_CAUSES else OTHER_CAUSES] += number
     yield from counts.items()
 
 

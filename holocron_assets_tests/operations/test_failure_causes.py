@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from crawl_rows import outcome, put_outcomes
 from knowledge_rows import row_of
+from sample_holocron import sample_holocron
+from test_looking import looked_at
 from test_status_views import BATCH, FACTS, asked
 
 from holocron_assets.derive.engine.replies import InvalidAnswerError, check_answer
@@ -13,7 +15,8 @@ from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import write_partition
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
+from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS, PAGE_SIGNALS, UNREAD_PAGES
+from holocron_assets.operations.metric_families import status_families
 
 SCHEMA = {
     "type": "object",
@@ -107,4 +110,41 @@ def test_short_titles_split_no_cause(lake: Lake) -> None:
         "HTTP 503: the wiki's answer": 5,
         "the export has no '...', or '...' twice": 2,
         "OSError: [Errno 28] No space left": 1,
+    }
+
+
+def test_labels_hold_kinds_of_causes_and_nothing_that_was_written(tmp_path: Path) -> None:
+    holocron, now = sample_holocron(tmp_path), utc_now()
+    titles = ["Luke Skywalker", "Leia Organa", "Han Solo"]
+    put_failures(
+        holocron.lake,
+        *(("invalid", problem({"type": title})) for title in titles),
+        *(("malformed", f"the reply is no JSON object: {title} is no value") for title in titles),
+        *(("server_error", f"the model server answered 500: {title} is too much") for title in titles),
+    )
+    failed = [
+        outcome(title, "failed", error=f"{title}: HTTP 503: not {other}", fetched_at=now)
+        for title, other in zip(titles, reversed(titles), strict=True)
+    ]
+    put_outcomes(holocron.lake, BATCH, *failed)
+    scope = f"{BATCH}-{PAGE_SIGNALS.name}"
+    died = {"scope": scope, "batch": BATCH, "step": PAGE_SIGNALS.name, "died_at": now}
+    unread = [
+        row_of(
+            UNREAD_PAGES, **died, title=title, title_key=n, error=f"{title}: ValueError: no {titles[n - 1]}"
+        )
+        for n, title in enumerate(titles)
+    ]
+    write_partition(holocron.lake, UNREAD_PAGES, scope, unread)
+    [told] = [one for one in status_families(looked_at(holocron)) if one.name == "holocron_last_day_failures"]
+    found = {(sample.labels["stage"], sample.labels["cause"]): sample.value for sample in told.samples}
+    assert found == {
+        ("calls", "invalid: answer.type: '...' is not one of"): 3,
+        ("calls", "malformed"): 3,
+        ("calls", "server_error"): 3,
+        ("interrogations", "answer.type: '...' is not one of"): 3,
+        ("interrogations", "the reply is no JSON object"): 3,
+        ("interrogations", "the model server answered 500"): 3,
+        ("pages", "HTTP 503"): 3,
+        ("page_types", "page_signals: ValueError"): 3,
     }
