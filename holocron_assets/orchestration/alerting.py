@@ -1,11 +1,13 @@
 """The sensor that raises alerts: it looks at how things stand, and notes what begins or ends to be amiss."""
 
-from datetime import datetime
+import json
+from datetime import datetime, timedelta
 
 import dagster as dg
 from filelock import Timeout
 
 from holocron_assets.derive.dispatch.served import is_switched_off
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.presence import marker_of
 from holocron_assets.lake.schema import Row
@@ -18,19 +20,26 @@ from holocron_assets.operations.told.alerts import (
     standing_alerts,
     update_alerts,
 )
+from holocron_assets.operations.told.blind_rules import BLIND_RULES, NoLook, blind_findings
 from holocron_assets.operations.told.notices import open_book
 from holocron_assets.operations.told.webhooks import Webhooks, read_webhooks
-from holocron_assets.orchestration.looks import look_now
+from holocron_assets.orchestration.lookout import Lookout, Sight, lasting_look
 from holocron_assets.orchestration.mending import mended_tick
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.schedules_file import schedules_trouble
 from holocron_assets.settings import alerts_file, webhooks_file
 
+_LOOK_SECONDS = 10.0  # with the patience below, a tick is over before Dagster gives it up
 _PATIENCE_SECONDS = 40.0  # who sends has the notices for 35 s at most, where receivers hang
+_ABSENT = timedelta(minutes=10)
+"""Ticks that are further apart do not know whether there was a look in between."""
+
+_LOOKOUT = Lookout()
 
 
 @dg.sensor(
-    # A look takes a second or so at 200,000 pages. What rules measure is an hour's.
+    # What rules measure is an hour's. A look takes seconds at 200,000 pages, and minutes at a lake that is
+    # not packed: it goes on between ticks.
     minimum_interval_seconds=120,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Raises alerts by the rules in the alerts' file, and says when they are over.",
@@ -43,34 +52,63 @@ def raise_alerts(
     rules, webhooks = read_alert_rules(alerts_file()), read_webhooks(webhooks_file())
     opened = lake.open()
     before = {(row["rule"], row["subject"]) for row in firing(opened)}
+    look = lasting_look(opened, sources.all(), sources.shared_folder, context.instance)
+    sight = _LOOKOUT.see(opened.root, look, patience_seconds=_LOOK_SECONDS)
+    for told in (*sight.mended, *([sight.problem] if sight.problem else [])):
+        context.log.error(told)
+    no_look = _no_look(context, sight)
     try:
-        rows = _raised(context.instance, opened, sources, rules, webhooks)
+        rows = _raised(opened, sight, no_look, rules, webhooks)
     except Timeout:
         return dg.SkipReason("webhooks are being told; alerts are looked at after that")
+    _LOOKOUT.judged(opened.root, sight)
     standing = {(row["rule"], row["subject"]): row for row in rows if row["state"] == FIRING}
     for key in standing.keys() - before:
         context.log.error(f"alert {': '.join(key)}: {standing[key]['message']}")
     for key in before - standing.keys():
         context.log.info(f"alert {': '.join(key)} is over")
-    return dg.SkipReason("; ".join(row["message"] for row in standing.values()) or "nothing is amiss")
+    under_way = [f"a look is under way since {sight.since:%H:%M:%S} UTC"] if sight.is_under_way else []
+    amiss = [row["message"] for row in standing.values()]
+    return dg.SkipReason("; ".join([*under_way, *amiss]) or "nothing is amiss")
+
+
+def _no_look(context: dg.SensorEvaluationContext, sight: Sight) -> NoLook | None:
+    """That there is no look, and since when: the cursor knows it where the process was ended meanwhile."""
+    if not sight.is_under_way:
+        context.update_cursor("")
+        return NoLook(sight.since, sight.problem) if sight.problem else None
+    now = utc_now()
+    kept = json.loads(context.cursor) if context.cursor else {}
+    if kept and now - datetime.fromisoformat(kept["ticked_at"]) <= _ABSENT:
+        since = min(sight.since, datetime.fromisoformat(kept["since"]))
+    else:
+        since = sight.since
+    context.update_cursor(json.dumps({"since": since.isoformat(), "ticked_at": now.isoformat()}))
+    return NoLook(since)
 
 
 def _raised(
-    instance: dg.DagsterInstance, lake: Lake, sources: SourcesResource, rules: AlertRules, webhooks: Webhooks
+    lake: Lake, sight: Sight, no_look: NoLook | None, rules: AlertRules, webhooks: Webhooks
 ) -> list[Row]:
     """All alerts as they stand, with what is new about them noted."""
-    status = look_now(lake, sources.all(), sources.shared_folder, lambda: instance)
-    found = findings(
-        status,
+    found = blind_findings(
         rules,
-        models_are_asked=not is_switched_off(),
+        now=utc_now(),
+        no_look=no_look,
         schedules_trouble=schedules_trouble(),
         newest_backup=_newest_backup(lake, rules),
     )
+    if sight.status:
+        found += findings(sight.status, rules, models_are_asked=not is_switched_off())
     with open_book(lake, patience_seconds=_PATIENCE_SECONDS) as book:
         # What a process that was killed left untold goes first: an alert may begin anew in this very tick.
         book.note(alert_notices(standing_alerts(lake)), webhooks)
-        rows = update_alerts(lake, found, resolved_after_minutes=rules.resolved_after_minutes)
+        rows = update_alerts(
+            lake,
+            found,
+            resolved_after_minutes=rules.resolved_after_minutes,
+            judged=None if sight.status else BLIND_RULES,
+        )
         book.note(alert_notices(rows), webhooks)
     return rows
 

@@ -16,6 +16,7 @@ from holocron_assets.operations.status import HeldBack, Models, SourceSetting, S
 from holocron_assets.operations.status_rows import Queue, Stage
 from holocron_assets.operations.told.alert_rules import AlertRules, Finding, findings, read_alert_rules
 from holocron_assets.operations.told.alerts import alert_notices, firing, update_alerts
+from holocron_assets.operations.told.blind_rules import NoLook, blind_findings
 from holocron_assets.operations.told.delivering import deliver
 from holocron_assets.operations.told.notices import open_book
 from holocron_assets.operations.told.webhooks import read_webhooks
@@ -167,9 +168,24 @@ def test_a_backup_that_is_too_old_or_not_there_is_found_where_one_is_wanted(
 ) -> None:
     rules = AlertRules.model_validate({"backups": {"folder": "/var/backups/holocron"}})
     newest = None if hours is None else NOW - hours * HOUR
-    some = findings(status(), rules, models_are_asked=True, newest_backup=newest)
+    some = blind_findings(rules, now=NOW, newest_backup=newest)
     assert [one.message for one in some] == ([message] if message else [])
-    assert findings(status(), AlertRules(), models_are_asked=True) == [], "nobody makes any"
+    assert blind_findings(AlertRules(), now=NOW) == [], "nobody makes any"
+
+
+@pytest.mark.parametrize(
+    ("no_look", "message"),
+    [
+        (None, None),
+        (NoLook(NOW - 0.9 * HOUR), None),
+        (NoLook(NOW - 1.1 * HOUR), "no look at how things stand has come to an end for 66 minutes"),
+        (NoLook(NOW, "OSError: gone"), "how things stand cannot be looked at: OSError: gone"),
+    ],
+)
+def test_looks_that_fail_or_do_not_end_are_found(no_look: NoLook | None, message: str | None) -> None:
+    some = blind_findings(AlertRules(), now=NOW, no_look=no_look)
+    assert [(one.rule, one.message) for one in some] == ([("no_look", message)] if message else [])
+    assert blind_findings(AlertRules(no_look=None), now=NOW, no_look=no_look) == []
 
 
 def test_the_file_that_is_shipped_says_what_the_defaults_say(tmp_path: Path) -> None:

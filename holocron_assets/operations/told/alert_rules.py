@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
@@ -79,6 +79,16 @@ class ProgressRule(Settings):
     minutes: Number = 60
 
 
+class NoLookRule(Settings):
+    """How things stand cannot be looked at, so that the other rules find nothing.
+
+    Attributes:
+        minutes: how long one look may take.
+    """
+
+    minutes: Number = 60
+
+
 class SchedulesRule(Settings):
     """The file of schedules cannot be used."""
 
@@ -108,6 +118,7 @@ class AlertRules(Settings):
     pending: PendingRule | None = PendingRule()
     oldest: OldestRule | None = OldestRule()
     no_progress: ProgressRule | None = ProgressRule()
+    no_look: NoLookRule | None = NoLookRule()
     schedules: SchedulesRule | None = SchedulesRule()
     backups: BackupsRule | None = None
     resolved_after_minutes: Annotated[StrictInt | StrictFloat, Field(ge=0)] = 10
@@ -141,22 +152,13 @@ def read_alert_rules(file: Path) -> AlertRules:
     return read_settings(file, AlertRules)
 
 
-def findings(
-    status: Status,
-    rules: AlertRules,
-    *,
-    models_are_asked: bool,
-    schedules_trouble: str | None = None,
-    newest_backup: datetime | None = None,
-) -> list[Finding]:
-    """All that is amiss.
+def findings(status: Status, rules: AlertRules, *, models_are_asked: bool) -> list[Finding]:
+    """All that is amiss with the work.
 
     Args:
         status: how things stand.
         rules: what is looked for.
         models_are_asked: whether models are asked at all; else what waits for them waits by choice.
-        schedules_trouble: what is wrong with the file of schedules, if anything.
-        newest_backup: when the newest backup in the rule's folder was begun; None if there is none.
     """
     at_work = [queue for queue in status.queues if _is_to_go_on(queue, status, models_are_asked)]
     return [
@@ -165,8 +167,6 @@ def findings(
         *_pending(at_work, rules.pending),
         *_oldest(at_work, rules.oldest),
         *_no_progress(at_work, rules.no_progress, status),
-        *_schedules(schedules_trouble, rules.schedules),
-        *_backups(newest_backup, rules.backups, status.at),
     ]
 
 
@@ -234,20 +234,6 @@ def _no_progress(queues: Sequence[Queue], rule: ProgressRule | None, status: Sta
             name, depth = _named(stage, source or None), sum(queue.depth for queue in late)
             told_of = f"{depth:,} of {name} wait, and none was done in the last {rule.minutes:g} minutes"
             yield Finding("no_progress", name, depth, rule.minutes, told_of)
-
-
-def _schedules(trouble: str | None, rule: SchedulesRule | None) -> Iterator[Finding]:
-    if rule and trouble:
-        yield Finding("schedules", "file", 1, 0, f"the file of schedules cannot be used: {trouble}")
-
-
-def _backups(newest: datetime | None, rule: BackupsRule | None, now: datetime) -> Iterator[Finding]:
-    if rule and newest is None:
-        told = f"there is no finished backup of this lake in {rule.folder}"
-        yield Finding("backups", "newest", 0, 1, told)
-    elif rule and newest and (hours := (now - newest) / timedelta(hours=1)) > rule.hours:
-        told = f"the newest backup in {rule.folder} is {hours:,.0f} hours old"
-        yield Finding("backups", "newest", round(hours, 1), rule.hours, told)
 
 
 def _place(queue: Queue) -> tuple[str, str]:

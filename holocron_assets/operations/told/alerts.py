@@ -4,7 +4,7 @@ Which alerts stand is in the lake, and their notices follow from it, by ids of t
 killed between the two, or a tick that is repeated, tells nothing twice.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import timedelta
 
 from holocron_assets.lake.clock import utc_now
@@ -31,13 +31,20 @@ def firing(lake: Lake) -> list[Row]:
     return sorted(rows, key=lambda row: (row["fired_at"], row["rule"], row["subject"]))
 
 
-def update_alerts(lake: Lake, found: Sequence[Finding], *, resolved_after_minutes: float) -> list[Row]:
+def update_alerts(
+    lake: Lake,
+    found: Sequence[Finding],
+    *,
+    resolved_after_minutes: float,
+    judged: Container[str] | None = None,
+) -> list[Row]:
     """Take in what the rules found. Who calls it holds the book of notices, so that nobody else does.
 
     Args:
         lake: where alerts are.
         found: all that is amiss now.
         resolved_after_minutes: how long a rule must be content for its alert to be over.
+        judged: the rules that could look; what others found before stands as it did. All by default.
 
     Returns:
         All alerts, as they stand now.
@@ -46,7 +53,8 @@ def update_alerts(lake: Lake, found: Sequence[Finding], *, resolved_after_minute
     rows = {(row["rule"], row["subject"]): row for row in before}
     amiss = {(one.rule, one.subject): one for one in found}
     for key, row in rows.items():
-        if row["state"] == FIRING and key not in amiss:
+        is_judged = judged is None or row["rule"] in judged
+        if row["state"] == FIRING and key not in amiss and is_judged:
             content_since = min(row["content_since"] or now, now)  # the clock may be set back
             is_over = now - content_since >= timedelta(minutes=resolved_after_minutes)
             over = {"state": RESOLVED, "resolved_at": now} if is_over else {}

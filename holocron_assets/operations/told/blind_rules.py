@@ -1,0 +1,79 @@
+"""The rules that need no look at how things stand: they go on finding what is amiss while none can be had."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from holocron_assets.operations.told.alert_rules import (
+    AlertRules,
+    BackupsRule,
+    Finding,
+    NoLookRule,
+    SchedulesRule,
+)
+
+BLIND_RULES = frozenset({"schedules", "backups"})
+"""What these find, and find no longer, is known at any time; `no_look` is over once there was a look."""
+
+
+@dataclass(frozen=True)
+class NoLook:
+    """There is no look at how things stand.
+
+    Attributes:
+        since: when the one under way was begun, or the first of several that did not come to an end.
+        problem: why it failed; None if it is under way.
+    """
+
+    since: datetime
+    problem: str | None = None
+
+
+def blind_findings(
+    rules: AlertRules,
+    *,
+    now: datetime,
+    no_look: NoLook | None = None,
+    schedules_trouble: str | None = None,
+    newest_backup: datetime | None = None,
+) -> list[Finding]:
+    """All that is amiss besides the work.
+
+    Args:
+        rules: what is looked for.
+        now: the moment.
+        no_look: that there is no look at the work, if there is none.
+        schedules_trouble: what is wrong with the file of schedules, if anything.
+        newest_backup: when the newest backup in the rule's folder was begun; None if there is none.
+    """
+    return [
+        *_no_look(no_look, rules.no_look, now),
+        *_schedules(schedules_trouble, rules.schedules),
+        *_backups(newest_backup, rules.backups, now),
+    ]
+
+
+def _no_look(trouble: NoLook | None, rule: NoLookRule | None, now: datetime) -> Iterator[Finding]:
+    if rule is None or trouble is None:
+        return
+    minutes = (now - trouble.since) / timedelta(minutes=1)
+    if trouble.problem:
+        told = f"how things stand cannot be looked at: {trouble.problem}"
+        yield Finding("no_look", "lake", 1, 0, told)
+    elif minutes > rule.minutes:
+        told = f"no look at how things stand has come to an end for {minutes:,.0f} minutes"
+        yield Finding("no_look", "lake", round(minutes), rule.minutes, told)
+
+
+def _schedules(trouble: str | None, rule: SchedulesRule | None) -> Iterator[Finding]:
+    if rule and trouble:
+        yield Finding("schedules", "file", 1, 0, f"the file of schedules cannot be used: {trouble}")
+
+
+def _backups(newest: datetime | None, rule: BackupsRule | None, now: datetime) -> Iterator[Finding]:
+    if rule and newest is None:
+        told = f"there is no finished backup of this lake in {rule.folder}"
+        yield Finding("backups", "newest", 0, 1, told)
+    elif rule and newest and (hours := (now - newest) / timedelta(hours=1)) > rule.hours:
+        told = f"the newest backup in {rule.folder} is {hours:,.0f} hours old"
+        yield Finding("backups", "newest", round(hours, 1), rule.hours, told)

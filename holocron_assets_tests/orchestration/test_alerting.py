@@ -1,0 +1,132 @@
+"""The sensor `raise_alerts` where looks take longer than a tick may, and where they fail."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from receiver import SECRET_ENV, SECRET_VALUE, Receiver, webhooks_yaml
+from sample_dagster import lake_resource, sources_resource
+from sample_holocron import SAMPLE_BATCH, Holocron
+
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.decisions import new_decision, record
+from holocron_assets.lake.parquet import read_partition, write_partition
+from holocron_assets.lake.tables import DECISIONS, PAGES
+from holocron_assets.operations.told.alerts import firing
+from holocron_assets.orchestration import alerting
+from holocron_assets.orchestration.alerting import raise_alerts
+from holocron_assets.orchestration.telling import tell_webhooks
+
+GIVEN_UP = "5 were given up in the last hour"
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    (tmp_path / "dagster").mkdir()
+    with dg.DagsterInstance.local_temp(str(tmp_path / "dagster")) as kept:
+        yield kept
+
+
+@pytest.fixture
+def holocron(fetched_sample: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Holocron:
+    """One of which five pages were given up just now."""
+    monkeypatch.setattr(alerting, "_LOOK_SECONDS", 60.0)  # the machine may be busy
+    own = fetched_sample.copy_to(tmp_path / "holocron")
+    rows = read_partition(own.lake, PAGES, SAMPLE_BATCH)
+    for row in rows[:5]:
+        row.update(status="dead", error="HTTP 500", attempts=4, fetched_at=utc_now())
+    write_partition(own.lake, PAGES, SAMPLE_BATCH, rows)
+    return own
+
+
+def tick(holocron: Holocron, instance: dg.DagsterInstance, cursor: str | None = None) -> tuple[str, str]:
+    """What the sensor says, and its cursor after."""
+    resources = {"lake": lake_resource(holocron), "sources": sources_resource(holocron)}
+    with dg.build_sensor_context(instance=instance, cursor=cursor, resources=resources) as context:
+        answer = raise_alerts(context)
+        assert isinstance(answer, dg.SkipReason)
+        return answer.skip_message or "", context.cursor or ""
+
+
+def told(holocron: Holocron, instance: dg.DagsterInstance) -> None:
+    """A tick of the sensor that tells webhooks."""
+    with dg.build_sensor_context(instance=instance, resources={"lake": lake_resource(holocron)}) as context:
+        tell_webhooks(context)
+
+
+def break_decisions(holocron: Holocron) -> Path:
+    """Damage what nothing can make again."""
+    row = new_decision("classify", author="Ann", reason="it is", source="sample", title="X", value="Person")
+    record(holocron.lake, [row])
+    file = holocron.lake.file(DECISIONS, row["decision_id"])
+    file.write_bytes(file.read_bytes()[:-1])
+    return file
+
+
+def test_a_tick_leaves_a_long_look_to_the_next_and_judges_by_it_then(
+    holocron: Holocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alerting, "_LOOK_SECONDS", 0.0)
+    said, cursor = tick(holocron, instance)
+    assert said.startswith("a look is under way since ")
+    assert firing(holocron.lake) == []
+    monkeypatch.setattr(alerting, "_LOOK_SECONDS", 60.0)
+    assert tick(holocron, instance, cursor) == (GIVEN_UP, "")
+    assert [row["rule"] for row in firing(holocron.lake)] == ["exhausted"]
+
+
+def test_what_stands_is_neither_over_nor_told_again_while_a_look_is_under_way(
+    holocron: Holocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tick(holocron, instance)
+    before = firing(holocron.lake)
+    monkeypatch.setattr(alerting, "_LOOK_SECONDS", 0.0)
+    said, _ = tick(holocron, instance)
+    assert said.endswith(f"; {GIVEN_UP}")
+    assert firing(holocron.lake) == before
+
+
+@pytest.mark.parametrize(("silent_minutes", "fires"), [(2, True), (30, False)])
+def test_looks_that_do_not_end_raise_an_alert_also_if_their_processes_were_ended_meanwhile(
+    holocron: Holocron,
+    instance: dg.DagsterInstance,
+    monkeypatch: pytest.MonkeyPatch,
+    silent_minutes: int,
+    fires: bool,  # noqa: FBT001 - pytest gives it
+) -> None:
+    monkeypatch.setattr(alerting, "_LOOK_SECONDS", 0.0)
+    times = {"since": timedelta(hours=2), "ticked_at": timedelta(minutes=silent_minutes)}
+    kept = json.dumps({name: (utc_now() - ago).isoformat() for name, ago in times.items()})
+    said, cursor = tick(holocron, instance, kept)
+    assert ("no look at how things stand has come to an end for 120 minutes" in said) is fires
+    assert (json.loads(cursor)["since"] == json.loads(kept)["since"]) is fires
+    assert [row["rule"] for row in firing(holocron.lake)] == (["no_look"] if fires else [])
+
+
+def test_a_look_that_fails_raises_an_alert_that_is_told_and_takes_back_none_that_stands(
+    holocron: Holocron, instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = tmp_path / "alerts.yaml"
+    rules.write_text("resolved_after_minutes: 0\n", encoding="utf-8")
+    monkeypatch.setenv("HOLOCRON_ALERTS", str(rules))
+    with Receiver() as receiver:
+        events = "events: [alert.firing, alert.resolved]"
+        file = webhooks_yaml(tmp_path / "webhooks.yaml", team=f"url: {receiver.url}\n{events}")
+        monkeypatch.setenv("HOLOCRON_WEBHOOKS", str(file))
+        monkeypatch.setenv(SECRET_ENV, SECRET_VALUE)
+        told(holocron, instance)
+        tick(holocron, instance)
+        damaged = break_decisions(holocron)
+        said, _ = tick(holocron, instance)
+        assert GIVEN_UP in said
+        assert "how things stand cannot be looked at: DamagedPartitionError: table decisions" in said
+        damaged.unlink()
+        assert tick(holocron, instance)[0] == GIVEN_UP
+        told(holocron, instance)
+        events_told = {(one.body["type"], one.body["data"]["rule"]) for one in receiver.received}
+    assert events_told == {
+        ("alert.firing", "exhausted"), ("alert.firing", "no_look"), ("alert.resolved", "no_look")
+    }  # fmt: skip

@@ -1,0 +1,104 @@
+"""A look that outlasts a tick is begun by one and had by a later one, and lost with its process only."""
+
+import subprocess
+import sys
+from pathlib import Path
+from threading import Event
+from time import monotonic
+
+import dagster as dg
+from sample_holocron import SAMPLE_BATCH, Holocron
+from watched_sample import look_at
+
+from holocron_assets.lake.quarantine import all_set_aside
+from holocron_assets.lake.tables import PAGES
+from holocron_assets.operations.status import Status
+from holocron_assets.orchestration.lookout import Lookout, lasting_look
+
+HERE = Path("lake")
+
+
+def test_one_tick_begins_a_look_and_a_later_one_has_it(busy_status: Status) -> None:
+    may_end, made = Event(), list[int]()
+
+    def look() -> Status:
+        made.append(1)
+        assert may_end.wait(30)
+        return busy_status
+
+    lookout = Lookout()
+    first = lookout.see(HERE, look, patience_seconds=0)
+    assert (first.is_under_way, first.status, first.problem) == (True, None, None)
+    lookout.judged(HERE, first)
+    assert lookout.see(HERE, look, patience_seconds=0) == first
+    may_end.set()
+    later = lookout.see(HERE, look, patience_seconds=30)
+    assert later.status is busy_status
+    assert later.since == first.since
+    assert len(made) == 1, "one at a time"
+
+
+def test_a_look_is_kept_until_it_was_judged_by(busy_status: Status) -> None:
+    lookout, made = Lookout(), list[int]()
+
+    def look() -> Status:
+        made.append(1)
+        return busy_status
+
+    sight = lookout.see(HERE, look, patience_seconds=30)
+    assert lookout.see(HERE, look, patience_seconds=30) == sight
+    lookout.judged(HERE, sight)
+    assert lookout.see(HERE, look, patience_seconds=30).since > sight.since
+    assert len(made) == 2
+
+
+def test_a_look_that_ended_while_no_tick_came_for_long_is_made_anew(busy_status: Status) -> None:
+    lookout = Lookout()
+    old = lookout.see(HERE, lambda: busy_status, patience_seconds=30)
+    ended = lookout._begun[HERE].ended_at  # noqa: SLF001 - ten minutes are not to be waited for
+    assert ended
+    lookout._begun[HERE].ended_at = ended - 601  # noqa: SLF001
+    assert lookout.see(HERE, lambda: busy_status, patience_seconds=30).since > old.since
+
+
+def test_a_look_that_fails_says_why_and_the_next_is_another(busy_status: Status) -> None:
+    def broken() -> Status:
+        raise OSError("the disk is gone")
+
+    lookout = Lookout()
+    sight = lookout.see(HERE, broken, patience_seconds=30)
+    assert (sight.status, sight.problem, sight.is_under_way) == (None, "OSError: the disk is gone", False)
+    lookout.judged(HERE, sight)
+    assert lookout.see(HERE, lambda: busy_status, patience_seconds=30).status is busy_status
+
+
+def test_what_it_finds_damaged_is_set_aside_and_named(fetched_sample: Holocron, tmp_path: Path) -> None:
+    own = fetched_sample.copy_to(tmp_path / "own")
+    file = own.lake.file(PAGES, SAMPLE_BATCH)
+    file.write_bytes(file.read_bytes()[:-1])
+    sight = Lookout().see(HERE, lambda: look_at(own), patience_seconds=60)
+    assert sight.status
+    assert [str(aside) for aside in all_set_aside(own.lake)] == list(sight.mended)
+
+
+def test_a_look_goes_on_after_its_ticks_instance_was_closed(fetched_sample: Holocron, tmp_path: Path) -> None:
+    (tmp_path / "dagster").mkdir()
+    with dg.DagsterInstance.local_temp(str(tmp_path / "dagster")) as instance:
+        look = lasting_look(
+            fetched_sample.lake, [fetched_sample.source()], fetched_sample.politeness_folder, instance
+        )
+    assert look().runs_problem is None
+
+
+def test_a_look_under_way_keeps_no_process_from_ending() -> None:
+    code = (
+        "from pathlib import Path; from time import sleep; "
+        "from holocron_assets.orchestration.lookout import Lookout; "
+        "print(Lookout().see(Path('lake'), lambda: sleep(600), patience_seconds=0).is_under_way)"
+    )
+    began = monotonic()
+    done = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert (done.returncode, done.stdout) == (0, "True\n")
+    assert monotonic() - began < 300
