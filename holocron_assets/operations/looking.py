@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from datetime import datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +10,7 @@ import duckdb
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.standing import hosts_not_as_usual
-from holocron_assets.derive.dispatch.served import ServedModels, gpu_holder, look_at_models
+from holocron_assets.derive.dispatch.served import look_at_models
 from holocron_assets.derive.dispatch.tallies import counted_places, interrogation_rows
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.clock import utc_now
@@ -43,6 +41,7 @@ from holocron_assets.lake.tables import (
 from holocron_assets.lake.views import connect, query
 from holocron_assets.operations.beside import FailedRuns, look_beside
 from holocron_assets.operations.controls import standing_controls
+from holocron_assets.operations.models_at_work import models_at_work
 from holocron_assets.operations.status import (
     Alert,
     Changes,
@@ -51,7 +50,6 @@ from holocron_assets.operations.status import (
     HeldBack,
     Host,
     Interrogation,
-    Models,
     SetAside,
     SourceSetting,
     Status,
@@ -70,8 +68,6 @@ STATUS_TABLES = (
 )
 """What the views read that are asked here: a connection to these is opened in half the time."""
 
-_A_DAY = timedelta(days=1)
-_AN_HOUR = timedelta(hours=1)
 _Row = TypeVar("_Row")
 
 _CHANGES = """
@@ -94,7 +90,6 @@ _CHANGES = """
 """
 _NEWEST_DEAD_LETTERS = f"from dead_letters order by died_at desc limit {MOST_DEAD_LETTERS}"
 _LAST_GPU_RUNS = "from gpu_runs order by started_at desc limit 5"
-_GPU_RUNS_OF_A_DAY = "from gpu_runs where ended_at > $since order by started_at"
 
 
 def look(
@@ -119,15 +114,13 @@ def look(
     """
     now = utc_now()
     interrogations = load_interrogations()
-    served, problem = look_at_models(interrogations)
-    digests = served.digests if served else {}
+    seen = look_at_models(interrogations)
+    digests = seen[0].digests if seen[0] else {}
     beside = look_beside(lake, stale_batches=stale_batches, failed_runs=failed_runs.runs)
     with connect(lake, tables=STATUS_TABLES, more_views=frontier_views(sources, lake)) as connection:
         connection.execute("set parquet_metadata_cache = true")  # every file is opened several times
         query(connection, status_views("table", beside))
-        day = {"since": now - _A_DAY}
         wanted = counted_places(connection, "wanted_items")
-        runs = query(connection, _GPU_RUNS_OF_A_DAY, day)
         return Status(
             at=now,
             sources=tuple(SourceSetting(one.name, one.enabled, one.kind, one.origin) for one in sources),
@@ -139,7 +132,7 @@ def look(
             throughput=_rows(connection, Hour, "from recent_throughput"),
             reasons=_rows(connection, Reason, "from processing_reasons order by all"),
             interrogations=_far(interrogation_rows(lake, interrogations, digests, now, wanted)),
-            models=_models(runs, served, problem, gpu_holder(lake), now),
+            models=models_at_work(lake, connection, interrogations, seen, now),
             gpu_runs=_rows(connection, GpuRun, _LAST_GPU_RUNS),
             changes=_rows(connection, Changes, _CHANGES),
             hosts=tuple(Host(**row) for row in hosts_not_as_usual(sources, politeness_folder, now)),
@@ -190,36 +183,3 @@ def _held_back(lake: Lake) -> tuple[HeldBack, ...]:
         )
         for hold in held
     )
-
-
-def _models(
-    runs: Sequence[Mapping[str, Any]],
-    served: ServedModels | None,
-    problem: str | None,
-    at_work: str | None,
-    now: datetime,
-) -> Models:
-    """What models did, by the rows of `gpu_runs` of a day in order, and do."""
-    asked = [run["model"] for run in runs]
-    lasted = sum((run["ended_at"] - run["started_at"]).total_seconds() for run in runs)
-    return Models(
-        loaded=tuple(sorted(served.loaded)) if served else None,
-        problem=problem,
-        at_work=at_work,
-        switches=sum(one != other for one, other in pairwise(asked)),
-        loads=sum(run["loads"] for run in runs),
-        load_seconds=sum(run["load_seconds"] for run in runs),
-        busy_share=sum(_busy_seconds(run, now - _AN_HOUR) for run in runs) / _AN_HOUR.total_seconds(),
-        busy_share_of_runs=sum(run["busy_seconds"] for run in runs) / lasted if lasted else None,
-        items=sum(run["items"] for run in runs),
-        calls=sum(run["calls"] for run in runs),
-        calls_saved=sum(run["calls_saved"] for run in runs),
-        tokens_in=sum(run["tokens_in"] for run in runs),
-        tokens_out=sum(run["tokens_out"] for run in runs),
-    )
-
-
-def _busy_seconds(run: Mapping[str, Any], since: datetime) -> float:
-    """Busy seconds of a run after a moment, as if it had been as busy all the time."""
-    after: float = (run["ended_at"] - max(run["started_at"], since)).total_seconds()
-    return max(after, 0.0) * float(run["busy_share"])

@@ -44,11 +44,12 @@ class Models:
     Attributes:
         loaded: models that the server holds in memory; None if it was not asked, or gave no answer.
         problem: why some of what is to be asked cannot be asked now; None if all can.
-        at_work: the process that asks models now, in words; None if none does.
-        switches: how often another model than before was asked, in the last day.
+        at_work: the processes that ask models now, in words; None if none does.
+        switches: how often another model than before was asked on this machine's GPU, in the last day.
         loads: how often a model was loaded in the last day.
         load_seconds: how long that took.
-        busy_share: share of the last hour in which a call was under way.
+        busy_share: share of the last hour in which a call was under way, in stretches that go on as well; of
+            several at once, the busiest counts.
         busy_share_of_runs: the same of the time in which models were asked, in the last day; None if no time.
         items: items that got an outcome in the last day.
         calls: calls made in the last day.

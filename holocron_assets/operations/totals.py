@@ -4,9 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import duckdb
+
+from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import DECISIONS, GPU_RUNS, HTTP_ATTEMPTS, LLM_ATTEMPTS, PAGES
 from holocron_assets.lake.views import connect, query
+from holocron_assets.operations.models_at_work import places
 
 # A page that failed is asked again, and its row replaced: only answers stay what they are.
 _PAGES = """
@@ -24,7 +28,14 @@ _STRETCHES = """
         sum(tokens_in)::bigint as tokens_in, sum(tokens_out)::bigint as tokens_out,
         sum(loads)::bigint as loads, sum(load_seconds) as load_seconds, sum(busy_seconds) as busy_seconds,
         count(*) filter (before is not null and before <> model) as switches
-    from (select *, lag(model) over (order by started_at, gpu_run_id) as before from lake.gpu_runs)
+    from (
+        select
+            *,
+            lag(model) over (
+                partition by if(model = any($elsewhere::varchar[]), model, '') order by started_at, gpu_run_id
+            ) as before
+        from lake.gpu_runs
+    )
     group by model
 """
 _DECISIONS = "select kind, count(*) as decisions from lake.decisions group by kind"
@@ -40,7 +51,8 @@ class Totals:
         pages: pages that were read, by source.
         requests: HTTP requests and bytes, by source and outcome.
         calls: calls of models, by model and outcome.
-        stretches: what stretches of calls came to, by model; `switches` are to the model.
+        stretches: what stretches of calls came to, by model; `switches` are to the model, from another
+            of the same pool.
         decisions: of people, by kind.
     """
 
@@ -58,5 +70,17 @@ def look_at_totals(lake: Lake) -> Totals:
         DamagedPartitionError, duckdb.Error: the lake cannot be read.
     """
     with connect(lake, tables=[PAGES, HTTP_ATTEMPTS, LLM_ATTEMPTS, GPU_RUNS, DECISIONS]) as connection:
-        found = (query(connection, sql) for sql in (_PAGES, _REQUESTS, _CALLS, _STRETCHES, _DECISIONS))
-        return Totals(*found)
+        return Totals(
+            pages=query(connection, _PAGES),
+            requests=query(connection, _REQUESTS),
+            calls=query(connection, _CALLS),
+            stretches=query(connection, _STRETCHES, {"elsewhere": _elsewhere(connection)}),
+            decisions=query(connection, _DECISIONS),
+        )
+
+
+def _elsewhere(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Models that do not take turns with others on this machine's GPU: they are not switched to."""
+    place = places()
+    asked = query(connection, "select distinct model from lake.gpu_runs")
+    return [row["model"] for row in asked if place(row["model"]) != GPU_POOL]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from holocron_assets.derive.engine.engine import open_client
 from holocron_assets.derive.engine.problems import ModelServerUnavailable, failure_of_call
-from holocron_assets.derive.gpu.slots import GPU_POOL, NotedLock
+from holocron_assets.derive.gpu.slots import GPU_POOL, Holder, NotedLock
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.clock import utc_now
@@ -86,8 +86,18 @@ def look_at_models(interrogations: Sequence[Interrogation]) -> tuple[ServedModel
 
 def gpu_holder(lake: Lake) -> str | None:
     """Which process has calls of models under way on this machine, in words; None if none has."""
-    lock = NotedLock(lake, f"gpu-{GPU_POOL}")
-    return str(lock.holder() or "another process") if lock.is_held() else None
+    return next((str(holder or "another process") for holder in holders_at(lake, [GPU_POOL])), None)
+
+
+def holders_at(lake: Lake, places: Iterable[str]) -> list[Holder | None]:
+    """Which processes have calls of models under way at some places; None for one that no note names.
+
+    Args:
+        lake: where locks and their notes are.
+        places: what only one process has at a time, as `model_run.place_of` names it.
+    """
+    locks = [NotedLock(lake, f"gpu-{place}") for place in places]
+    return [lock.holder() for lock in locks if lock.is_held()]
 
 
 def _of_server(address: str) -> tuple[dict[str, str], set[str]]:
