@@ -1,25 +1,20 @@
 """What models did in the last hour and day, and who asks them now, whichever machines serve them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import duckdb
 
-from holocron_assets.derive.dispatch.pools import DispatchError, DispatchSettings, read_dispatch_settings
+from holocron_assets.derive.dispatch.places import Places, configured_places
 from holocron_assets.derive.dispatch.served import ServedModels, holders_at
-from holocron_assets.derive.gpu.model_run import place_of
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import query
 from holocron_assets.operations.status import Models
-from holocron_assets.settings import dispatch_file
-
-Places = Callable[[str], str]
-"""Where only one process asks at a time, by the model that is asked: see `place_of`."""
 
 _A_DAY = timedelta(days=1)
 _AN_HOUR = timedelta(hours=1)
@@ -50,15 +45,6 @@ class Span(NamedTuple):
     share: float = 1.0
 
 
-def places() -> Places:
-    """Places of models, by the file that says how work is dispatched; of one that cannot be used, none."""
-    try:
-        settings = read_dispatch_settings(dispatch_file())
-    except DispatchError:
-        settings = DispatchSettings()
-    return lambda model: place_of(settings.pool_of(model), model)
-
-
 def models_at_work(
     lake: Lake,
     connection: duckdb.DuckDBPyConnection,
@@ -77,7 +63,7 @@ def models_at_work(
     """
     served, problem = seen
     runs = query(connection, _RUNS, {"since": now - _A_DAY})
-    place = places()
+    place = configured_places()
     asked = [*chain.from_iterable(one.models for one in interrogations), *(run["model"] for run in runs)]
     holders = holders_at(lake, [GPU_POOL, *sorted({place(model) for model in asked} - {GPU_POOL})])
     spans = [

@@ -6,11 +6,11 @@ from typing import Any
 
 import duckdb
 
+from holocron_assets.derive.dispatch.places import configured_places
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import DECISIONS, GPU_RUNS, HTTP_ATTEMPTS, LLM_ATTEMPTS, PAGES
 from holocron_assets.lake.views import connect, query
-from holocron_assets.operations.models_at_work import places
 
 # A page that failed is asked again, and its row replaced: only answers stay what they are.
 _PAGES = """
@@ -81,6 +81,6 @@ def look_at_totals(lake: Lake) -> Totals:
 
 def _elsewhere(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Models that do not take turns with others on this machine's GPU: they are not switched to."""
-    place = places()
+    place = configured_places()
     asked = query(connection, "select distinct model from lake.gpu_runs")
     return [row["model"] for row in asked if place(row["model"]) != GPU_POOL]
