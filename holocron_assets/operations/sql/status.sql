@@ -84,7 +84,9 @@ order by list_position(['pages', 'page_types', 'interrogations', 'entities', 're
 -- those of a reply all, else long ones. chr(1) stands for what is left out.
 create or replace view failures as
 with failed as (
-    select stage, source, interrogation, null::varchar as job, subject, outcome, coalesce(error, outcome) as told, ended_at
+    select
+        stage, source, interrogation, null::varchar as job, subject, outcome, coalesce(error, outcome) as told,
+        ended_at
     from recent_outcomes
     where outcome <> 'done'
     union all
