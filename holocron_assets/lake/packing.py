@@ -92,6 +92,7 @@ class _PackWriter:
         self._group_rows = min(_GROUP_ROWS, 10 * table.row_group_rows)
         self._file = pq.ParquetWriter(path, table.arrow_schema, compression="zstd", write_page_checksum=True)
         self._waiting: list[_Partition] = []
+        self._waiting_rows = self._waiting_bytes = 0  # summed up anew for each, many small ones take minutes
         self._groups = 0
         self._bytes = 0
         self.packed: dict[str, Packed] = {}
@@ -113,8 +114,9 @@ class _PackWriter:
     def add(self, partition: _Partition) -> None:
         self._waiting.append(partition)
         self._bytes += partition.mark.size
-        rows = sum(one.rows.num_rows for one in self._waiting)
-        if rows >= self._group_rows or sum(one.rows.nbytes for one in self._waiting) >= _GROUP_BYTES:
+        self._waiting_rows += partition.rows.num_rows
+        self._waiting_bytes += partition.rows.nbytes
+        if self._waiting_rows >= self._group_rows or self._waiting_bytes >= _GROUP_BYTES:
             self._write_group()
 
     def _write_group(self) -> None:
@@ -127,6 +129,7 @@ class _PackWriter:
             self._file.write_table(group, row_group_size=first)
             self._groups += 1
         self._waiting = []
+        self._waiting_rows = self._waiting_bytes = 0
 
 
 def _read(lake: Lake, table: Table, name: str) -> _Partition | None:
