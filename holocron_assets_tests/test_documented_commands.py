@@ -17,6 +17,9 @@ from holocron_assets.settings import PROJECT_FOLDER
 
 _MAKEFILE = (PROJECT_FOLDER / "Makefile").read_text(encoding="utf-8")
 
+HELP = main.context_settings["help_option_names"]
+"""A command keeps the options of help that it was first looked at with: other tests look at the same."""
+
 
 def problem_of(words: Sequence[str], *, shortened: bool) -> str | None:
     """What is wrong with a simple command, if it is one of ours."""
@@ -41,7 +44,7 @@ def _holocron_problem(command: click.Command, arguments: list[str], *, shortened
     """What click would refuse; of what is shortened, only names that it would not know."""
     path = "holocron"
     while isinstance(command, click.Group) and not (arguments and arguments[0].startswith("-")):
-        context = click.Context(command, resilient_parsing=True)
+        context = click.Context(command, resilient_parsing=True, help_option_names=HELP)
         command.parse_args(context, arguments)
         if not context.args and not context._protected_args:  # noqa: SLF001 - where click keeps the command's name
             return None if shortened else f"{path} wants a command"
@@ -54,7 +57,7 @@ def _holocron_problem(command: click.Command, arguments: list[str], *, shortened
 
 
 def _options_problem(command: click.Command, arguments: list[str], *, shortened: bool) -> str | None:
-    context = click.Context(command, info_name=command.name)
+    context = click.Context(command, info_name=command.name, help_option_names=HELP)
     try:
         given, left, _order = command.make_parser(context).parse_args(list(arguments))
         given = {name: value for name, value in given.items() if not isinstance(value, Enum)}  # "unset"

@@ -1,9 +1,12 @@
 """An address that is none is told of without being repeated: it may hold a password."""
 
-import pytest
-from click.testing import CliRunner
+import os
+import subprocess
+import sys
+from pathlib import Path
 
-from holocron_assets.cli import main
+import pytest
+
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.shared.sessions import Connection
 
@@ -17,13 +20,20 @@ def test_an_address_that_cannot_be_read_is_named_by_its_variable_alone() -> None
     assert raised.value.__cause__ is None
 
 
-def test_a_database_that_is_gone_ends_a_command_with_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    monkeypatch.setenv("HOLOCRON_DATA", str(tmp_path_factory.mktemp("mirror")))
-    monkeypatch.setenv("HOLOCRON_LAKE", "memory://bucket")
-    monkeypatch.setenv("HOLOCRON_POSTGRES_URL", "postgresql://holocron:stonesalt@127.0.0.1:1/holocron")
-    asked = CliRunner().invoke(main, ["controls"])
-    assert asked.exit_code == 1
-    assert asked.output.startswith("Error: PostgreSQL gives no answer")
-    assert "stonesalt" not in asked.output
+def test_a_database_that_is_gone_ends_a_command_with_a_sentence(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "HOLOCRON_DATA": str(tmp_path),
+        "HOLOCRON_LAKE": "memory://bucket",
+        "HOLOCRON_POSTGRES_URL": "postgresql://holocron:stonesalt@127.0.0.1:1/holocron",
+    }
+    asked = subprocess.run(  # noqa: S603 - a process has one lake: what is asked in this one is known by now
+        [Path(sys.executable).parent / "holocron", "controls"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert asked.returncode == 1
+    assert asked.stderr.startswith("Error: PostgreSQL gives no answer")
+    assert "stonesalt" not in asked.stderr

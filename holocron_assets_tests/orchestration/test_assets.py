@@ -67,7 +67,9 @@ def replace_step(
         return run_step(lake, new if step is old else step, batch, run_id)
 
     monkeypatch.setattr(batch_assets, "run_step", run)
-    monkeypatch.setattr(work, "BATCH_STEPS", [new if step is old else step for step in steps.BATCH_STEPS])
+    with_new = tuple(new if step is old else step for step in steps.BATCH_STEPS)
+    for module in (steps, work):
+        monkeypatch.setattr(module, "BATCH_STEPS", with_new)
 
 
 def test_seeds_and_a_whole_batch_are_materialized_and_say_what_is_inside(
