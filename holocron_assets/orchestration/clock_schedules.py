@@ -1,7 +1,7 @@
 """Schedules that `data/schedules.yaml` sets: upkeep, compaction, quality checks, crawls anew, and groups."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import dagster as dg
 from dagster import RunsFilter
@@ -11,7 +11,7 @@ from holocron_assets.operations.controls import standing_controls
 from holocron_assets.operations.schedules import GroupTimes, RefreshTimes, Schedules
 from holocron_assets.orchestration.group_job import run_group
 from holocron_assets.orchestration.jobs import ASSET_JOBS
-from holocron_assets.orchestration.names import GROUP_JOB, GROUP_TAG, QUALITY_JOB, REFRESH_JOB, SOURCE_TAG
+from holocron_assets.orchestration.names import GROUP_TAG, QUALITY_JOB, SOURCE_TAG
 from holocron_assets.orchestration.refresh import refresh
 from holocron_assets.orchestration.resources import LakeResource
 from holocron_assets.orchestration.run_requests import UNDER_WAY
@@ -54,50 +54,52 @@ def _numbered(
 
 
 def _refresh_schedule(name: str, times: RefreshTimes) -> dg.ScheduleDefinition:
-    tags = {SOURCE_TAG: times.source} if times.source else {}
-
-    @dg.schedule(
-        name=name,
-        job=refresh,
-        cron_schedule=times.cron,
-        execution_timezone=times.timezone,
-        default_status=dg.DefaultScheduleStatus.RUNNING,
+    return _schedule(
+        name,
+        times,
+        refresh,
         description=f"Crawls {times.source or 'every enabled source'} anew, from its seeds on.",
+        tags={SOURCE_TAG: times.source} if times.source else {},
+        ops={"refresh_sources": {"config": {"source": times.source} if times.source else {}}},
     )
-    def schedule(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-        if hold := standing_controls(lake.open()).holds(source=times.source):
-            return dg.SkipReason(str(hold))
-        if _is_under_way(context.instance, REFRESH_JOB, tags):
-            return dg.SkipReason("a run of it is queued or under way")
-        config = {"source": times.source} if times.source else {}
-        return dg.RunRequest(
-            run_config={"ops": {"refresh_sources": {"config": config}}},
-            tags=tags,
-        )
-
-    return schedule
 
 
 def _group_schedule(name: str, times: GroupTimes) -> dg.ScheduleDefinition:
-    tags = {GROUP_TAG: times.group}
+    return _schedule(
+        name,
+        times,
+        run_group,
+        description=f"Runs the steps of group {times.group}.",
+        tags={GROUP_TAG: times.group},
+        ops={"run_steps": {"config": {"group": times.group}}},
+    )
+
+
+def _schedule(  # noqa: PLR0913 - a job, and how it is run
+    name: str,
+    times: CronTimes,
+    job: dg.JobDefinition,
+    *,
+    description: str,
+    tags: Mapping[str, str],
+    ops: Mapping[str, Any],
+) -> dg.ScheduleDefinition:
+    """A schedule that asks for a run unless a person holds it back, or one with the same tags goes on."""
 
     @dg.schedule(
         name=name,
-        job=run_group,
+        job=job,
         cron_schedule=times.cron,
         execution_timezone=times.timezone,
         default_status=dg.DefaultScheduleStatus.RUNNING,
-        description=f"Runs the steps of group {times.group}.",
+        description=description,
     )
     def schedule(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-        if hold := standing_controls(lake.open()).holds():
+        if hold := standing_controls(lake.open()).holds(source=tags.get(SOURCE_TAG)):
             return dg.SkipReason(str(hold))
-        if _is_under_way(context.instance, GROUP_JOB, tags):
+        if _is_under_way(context.instance, job.name, tags):
             return dg.SkipReason("a run of it is queued or under way")
-        return dg.RunRequest(
-            run_config={"ops": {"run_steps": {"config": {"group": times.group}}}},
-            tags=tags,
-        )
+        return dg.RunRequest(run_config={"ops": ops}, tags=tags)
 
     return schedule
 
