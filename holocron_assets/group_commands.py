@@ -133,18 +133,21 @@ def _command_and_source(main: click.Command, words: list[str]) -> tuple[click.Co
         ValueError: it is a group of commands, or no step.
     """
     command, path = main, "holocron"
+    context = click.Context(main, info_name=path, **main.context_settings)
     while isinstance(command, click.Group):
         if not words or words[0].startswith("-"):
             raise ValueError(f"`{path}` is no command by itself")
         if words[0] == _NO_STEP:
             raise ValueError("a group is no step of a group")
-        context = click.Context(command, info_name=path)
         path, below = f"{path} {words[0]}", command.get_command(context, words[0])
         if below is None:
             raise ValueError(f"there is no command `{path}`")
+        context = click.Context(below, context, words[0], **below.context_settings)
         command, words = below, words[1:]
-    with _taking_any_path(command).make_context(path, list(words)) as context:
-        return command, context.params.get("source_name")
+    if {*words} & {*context.help_option_names}:
+        raise ValueError(f"`{path}` would only tell about itself")
+    with _taking_any_path(command).make_context(command.name, list(words), context.parent) as parsed:
+        return command, parsed.params.get("source_name")
 
 
 def _taking_any_path(command: click.Command) -> click.Command:

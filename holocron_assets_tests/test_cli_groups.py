@@ -68,6 +68,7 @@ def test_steps_are_commands_and_the_exit_code_says_how_they_went(holocron: Holoc
         ("{name: a, run: crowl}", "there is no command `holocron crowl`"),
         ("{name: a, run: sources}", "`holocron sources` is no command by itself"),
         ("{name: a, run: crawl --sauce sample}", "No such option"),
+        ("{name: a, run: backup -h}", "`holocron backup` would only tell about itself"),
         ("{name: a, run: crawl}", "Missing option '--source'"),
         ("{name: a, run: crawl --source nowhere}", "no source is called 'nowhere'; there are sample"),
         ("{name: a, run: group run some}", "a group is no step of a group"),

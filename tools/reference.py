@@ -174,14 +174,15 @@ def _exposed(family: Metric) -> str:
     return f"{family.name}_total" if family.type == "counter" else str(family.name)
 
 
-def _commands(command: click.Command, path: str) -> Iterator[str]:
-    context = click.Context(command, info_name=path)
+def _commands(command: click.Command, name: str, above: click.Context | None = None) -> Iterator[str]:
+    context = click.Context(command, above, name, **command.context_settings)
     if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            inner = command.get_command(context, name)
+        for below in command.list_commands(context):
+            inner = command.get_command(context, below)
             if inner is not None:
-                yield from _commands(inner, f"{path} {name}")
+                yield from _commands(inner, below, context)
         return
+    path = context.command_path
     usage = " ".join([path, *command.collect_usage_pieces(context)])
     help_text = inspect.cleandoc(command.help or "")
     yield f"### `{path}`\n\n```text\n{usage}\n```\n\n{help_text}\n"
