@@ -55,11 +55,11 @@ def restore(folder: Path) -> None:
     are there are left alone; those that are not as in the backup are named.
     """
     # Dagster takes seconds to load, and `backup` does without it.
-    from holocron_assets.orchestration.restored import bring_to_rest  # noqa: PLC0415
+    from holocron_assets.orchestration.instance import reap_without_daemon  # noqa: PLC0415
 
     restored = restore_backup(_places(Lake(data_folder())), folder.resolve())
     click.echo(f"restored what there was on {restored.manifest['at']} to {data_folder()}")
-    bring_to_rest()
+    reap_without_daemon()
     for there, kept in restored.kept.items():
         click.echo(f"left alone: {there} is not as in the backup; compare it with {kept}")
     if restored.damaged:

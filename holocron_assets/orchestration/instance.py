@@ -104,7 +104,8 @@ def _database_address(url: str) -> str:
 def reap_without_daemon() -> None:
     """Report as failed what runs there are that a daemon was starting: none lives that could start them.
 
-    Runs that wait for a worker in a broker are left to it.
+    It is so after a restore as well: a backup has runs that were about to begin, and no signs of life. Runs
+    that wait for a worker in a broker are left to it.
     """
     with open_instance() as instance:
         if not broker():

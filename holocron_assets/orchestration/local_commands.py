@@ -31,6 +31,7 @@ from holocron_assets.orchestration.instance import open_instance
 from holocron_assets.orchestration.local_models import ModelStage
 from holocron_assets.orchestration.local_run import LocalRun, RunReport
 from holocron_assets.orchestration.mending import mending
+from holocron_assets.orchestration.reaper import reaping
 from holocron_assets.orchestration.retention import forget_old_runs, old_runs_are_due
 from holocron_assets.orchestration.runs import FinishedRun
 from holocron_assets.orchestration.work import Work
@@ -165,7 +166,8 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
             tags=tags or {},
         )
         try:
-            report = work_on(run)
+            with reaping(instance, lake):
+                report = work_on(run)
         except KeyboardInterrupt:
             progress.update(task, description="stopped")
             progress.console.print("Stopped. What was done is kept; the same command goes on from there.")

@@ -1,10 +1,12 @@
 """Runs whose process died with everything around it: Dagster would hold their places for hours."""
 
 import atexit
+import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
+from threading import Event, Thread
 
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
@@ -22,6 +24,8 @@ _UNFINISHED = (
     DagsterRunStatus.STARTED,
     DagsterRunStatus.CANCELING,
 )
+
+_LOG = logging.getLogger(__name__)
 
 _HELD: dict[tuple[Path, str], Lock] = {}
 """The locks that this process holds: who holds one may hold it again."""
@@ -94,7 +98,41 @@ def reap_dead_runs(
         instance.report_run_failed(run, "Its process is gone: killed, or the machine went down.")
         sign.remove()
         reaped.append(run.run_id)
+    _free_places_of_the_ended(instance, lake)
     return reaped
+
+
+def _free_places_of_the_ended(instance: dg.DagsterInstance, lake: Lake) -> None:
+    """Free the places in pools that ended runs hold still: killed in between, or copied so by a backup.
+
+    Dagster's daemon does so too, but there may be none. A run that was ended by force may be at work still.
+    """
+    storage = instance.event_log_storage
+    for run_id in storage.get_concurrency_run_ids() if storage.supports_global_concurrency_limits else ():
+        lives = _sign(lake, run_id).mark() is not None and _is_held(lake, run_id)
+        if not lives and _has_ended(instance, run_id):
+            storage.free_concurrency_slots_for_run(run_id)
+
+
+@contextmanager
+def reaping(instance: dg.DagsterInstance, lake: Lake, *, seconds: float = 30) -> Iterator[None]:
+    """Reap dead runs every so many seconds, for who works without a daemon and may wait for their places."""
+    ended = Event()
+
+    def reap() -> None:
+        while not ended.wait(seconds):
+            try:
+                reap_dead_runs(instance, lake)
+            except Exception:  # noqa: BLE001 - as the daemon's sensors: what fails now may do later
+                _LOG.warning("could not look for runs whose process is gone; trying again", exc_info=True)
+
+    thread = Thread(target=reap, name="reaper", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def _is_held(lake: Lake, run_id: str) -> bool:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from threading import Event
+from time import monotonic, sleep
 
 import dagster as dg
 import pytest
@@ -15,7 +17,7 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration import reaper
 from holocron_assets.orchestration.instance import open_instance, prepare_home
-from holocron_assets.orchestration.reaper import held_by_run, reap_dead_runs
+from holocron_assets.orchestration.reaper import held_by_run, reap_dead_runs, reaping
 from holocron_assets.orchestration.runs import run_of_ours
 
 START_SECONDS = 180
@@ -24,6 +26,8 @@ START_SECONDS = 180
 HOLDER = """
 import sys, time
 from pathlib import Path
+from threading import Event
+from time import monotonic, sleep
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.reaper import held_by_run
 with held_by_run(Lake(Path(sys.argv[1])), sys.argv[2]):
@@ -43,6 +47,8 @@ if __name__ == "__main__":
 RUN_WORKER = """
 import time
 from pathlib import Path
+from threading import Event
+from time import monotonic, sleep
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.reaper import held_by_run
 def work(folder, run_id):
@@ -57,6 +63,14 @@ def work(folder, run_id):
 def instance() -> Iterator[dg.DagsterInstance]:
     with dg.DagsterInstance.ephemeral() as ephemeral:
         yield ephemeral
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    """One on disk: what is only in memory knows no places."""
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as local:
+        local.event_log_storage.set_concurrency_slots("gpu", 1)
+        yield local
 
 
 def run_of(instance: dg.DagsterInstance, status: DagsterRunStatus) -> str:
@@ -153,6 +167,58 @@ def test_a_killed_runs_lock_tells_that_it_is_dead_at_once(
     run_id = run_of(instance, DagsterRunStatus.STARTED)
     (Lake(tmp_path).locks / f"run-{run_id}.lock").touch()
     assert reap_dead_runs(instance, Lake(tmp_path)) == [run_id]
+
+
+def test_the_place_of_a_run_that_ended_is_freed_once_nobody_works_on_it(
+    stored: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    lake, storage = Lake(tmp_path), stored.event_log_storage
+    run_id = run_of(stored, DagsterRunStatus.CANCELED)
+    storage.claim_concurrency_slot("gpu", run_id, "ask")
+    with held_by_run(lake, run_id):
+        reap_dead_runs(stored, lake)
+        assert storage.get_concurrency_info("gpu").active_run_ids == {run_id}, "it was ended by force"
+    reap_dead_runs(stored, lake)
+    assert storage.get_concurrency_info("gpu").active_run_ids == set()
+
+
+def test_who_works_without_a_daemon_gets_the_place_of_a_run_that_is_killed_meanwhile(
+    stored: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    storage, killed = stored.event_log_storage, run_of(stored, DagsterRunStatus.STARTED)
+    storage.claim_concurrency_slot("gpu", killed, "ask")
+    ours = run_of(stored, DagsterRunStatus.STARTED)
+    with held_by_run(Lake(tmp_path), ours), reaping(stored, Lake(tmp_path), seconds=0.05):
+        assert not storage.claim_concurrency_slot("gpu", ours, "ask").is_claimed
+        (Lake(tmp_path).locks / f"run-{killed}.lock").touch()  # as a process that is killed leaves it
+        deadline = monotonic() + 60
+        while not storage.claim_concurrency_slot("gpu", ours, "ask").is_claimed:
+            assert monotonic() < deadline
+            sleep(0.05)
+    assert status_of(stored, killed) == DagsterRunStatus.FAILURE
+    assert status_of(stored, ours) == DagsterRunStatus.STARTED
+
+
+def test_a_look_for_dead_runs_that_fails_is_told_and_tried_again(
+    instance: dg.DagsterInstance,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    tries = iter([OSError("the disk is gone")])
+
+    def look(*_: object) -> list[str]:
+        for trouble in tries:
+            raise trouble
+        looked.set()
+        return []
+
+    looked = Event()
+    monkeypatch.setattr(reaper, "reap_dead_runs", look)
+    with reaping(instance, Lake(tmp_path), seconds=0.05):
+        assert looked.wait(10)
+    assert "trying again" in caplog.text
+    assert "the disk is gone" in caplog.text
 
 
 def test_a_run_that_ends_well_leaves_no_lock_behind(tmp_path: Path) -> None:
