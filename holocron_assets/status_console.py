@@ -136,11 +136,11 @@ def _speeds(queues: Iterable[Queue]) -> list[dict[str, Any]]:
             "oldest": _duration(queue.oldest_minutes),
             "came": queue.in_last_hour,
             "done": queue.out_last_hour,
-            "failed": queue.failed_last_hour + queue.dead_last_hour,
+            "failed": queue.in_vain_last_hour,
             "ready in": _duration(queue.eta_minutes) if queue.depth else None,
         }
         for queue in queues
-        if queue.depth or queue.out_last_hour or queue.failed_last_hour
+        if queue.depth or queue.out_last_hour or queue.in_vain_last_hour
     ]
     return without_zeros(rows)
 

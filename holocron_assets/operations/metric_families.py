@@ -23,7 +23,12 @@ OTHER_CAUSES = "other"
 
 _STATES = ("pending", "in_flight", "waiting", "review", "dead", "skipped", "done")
 _AGES = {"1h": "over_60_minutes", "4h": "over_240_minutes", "24h": "over_1440_minutes"}
-_OF_AN_HOUR = {"in": "in_last_hour", "done": "out_last_hour", "failed": "failed_last_hour"}
+_OF_AN_HOUR = {
+    "in": "in_last_hour",
+    "done": "out_last_hour",
+    "failed": "failed_last_hour",
+    "dead": "dead_last_hour",
+}
 _WIKI = "mediawiki_api"
 _WHOSE = ("stage", "source", "interrogation")
 _A_MINUTE = 60
@@ -126,7 +131,7 @@ def dagster_families(dagster: DagsterState) -> Iterator[Metric]:
 def _queue_families(queues: Sequence[Queue]) -> Iterator[Metric]:
     yield _gauge(
         "holocron_last_hour_items",
-        "Items of the last hour that came in, were done, or failed",
+        "Items of the last hour that came in, were done, failed for now, or were given up (dead)",
         (*_WHOSE, "outcome"),
         (
             ((*_whose(one), outcome), count)

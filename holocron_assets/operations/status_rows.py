@@ -70,6 +70,11 @@ class Queue:
     last_done_at: datetime | None
     eta_minutes: float | None
 
+    @property
+    def in_vain_last_hour(self) -> int:
+        """Attempts of the last hour that came to nothing: they failed, or were the last."""
+        return self.failed_last_hour + self.dead_last_hour
+
 
 @dataclass(frozen=True)
 class AgedWork:

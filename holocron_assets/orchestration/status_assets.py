@@ -80,7 +80,7 @@ def _queue_row(queue: Queue) -> dict[str, Any]:
         "oldest, minutes": None if queue.oldest_minutes is None else round(queue.oldest_minutes),
         "came in an hour": queue.in_last_hour,
         "done in an hour": queue.out_last_hour,
-        "failed in an hour": queue.failed_last_hour,
+        "failed in an hour": queue.in_vain_last_hour,
         "all done in, minutes": round(queue.eta_minutes) if queue.eta_minutes else None,
     }
 

@@ -18,6 +18,10 @@ from holocron_assets.lake.journal_packing import pack_journals
 from holocron_assets.lake.marking import mark
 from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.shared.mirror import Mirror
+from holocron_assets.lake.shared.objects import Objects
+from holocron_assets.lake.shared.places import mirrored
+from holocron_assets.lake.shared.sessions import Session
 from holocron_assets.lake.tables import BATCH_PAGES, LLM_ATTEMPTS, PAGE_CHANGES, PAGES, SEED_TITLES
 from holocron_assets.operations.backups import copying, lake_copy
 from holocron_assets.operations.backups.backup import Backup, make_backup
@@ -341,3 +345,17 @@ def test_what_a_database_program_says_is_told(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(BackupError, match="pg_dump is not on PATH"):
         dump_database("postgresql://127.0.0.1/x", tmp_path / "dump")
+
+
+def test_a_lake_that_machines_share_is_neither_backed_up_nor_restored_to(
+    places: Places, tmp_path: Path
+) -> None:
+    made, url = back_up(places, tmp_path / "backups"), "memory://bucket/lake"
+    other = elsewhere(places, tmp_path / "other")
+    session = Session("postgresql://127.0.0.1:1/holocron", url)
+    with mirrored(Mirror(places.lake.root, Objects(url), session)), pytest.raises(BackupError, match=url):
+        back_up(places, tmp_path / "backups", second=1)
+    with mirrored(Mirror(other.lake.root, Objects(url), session)), pytest.raises(BackupError, match=url):
+        restore_backup(other, made.folder)
+    assert [path.name for path in (tmp_path / "backups").iterdir() if path.is_dir()] == [made.folder.name]
+    assert not (other.lake.root / "lake").exists()

@@ -184,7 +184,7 @@ def _is_to_go_on(queue: Queue, status: Status, models_are_asked: bool) -> bool: 
 
 def _failures(queues: Sequence[Queue], rule: FailureRule | None) -> Iterator[Finding]:
     for queue in queues if rule else ():
-        bad = queue.failed_last_hour + queue.dead_last_hour
+        bad = queue.in_vain_last_hour
         tries = bad + (queue.out_last_hour or 0)
         share = 100 * bad / tries if tries else 0.0
         if rule and tries >= rule.at_least and share > rule.percent:
