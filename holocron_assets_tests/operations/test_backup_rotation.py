@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from sample_holocron import Holocron
 from watched import Watched
 
-from holocron_assets.backup_commands import backup as backup_command
+from holocron_assets.cli import main
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.marking import mark
 from holocron_assets.lake.parquet import read_partition, write_partition
@@ -196,9 +196,9 @@ def test_the_command_keeps_as_many_as_it_is_told(
     monkeypatch.setenv("HOLOCRON_DATA", str(places.lake.root))
     monkeypatch.setenv("DAGSTER_HOME", str(places.dagster_home))
     several(places, backups, 3)
-    done = CliRunner().invoke(backup_command, [str(backups), "--keep", "2"])
+    done = CliRunner().invoke(main, ["backup", str(backups), "--keep", "2"])
     assert done.exit_code == 0, done.output
     told = done.output.splitlines()
     assert told[1:] == [f"removed {backups / name_of(day)}" for day in (0, 1)]
     assert len(in_folder(backups)) == 2
-    assert CliRunner().invoke(backup_command, [str(backups), "--keep", "0"]).exit_code == 2
+    assert CliRunner().invoke(main, ["backup", str(backups), "--keep", "0"]).exit_code == 2

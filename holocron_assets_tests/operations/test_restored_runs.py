@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 from dagster import DagsterRunStatus
 from sample_holocron import Holocron
 
-from holocron_assets.backup_commands import backup, restore
+from holocron_assets.cli import main
 from holocron_assets.lake.marking import mark
 from holocron_assets.orchestration.instance import open_instance
 
@@ -28,8 +28,8 @@ def use(holocron: Holocron, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def done(command: object, *arguments: str) -> Result:
-    result = CliRunner().invoke(command, arguments)  # type: ignore[arg-type]
+def done(*words: str) -> Result:
+    result = CliRunner().invoke(main, words)
     assert result.exit_code == 0, result.output
     return result
 
@@ -48,9 +48,9 @@ def test_a_restore_ends_what_was_under_way_and_frees_its_places(
         # It had ended when the database of runs was copied, and not yet when that of places was.
         storage.claim_concurrency_slot("crawl", ended.run_id, "ask")
         storage.claim_concurrency_slot("gpu", ended.run_id, "ask")
-    made = Path(done(backup, str(tmp_path / "backups")).output.partition(":")[0])
+    made = Path(done("backup", str(tmp_path / "backups")).output.partition(":")[0])
     use(other, monkeypatch)
-    done(restore, str(made))
+    done("restore", str(made))
     with open_instance() as instance:
         statuses = {run.run_id: run.status for run in instance.get_runs()}
         places = [instance.event_log_storage.get_concurrency_info(pool) for pool in ("gpu", "crawl")]
