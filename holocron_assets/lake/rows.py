@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-import duckdb
 import pyarrow.parquet as pq
 
 from holocron_assets.lake.durable import replacing
+from holocron_assets.lake.empty_database import empty_database
 from holocron_assets.lake.listing import DATA_FILE, Listing
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Table
@@ -80,7 +80,7 @@ def no_rows(table: Table) -> str:
 
 @cache
 def _columns(table: Table) -> str:
-    with duckdb.connect() as connection:
+    with empty_database() as connection:
         connection.register("empty_table", table.arrow_schema.empty_table())
         described = connection.execute("describe empty_table").fetchall()
     return ", ".join(f'cast(null as {kind}) as "{name}"' for name, kind, *_ in described)

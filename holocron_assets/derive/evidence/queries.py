@@ -15,6 +15,7 @@ from typing import Any
 
 import duckdb
 
+from holocron_assets.lake.empty_database import empty_database
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.views import connect, query
 
@@ -150,7 +151,7 @@ def _ask(
 
 
 def _syntax_tree(sql: str) -> dict[str, Any]:
-    with duckdb.connect() as connection:
+    with empty_database() as connection:
         [[answer]] = connection.execute("select json_serialize_sql($1)", [sql]).fetchall()
     tree = json.loads(answer)
     if tree["error"]:
@@ -201,7 +202,7 @@ def _table_problem(node: Mapping[str, Any]) -> str | None:
 @cache
 def _unsteady_functions() -> frozenset[str]:
     """Functions that depend on time, chance or settings, by DuckDB's own list."""
-    with duckdb.connect() as connection:
+    with empty_database() as connection:
         found = connection.execute(
             "select distinct function_name from duckdb_functions() where stability <> 'CONSISTENT'"
         ).fetchall()

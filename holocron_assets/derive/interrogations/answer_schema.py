@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-import duckdb
 import jsonschema
 import pyarrow as pa
 
 from holocron_assets.classify.taxonomy import Taxonomy, load_taxonomy
+from holocron_assets.lake.empty_database import empty_database
 from holocron_assets.lake.schema import Column
 
 Schema = Mapping[str, Any]
@@ -179,7 +179,7 @@ def _completed_object(schema: dict[str, Any], place: str) -> dict[str, Any]:
 @cache
 def _reserved_words() -> frozenset[str]:
     """Words that SQL cannot read as a column's name."""
-    with duckdb.connect() as connection:
+    with empty_database() as connection:
         found = connection.execute(
             "select keyword_name from duckdb_keywords() where keyword_category = 'reserved'"
         ).fetchall()
