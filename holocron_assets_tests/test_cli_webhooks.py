@@ -65,9 +65,12 @@ def test_list_says_who_is_told_and_what_became_of_it_and_no_secret(
 
 def test_list_forgets_what_was_given_up_once_it_was_sent_again(receiver: Receiver, tmp_path: Path) -> None:
     receiver.behave = answering(503)
-    with time_machine.travel(utc_now() - timedelta(days=4)):
+    with time_machine.travel(utc_now() - timedelta(days=4)) as clock:
         tell(tmp_path, "run-1", "run-2")
-    tell(tmp_path)
+        clock.shift(timedelta(days=3))
+        for _ in range(4):
+            clock.shift(601)
+            tell(tmp_path)
     assert standing() == ("team", 0, 0, 2, "not delivered within 3 days; at last: HTTP 503")
     receiver.behave = answering(204)
     assert webhooks("resend", "--given-up").exit_code == 0

@@ -156,7 +156,7 @@ def test_nothing_more_is_sent_when_its_time_is_over(lake: Lake, tmp_path: Path, 
         assert deliver(book, webhooks) == {"team": (2, 0)}
 
 
-def test_after_three_days_it_is_given_up_and_a_person_can_have_it_sent_again(
+def test_after_three_days_and_four_tries_it_is_given_up_and_a_person_can_have_it_sent_again(
     lake: Lake, tmp_path: Path, receiver: Receiver
 ) -> None:
     webhooks = file_of(tmp_path, team=receiver.url)
@@ -164,7 +164,10 @@ def test_after_three_days_it_is_given_up_and_a_person_can_have_it_sent_again(
     with time_machine.travel(utc_now(), tick=True) as clock:
         told(lake, webhooks, notice("run-1"))
         clock.shift(timedelta(days=3, seconds=1))
-        told(lake, webhooks)
+        for _ in range(4):
+            assert [row["state"] for row in rows(lake)] == ["pending"]
+            told(lake, webhooks)
+            clock.shift(601)
         (row,) = rows(lake)
         assert (row["state"], row["error"]) == (
             "given up",
@@ -174,8 +177,49 @@ def test_after_three_days_it_is_given_up_and_a_person_can_have_it_sent_again(
         with open_book(lake, patience_seconds=0) as book:
             book.ask_again(row)
             assert deliver(book, webhooks) == {"team": (1, 0)}
-    assert receiver.ids == ["run-1", "run-1"]
+    assert receiver.ids == ["run-1"] * 6
     assert [row["state"] for row in rows(lake)] == ["given up", "delivered"]
+
+
+def test_what_waited_while_the_machine_was_off_is_sent_though_the_receiver_starts_after_it(
+    lake: Lake, tmp_path: Path, receiver: Receiver
+) -> None:
+    webhooks = file_of(tmp_path, team=receiver.url)
+    names = [f"run-{number}" for number in range(5)]
+    with time_machine.travel(utc_now(), tick=True) as clock:
+        with open_book(lake, patience_seconds=0) as book:
+            book.note(map(notice, names), webhooks)
+        clock.shift(timedelta(days=4))
+        receiver.behave = hanging_up
+        for _ in range(3):
+            assert told(lake, webhooks) == {"team": (0, 1)}
+            clock.shift(601)
+        receiver.behave = answering(204)
+        receiver.received.clear()
+        assert told(lake, webhooks) == {"team": (5, 0)}
+    assert sorted(receiver.ids) == names
+
+
+def test_four_tries_of_a_receiver_that_stays_down_are_enough_for_all_that_is_late(
+    lake: Lake, tmp_path: Path, receiver: Receiver
+) -> None:
+    webhooks = file_of(tmp_path, team=receiver.url)
+    receiver.behave = answering(503)
+    with time_machine.travel(utc_now(), tick=True) as clock:
+        with open_book(lake, patience_seconds=0) as book:
+            book.note([notice(f"run-{number}") for number in range(20)], webhooks)
+        clock.shift(timedelta(days=4))
+        for _ in range(4):
+            told(lake, webhooks, notice("new"))
+            clock.shift(601)
+    assert len(receiver.received) == 4
+    assert {row["notice_id"]: row["state"] for row in rows(lake)} == {
+        "new": "pending",
+        **{f"run-{number}": "given up" for number in range(20)},
+    }
+    assert {row["error"] for row in rows(lake) if row["notice_id"] != "new"} == {
+        "not delivered within 3 days; at last: HTTP 503"
+    }
 
 
 def test_what_is_for_a_webhook_that_is_gone_waits_until_it_is_back(

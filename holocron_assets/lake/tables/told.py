@@ -32,6 +32,13 @@ NOTICES = Table(
         Column("due_at", type_time, "When it is sent again, if it failed", nullable=True),
         Column("status", type_int, "HTTP status of the last answer; empty where none came", nullable=True),
         Column("error", type_string, "Why it was not delivered the last time", nullable=True),
+        Column(
+            "late_tries",
+            type_int,
+            "How often its webhook was tried in vain after the three days; at the fourth it is given up",
+            nullable=True,
+            added=True,
+        ),
     ),
 )
 

@@ -1,11 +1,13 @@
 """Sending what is to be told: each webhook in a thread of its own, so that none holds the others.
 
 It is sent until an answer with a status of 2xx comes: again after 30 s, 2 min and then every 10 min, for
-three days. A webhook that is down is asked for little: its next try, of whatever notice, waits as long. A
-notice that the receiver refuses waits alone. One whose webhook the file does not name waits for it to come
-back: people comment entries out, and editors write a file in two goes.
+three days and four tries more: this machine may have been off meanwhile, and the receiver start with it. A
+webhook that is down is asked for little: its next try, of whatever notice, waits as long. A notice that the
+receiver refuses waits alone. One whose webhook the file does not name waits for it to come back: people
+comment entries out, and editors write a file in two goes.
 """
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from importlib.metadata import version
 from time import monotonic
 
 from holocron_assets.crawl.http import HttpAnswer, HttpClient
-from holocron_assets.lake.attempts import delay_after, is_waiting
+from holocron_assets.lake.attempts import MAX_ATTEMPTS, delay_after, is_waiting
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.schema import Row
 from holocron_assets.observe.context import carried
@@ -87,10 +89,11 @@ def deliver(
     resting = _resting(book, now) if pending else set()
     due: dict[str, list[Row]] = {}
     for row in pending:
-        name, why = row["webhook"], _why_given_up(row, webhooks, now)
-        if why:
-            book.change(row, state="given up", error=why)
-        elif name in webhooks.webhooks and name not in resting and not is_waiting(row["due_at"], now):
+        name = row["webhook"]
+        if name not in webhooks.webhooks:
+            if _is_late(row, now):
+                book.change(row, **_given_up("there is no such webhook any more"))
+        elif name not in resting and not is_waiting(row["due_at"], now):
             due.setdefault(name, []).append(row)
     if not due:
         return {}
@@ -121,13 +124,23 @@ def _resting(book: NoticeBook, now: datetime) -> set[str]:
     }
 
 
-def _why_given_up(row: Row, webhooks: Webhooks, now: datetime) -> str | None:
-    if now - row["asked_at"] <= GIVEN_UP_AFTER:
-        return None
-    last = row["error"] or "it was never sent"
-    if row["webhook"] not in webhooks.webhooks:
-        last = "there is no such webhook any more"
-    return f"not delivered within {GIVEN_UP_AFTER.days} days; at last: {last}"
+def _is_late(row: Row, now: datetime) -> bool:
+    return bool(now - row["asked_at"] > GIVEN_UP_AFTER)
+
+
+def _given_up(last: str) -> Row:
+    return {
+        "state": "given up",
+        "error": f"not delivered within {GIVEN_UP_AFTER.days} days; at last: {last}",
+    }
+
+
+def _tried_late(row: Row, now: datetime, error: str) -> Row:
+    """What a try in vain changes in a notice: nothing before its three days are over."""
+    if not _is_late(row, now):
+        return {}
+    tries = (row["late_tries"] or 0) + 1
+    return {"late_tries": tries, **(_given_up(error) if tries >= MAX_ATTEMPTS else {})}
 
 
 def _serve(
@@ -135,9 +148,9 @@ def _serve(
 ) -> None:
     """Send some notices in turn, those first that were never tried, until the receiver fails."""
     with _client(webhook) as client:
-        for row in sorted(rows, key=lambda one: (one["attempts"], one["asked_at"])):
-            if not is_time():
-                return
+        left = deque(sorted(rows, key=lambda one: (one["attempts"], one["asked_at"])))
+        while left and is_time():
+            row = left.popleft()
             answer = _send(client, webhook, row["notice_id"], row["body"])
             tell = _LOG.warning if answer.error else _LOG.info
             tell(
@@ -154,9 +167,12 @@ def _serve(
                 book.change(row, **what, state="delivered", due_at=None)
                 told.delivered += 1
                 continue
-            book.change(row, **what, due_at=now + delay_after(attempts))
+            what |= {"due_at": now + delay_after(attempts), **_tried_late(row, now, answer.error)}
+            book.change(row, **what)
             told.failed += 1
-            if answer.is_receivers_fault:
+            if answer.is_receivers_fault:  # so it counts as a try of each, or they would wait for ever
+                late = [other for other in left if _is_late(other, now)]
+                book.change_all({**other, **_tried_late(other, now, answer.error)} for other in late)
                 return
 
 

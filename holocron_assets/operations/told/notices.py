@@ -105,12 +105,20 @@ class NoticeBook:
 
     def change(self, row: Row, **what: Any) -> None:
         """Note what became of a row."""
-        self._append([{**row, **what}])
+        self.change_all([{**row, **what}])
+
+    def change_all(self, rows: Iterable[Row]) -> None:
+        """Note rows as they are now."""
+        by_day: dict[str, list[Row]] = {}
+        for row in rows:
+            by_day.setdefault(row["day"], []).append(row)
+        for several in by_day.values():
+            self._append(several)
 
     def ask_again(self, row: Row) -> Row:
         """Have a notice sent again that was delivered or given up; it counts as asked for now."""
         now = utc_now()
-        fresh = dict.fromkeys(("tried_at", "due_at", "status", "error"))
+        fresh = dict.fromkeys(("tried_at", "due_at", "status", "error", "late_tries"))
         again = {**row, **fresh, "day": _day(now), "asked_at": now, "state": "pending", "attempts": 0}
         self._append([again])
         return again
