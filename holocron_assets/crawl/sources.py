@@ -28,6 +28,8 @@ Kind = Literal["mediawiki_api", "mediawiki_dump"]
 LinksFrom = Literal["wikitext", "api"]
 
 NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,39}")
+NAME_RULE = "must start with a small letter and hold only small letters, digits and _, 40 at most"
+"""What a name is that is no such pattern, for people."""
 LARGEST_BATCH = 500  # more pages would make one partition too large to redo; the lake's design fixes it
 
 _TYPE_NAME = re.compile(r"[A-Z][A-Za-z]*")
@@ -159,9 +161,7 @@ class Source(_Settings):
     @classmethod
     def _name_is_the_files(cls, name: str, info: ValidationInfo) -> str:
         if not NAME_PATTERN.fullmatch(name):
-            raise ValueError(
-                "must start with a small letter and hold only small letters, digits and _, 40 at most"
-            )
+            raise ValueError(NAME_RULE)
         if info.context and name != info.context["file"].stem:
             raise ValueError(f"must be {info.context['file'].stem!r}, as the file is called")
         return name

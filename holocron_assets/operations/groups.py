@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, StringConstraints, model_validator
 
 from holocron_assets.crawl.source_files import read_as
+from holocron_assets.crawl.sources import NAME_PATTERN, NAME_RULE
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.keys import content_hash
@@ -71,7 +72,7 @@ def read_group(folder: Path, name: str) -> Group:
     """Read one group.
 
     Raises:
-        PermanentError: there is no such group.
+        PermanentError: there is no such group, or its file's name is none for a group.
         SourceError: its file cannot be used; names file, line and key.
     """
     names = group_names(folder)
@@ -79,6 +80,8 @@ def read_group(folder: Path, name: str) -> Group:
         raise PermanentError(
             f"no group is called {name!r} in {folder}; there are {', '.join(names) or 'none'}"
         )
+    if not NAME_PATTERN.fullmatch(name):
+        raise PermanentError(f"{folder / name}.yaml: its name {NAME_RULE}")
     return read_as(folder / f"{name}.yaml", Group)
 
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationInfo, fi
 
 from holocron_assets.crawl.change_settings import CronTimes
 from holocron_assets.crawl.source_files import read_as, source_names
+from holocron_assets.crawl.sources import NAME_PATTERN, NAME_RULE
 from holocron_assets.operations.groups import group_names
 
 
@@ -33,10 +34,12 @@ class GroupTimes(CronTimes):
 
 
 def _known(kind: str, name: str, info: ValidationInfo) -> str:
-    """A name, if the context of the validation holds it among those that there are."""
+    """A name that can be a schedule's, if the context of the validation holds it among those there are."""
     names: Sequence[str] | None = (info.context or {}).get(kind)
     if names is not None and name not in names:
         raise ValueError(f"no {kind} is called {name!r}; there are {', '.join(names) or 'none'}")
+    if not NAME_PATTERN.fullmatch(name):
+        raise ValueError(f"{name!r} {NAME_RULE}: rename the file of this {kind}")
     return name
 
 

@@ -1,6 +1,7 @@
 """Schedules that `data/schedules.yaml` sets: upkeep, compaction, quality checks, crawls anew, and groups."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, TypeVar
 
 import dagster as dg
@@ -45,12 +46,15 @@ def _quality_schedule(times: CronTimes) -> dg.ScheduleDefinition:
 def _numbered(
     make: Callable[[str, _Times], dg.ScheduleDefinition], several: Sequence[tuple[str, _Times]]
 ) -> Iterator[dg.ScheduleDefinition]:
-    """Schedules by name; numbered where several times are set for one thing."""
-    names: list[str] = []
+    """Schedules by name; numbered where several times are set for one thing, unless another is called so."""
+    taken = {name for name, _ in several}
+    seen: set[str] = set()
     for name, times in several:
-        names.append(name)
-        number = names.count(name)
-        yield make(name if number == 1 else f"{name}_{number}", times)
+        free = (numbered for number in count(2) if (numbered := f"{name}_{number}") not in taken)
+        own = next(free) if name in seen else name
+        taken.add(own)
+        seen.add(own)
+        yield make(own, times)
 
 
 def _refresh_schedule(name: str, times: RefreshTimes) -> dg.ScheduleDefinition:

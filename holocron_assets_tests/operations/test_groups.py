@@ -160,6 +160,15 @@ def test_a_group_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -
         read_group(tmp_path, "other")
 
 
+@pytest.mark.parametrize("name", ["night-export", "Night", "1st", "n" * 41])
+def test_a_group_that_dagster_could_not_call_a_schedule_by_is_refused_by_name(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / f"{name}.yaml").write_text("title: A\nsteps: [{name: a, run: hash}]\n", encoding="utf-8")
+    with pytest.raises(PermanentError, match=rf"{name}.yaml: its name must start with a small letter"):
+        read_group(tmp_path, name)
+
+
 def test_the_shipped_group_can_be_read() -> None:
     assert [step.name for step in read_group(PROJECT_FOLDER / "data" / "groups", "night").steps] == [
         "crawl",

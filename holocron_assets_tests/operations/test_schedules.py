@@ -11,7 +11,7 @@ from holocron_assets.settings import PROJECT_FOLDER
 
 
 def read(file: Path) -> Schedules:
-    for place in ("sources/a", "sources/b", "groups/day", "groups/night"):
+    for place in ("sources/a", "sources/b", "groups/By-Night", "groups/day", "groups/night"):
         known = file.parent / f"{place}.yaml"
         known.parent.mkdir(exist_ok=True)
         known.touch()
@@ -52,7 +52,11 @@ def test_what_is_left_out_is_as_it_is_by_default(tmp_path: Path) -> None:
         ),
         (
             "groups:\n  - {group: night, cron: '0 2 * * *'}\n  - {group: nite, cron: '0 2 * * *'}",
-            r"line 3, key 'groups\[1\].group': no group is called 'nite'; there are day, night",
+            r"line 3, key 'groups\[1\].group': no group is called 'nite'; there are By-Night, day, night",
+        ),
+        (
+            "groups:\n  - {group: By-Night, cron: '0 2 * * *'}",
+            r"line 2, key 'groups\[0\].group': 'By-Night' must start with a small letter .* of this group",
         ),
         ("groups:\n  - {cron: '0 2 * * *'}", r"line 2, key 'groups\[0\].group': is missing"),
         ("groups:\n  - {group: night, cron: '0 25 * * *'}", r"line 2, key 'groups\[0\].cron'"),

@@ -72,6 +72,19 @@ def test_schedules_are_what_the_file_says(tmp_path: Path) -> None:
     assert {schedule.default_status for schedule in found.values()} == {dg.DefaultScheduleStatus.RUNNING}
 
 
+def test_no_two_schedules_are_called_the_same_whatever_groups_are_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLOCRON_GROUPS", str(tmp_path / "groups"))
+    (tmp_path / "groups").mkdir()
+    for name in ("x", "x_2"):
+        (tmp_path / "groups" / f"{name}.yaml").touch()
+    times = ("x", "x_2", "x", "x_2", "x")
+    text = "groups:\n" + "".join(f"  - {{group: {name}, cron: '0 4 * * *'}}\n" for name in times)
+    found = [name for name in schedules(tmp_path, text) if name.startswith("group_")]
+    assert found == ["group_x", "group_x_2", "group_x_3", "group_x_2_2", "group_x_4"]
+
+
 def test_a_crawl_is_asked_for_once_and_not_while_it_is_held_back(
     tmp_path: Path, holocron: Holocron, instance: dg.DagsterInstance
 ) -> None:
