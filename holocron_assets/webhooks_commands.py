@@ -33,12 +33,14 @@ _STANDING = """
         count(*) filter (is_newest and state = 'delivered') as delivered,
         count(*) filter (is_newest and state = 'given up') as given_up,
         max(tried_at) as last_sent,
-        max_by(error, coalesce(tried_at, asked_at)) filter (is_newest) as problem
+        arg_max_null(error, coalesce(tried_at, asked_at))
+            filter (is_newest and (attempts > 0 or error is not null)) as problem
     from told
     group by webhook
     order by webhook
 """
-"""What is sent again is a row of its own; only the newest tells how a notice stands."""
+"""What is sent again is a row of its own; only the newest tells how a notice stands. The problem is of the
+last that was sent, none if it arrived; what was not sent yet says nothing."""
 _TOLD = "from lake.notices where webhook <> '' order by asked_at"
 
 

@@ -63,6 +63,18 @@ def test_list_says_who_is_told_and_what_became_of_it_and_no_secret(
     assert SECRET_VALUE not in listed.output + webhooks("list").output
 
 
+def test_list_tells_of_a_problem_until_something_arrives(receiver: Receiver, tmp_path: Path) -> None:
+    receiver.behave = answering(422)  # of this notice alone: it does not hold the others
+    tell(tmp_path, "run-1")
+    known = read_webhooks(tmp_path / "webhooks.yaml")
+    with open_book(Lake(tmp_path / "data"), patience_seconds=0) as book:
+        book.note([Notice("run-2", "run.failure", "a run", utc_now(), {"run_id": "run-2"})], known)
+    assert standing() == ("team", 2, 0, 0, "HTTP 422")
+    receiver.behave = answering(204)
+    tell(tmp_path)
+    assert standing() == ("team", 1, 1, 0, None)
+
+
 def test_list_forgets_what_was_given_up_once_it_was_sent_again(receiver: Receiver, tmp_path: Path) -> None:
     receiver.behave = answering(503)
     with time_machine.travel(utc_now() - timedelta(days=4)) as clock:
