@@ -1,5 +1,6 @@
 """A backup that is made while others write holds all that was there when it began, once."""
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -223,6 +224,24 @@ def test_a_second_backup_takes_room_for_what_changed_only_and_leaves_the_first_a
     for backup, key in ((first, 1), (second, 7)):
         copy, _ = restored(places, backup, tmp_path / backup.folder.name)
         assert [row["title_key"] for row in read_partition(copy, SEED_TITLES, "wiki1")] == [key]
+
+
+def test_on_a_disk_without_hard_links_each_backup_is_a_copy(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*names: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM), *names)
+
+    write_partition(places.lake, SEED_TITLES, "wiki", [seed(1)])
+    with Journal(places.lake.journal(SEED_TITLES, "other")) as opened:
+        opened.append(seed(2))
+    first = back_up(places, tmp_path / "backups")
+    monkeypatch.setattr(os, "link", refuse)
+    second = back_up(places, tmp_path / "backups", second=1)
+    assert (second.files, second.linked) == (first.files, 0)
+    copy, _ = restored(places, second, tmp_path / "restored")
+    assert read_partition(copy, SEED_TITLES, "wiki") == read_partition(places.lake, SEED_TITLES, "wiki")
+    assert [*Journal(copy.journal(SEED_TITLES, "other")).records()]
 
 
 def test_a_database_that_is_written_to_is_copied_as_it_is_at_one_moment(

@@ -65,12 +65,13 @@ class Copier:
                 with suppress(FileNotFoundError):
                     self._copy_as_far_as_it_is(part)
 
-    def earlier_copy(self, file: Path, mark: FileMark) -> Path | None:
-        """The earlier backup's copy of a file, if it is of the same time and size."""
-        if self.earlier is None:
-            return None
-        copy = self.earlier / file.relative_to(self.start)
-        return copy if copy.is_file() and FileMark.of(copy.stat()) == mark else None
+    def take_earlier(self, file: Path, mark: FileMark) -> bool:
+        """Have the earlier backup's copy of a file, if it is of the same time and size and can be linked."""
+        target = self._target(file)
+        if not self._link(file, target, mark):
+            return False
+        self.count(target, mark)
+        return True
 
     def count(self, target: Path, mark: FileMark) -> None:
         """Give a copy its file's time, and count it."""
@@ -91,11 +92,17 @@ class Copier:
         return target
 
     def _link(self, file: Path, target: Path, mark: FileMark) -> bool:
-        copy = self.earlier_copy(file, mark)
-        if copy is None:
+        if self.earlier is None:
             return False
-        target.unlink(missing_ok=True)
-        os.link(copy, target)
+        copy = self.earlier / file.relative_to(self.start)
+        if not copy.is_file() or FileMark.of(copy.stat()) != mark:
+            return False
+        aside = target.with_name(f"{target.name}.tmp")
+        try:
+            os.link(copy, aside)
+        except OSError:  # exFAT and many shared disks have no hard links, and others no end of them
+            return False
+        aside.replace(target)
         self.linked += 1
         return True
 

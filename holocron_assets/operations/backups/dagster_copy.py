@@ -38,8 +38,7 @@ def _copy_database(file: Path, copier: Copier) -> None:
     mark = FileMark.of(file.stat())
     log = file.with_name(f"{file.name}-wal")
     is_at_rest = not log.exists() or not log.stat().st_size
-    if is_at_rest and copier.earlier_copy(file, mark):
-        copier.copy(file)
+    if is_at_rest and copier.take_earlier(file, mark):
         return
     target = copier.target / file.relative_to(copier.start)
     target.parent.mkdir(parents=True, exist_ok=True)
