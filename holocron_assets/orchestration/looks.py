@@ -5,7 +5,6 @@ The rule for what is to be made again is the sensor's own (`stale_batches`).
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from pathlib import Path
 
 import dagster as dg
@@ -25,6 +24,9 @@ from holocron_assets.orchestration.steps import stale_batches
 _A_DAY = timedelta(days=1)
 _MOST_RUNS = 500
 """Failed runs that are told of, the newest: each costs two looks at Dagster's storage, once a process."""
+_MOST_REASONS = 4 * _MOST_RUNS
+_REASONS: dict[str, str] = {}
+"""Why runs failed, by their ids."""
 
 
 def look_now(
@@ -84,7 +86,12 @@ def _failed(instance: dg.DagsterInstance, record: dg.RunRecord) -> FailedRun:
     )
 
 
-@lru_cache(maxsize=4 * _MOST_RUNS)
 def _reason(instance: dg.DagsterInstance, run_id: str) -> str:
-    """Why a run failed, which stays as it is."""
-    return without_secrets(failure_of(instance, run_id).reason)
+    """Why a run failed, which stays as it is; looks have instances of their own."""
+    known = _REASONS.get(run_id)
+    if known is None:
+        known = without_secrets(failure_of(instance, run_id).reason)
+        if len(_REASONS) >= _MOST_REASONS:
+            _REASONS.clear()
+        _REASONS[run_id] = known
+    return known

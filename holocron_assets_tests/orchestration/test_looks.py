@@ -1,16 +1,22 @@
 """A look at how things stand agrees with what sensors would do, and with what Dagster knows of failures."""
 
+import gc
+import weakref
+from datetime import timedelta
 from pathlib import Path
 
 import dagster as dg
 import pytest
 from sample_holocron import SAMPLE_BATCH, Holocron
 
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import read_footer, read_partition, write_partition
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import PAGE_FACTS, RULE_CLASSIFICATIONS
 from holocron_assets.operations.status import Status
-from holocron_assets.orchestration.looks import look_now
+from holocron_assets.orchestration import looks
+from holocron_assets.orchestration.failures import RunFailure, failure_of
+from holocron_assets.orchestration.looks import failed_runs, look_now
 from holocron_assets.orchestration.work import batches_to_settle
 
 
@@ -66,6 +72,31 @@ def test_a_run_that_failed_is_a_failure_of_the_last_day(finished_sample: Holocro
         ("tear", "Its process is gone.", 1, 0),
     ]
     assert status.runs_problem is None
+
+
+def test_why_a_run_failed_is_looked_up_once_whatever_instances_looks_have_and_none_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as first:
+        tear.execute_in_process(instance=first, raise_on_error=False)
+        reference = first.get_ref()
+    lookups: list[str] = []
+
+    def counted(instance: dg.DagsterInstance, run_id: str) -> RunFailure:
+        lookups.append(run_id)
+        return failure_of(instance, run_id)
+
+    def told() -> tuple[list[str], "weakref.ref[dg.DagsterInstance]"]:
+        with dg.DagsterInstance.from_ref(reference) as own:
+            found = failed_runs(lambda: own, utc_now() - timedelta(hours=1))
+            return [run.error for run in found.runs], weakref.ref(own)
+
+    monkeypatch.setattr(looks, "failure_of", counted)
+    errors, instances = zip(*(told() for _ in range(3)), strict=True)
+    gc.collect()
+    assert list(errors) == [["ValueError: page 'Button' is torn"]] * 3
+    assert len(lookups) == 1
+    assert [instance() for instance in instances] == [None] * 3
 
 
 def test_where_dagsters_storage_cannot_be_read_that_is_said_and_all_else_told(
