@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.operations.cause_kinds import kind_of
 from holocron_assets.operations.dagster_state import DagsterState
 from holocron_assets.operations.health import OUTCOMES, Check
@@ -186,6 +187,12 @@ def _model_families(status: Status) -> Iterator[Metric]:
     )
     yield _gauge(
         "holocron_model_at_work", "1 while a process asks models", (), [((), int(models.at_work is not None))]
+    )
+    yield _gauge(
+        "holocron_models_asked",
+        "1 if models are asked at all, 0 if HOLOCRON_LLM is off",
+        (),
+        [((), int(not is_switched_off()))],
     )
 
 

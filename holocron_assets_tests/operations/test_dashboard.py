@@ -19,6 +19,7 @@ NOT_SHOWN = {
     "holocron_http_received_bytes_total",
     "holocron_last_done_timestamp_seconds",
     "holocron_model_at_work",
+    "holocron_models_asked",
     "holocron_source_enabled",
 }
 """For who asks for them by hand, and for rules."""

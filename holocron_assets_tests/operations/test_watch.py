@@ -63,6 +63,14 @@ def test_times_are_told_in_seconds(found: Series) -> None:
     assert eta == pytest.approx(waiting / 9 * 3600, rel=0.01)
 
 
+def test_it_is_told_whether_models_are_asked_at_all(
+    busy: Holocron, busy_status: Status, found: Series, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert value(found, "holocron_models_asked") == 0
+    monkeypatch.setenv("HOLOCRON_LLM", "auto")
+    assert value(series_of(watch_over(busy, status=lambda: busy_status)), "holocron_models_asked") == 1
+
+
 def test_failures_are_told_by_cause_and_no_label_holds_a_title(busy_status: Status, found: Series) -> None:
     causes = {dict(labels)["cause"] for name, labels in found if name == "holocron_last_day_failures"}
     assert causes == {"connection reset", "gone for good", "throttled", "timeout"}
