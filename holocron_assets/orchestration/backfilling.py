@@ -25,7 +25,8 @@ from holocron_assets.orchestration.open_work import made_already, runs_for, runs
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
 from holocron_assets.settings import PROJECT_FOLDER
 
-_GRAPHQL = "from dagster_graphql.cli import main; main()"  # it is no module that Python runs
+# It is no module that Python runs, and an argument of a process holds fewer partitions than there may be.
+_GRAPHQL = "import sys; from dagster_graphql.cli import main; sys.argv += ['-v', sys.stdin.read()]; main()"
 _MUTATION = """
 mutation ($params: LaunchBackfillParams!) {
   launchPartitionBackfill(backfillParams: $params) {
@@ -161,8 +162,10 @@ def launch_backfill(backfill: Backfill, tags: Mapping[str, str]) -> str:
 def _ask(variables: Mapping[str, Any]) -> dict[str, Any]:
     """Ask Dagster by GraphQL, over the instance that is open in this process."""
     command = [sys.executable, "-c", _GRAPHQL, "-w", str(PROJECT_FOLDER / "workspace.yaml")]
-    command += ["-t", _MUTATION, "-v", json.dumps(variables)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+    command += ["-t", _MUTATION]
+    done = subprocess.run(  # noqa: S603 - our own
+        command, input=json.dumps(variables), capture_output=True, text=True, check=False
+    )
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     answer = json.loads(lines[-1]) if lines else {}
     if not answer.get("data"):

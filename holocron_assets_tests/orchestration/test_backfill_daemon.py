@@ -5,9 +5,13 @@ from time import monotonic, sleep
 
 import pytest
 from dagster import DagsterRunStatus
+from sample_holocron import sample_holocron
 from small_and_open import small_and_open
 
 from holocron_assets.lake.tables import PAGE_LINKS, RUN_TAGS
+from holocron_assets.orchestration.backfilling import launch_backfill, plan_backfill
+from holocron_assets.orchestration.instance import open_instance
+from holocron_assets.orchestration.partitions import BATCHES
 
 pytestmark = pytest.mark.full
 
@@ -42,3 +46,18 @@ def test_a_backfill_is_made_once_by_the_daemon_and_refused_while_its_source_is_h
         own = {name for name in batches if name.rpartition("-")[0] == source}
         assert {run.tags["dagster/partition"] for run in made} == own
         assert {row["run_id"] for row in whole.rows(RUN_TAGS)} == {run.run_id for run in made}
+
+
+def test_a_backfill_may_be_of_more_partitions_than_an_argument_of_a_process_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in sample_holocron(tmp_path).environment.items():
+        monkeypatch.setenv(name, value)
+    names = [f"wookieepedia-{number:06d}" for number in range(1, 14_001)]
+    with open_instance() as instance:
+        instance.add_dynamic_partitions(str(BATCHES.name), names)
+        made = launch_backfill(plan_backfill(instance, "page_signals", names), {})
+        [stored] = instance.get_backfills()
+    assert stored.backfill_id == made
+    assert stored.asset_backfill_data is not None
+    assert stored.asset_backfill_data.target_subset.num_partitions_and_non_partitioned_assets == len(names)
