@@ -61,8 +61,9 @@ def _plot_done(axes: Axes, status: Status, hours: Sequence[datetime]) -> None:
 def _plot_failed(axes: Axes, status: Status, hours: Sequence[datetime]) -> None:
     failed, dead = Counter[datetime](), Counter[datetime]()
     for row in status.throughput:
-        failed[row.hour] += row.failed
-        dead[row.hour] += row.dead
+        if row.stage in _DRAWN:
+            failed[row.hour] += row.failed
+            dead[row.hour] += row.dead
     below = [failed[hour] for hour in hours]
     if any(below):
         axes.bar(_places(hours), below, 0.9, label="failed for now", color="tab:orange")

@@ -1,7 +1,7 @@
 """The look at how things stand: one typed value, of what the views, journals, models and people say."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -149,3 +149,11 @@ def test_a_picture_is_small_and_of_one_size_whatever_there_is(status: Status) ->
     assert picture.startswith(_BYTES_OF_PNG)
     assert int.from_bytes(picture[16:20]) == 960
     assert len(picture) < 60_000
+
+
+def test_a_picture_shows_what_became_of_items_and_not_of_requests_and_calls(status: Status) -> None:
+    drawn, last = plotted(status), max(row.hour for row in status.throughput)
+    cost = tuple(Hour(last, stage, "sample", None, 0, 900, 900) for stage in ("requests", "calls"))
+    assert plotted(replace(status, throughput=status.throughput + cost)) == drawn
+    work = (Hour(last, "pages", "sample", None, 0, 900, 900),)
+    assert plotted(replace(status, throughput=status.throughput + work)) != drawn
