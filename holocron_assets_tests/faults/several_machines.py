@@ -113,12 +113,10 @@ def cluster(folder: Path, texts: Mapping[str, str], environment: Mapping[str, st
         texts: the wiki's pages.
         environment: what processes on both are told besides what they share.
     """
-    _skip_without("ip", "redis-server")
+    _skip_without("redis-server")
     pytest.importorskip("dagster_celery", reason="needs extra `scale`")
-    if os.geteuid():
-        pytest.skip("needs root, to make network namespaces")
     with ExitStack() as stack:
-        address, names = stack.enter_context(_network())
+        address, names = stack.enter_context(network())
         place = stack.enter_context(shared_place(address))
         broker = stack.enter_context(_redis(address, folder))
         wiki = stack.enter_context(tiny_wiki(texts, address=address))
@@ -143,8 +141,14 @@ def _machine(name: str, folder: Path, place: SharedPlace, broker: str) -> Machin
 
 
 @contextmanager
-def _network() -> Iterator[tuple[str, list[str]]]:
-    """A bridge and two namespaces on it; gives the bridge's address and the namespaces' names."""
+def network() -> Iterator[tuple[str, list[str]]]:
+    """A bridge and two namespaces on it; gives the bridge's address and the namespaces' names.
+
+    The test is skipped where they cannot be made.
+    """
+    _skip_without("ip")
+    if os.geteuid():
+        pytest.skip("needs root, to make network namespaces")
     mark = uuid.uuid4().hex[:6]
     number = int(mark[:2], 16)
     bridge, names = f"hb{mark}", [f"holocron-{mark}-{letter}" for letter in "ab"]
@@ -156,7 +160,7 @@ def _network() -> Iterator[tuple[str, list[str]]]:
         for place, name in enumerate(names, start=2):
             _ip("netns", "add", name)
             stack.callback(_ip, "netns", "delete", name)
-            here, there = f"hv{mark}{place}", f"hw{mark}{place}"
+            here, there = _plug(name), f"hw{mark}{place}"
             _ip("link", "add", here, "type", "veth", "peer", "name", there)
             _ip("link", "set", here, "master", bridge, "up")
             _ip("link", "set", there, "netns", name)
@@ -167,6 +171,17 @@ def _network() -> Iterator[tuple[str, list[str]]]:
             ):
                 _ip("-n", name, *command)
         yield f"10.87.{number}.1", names
+
+
+def fall_silent(name: str) -> None:
+    """Let nothing out of a namespace and nothing in; nobody is told, as when a cable is cut far away."""
+    _ip("link", "set", _plug(name), "nomaster")
+
+
+def _plug(name: str) -> str:
+    """The end of a namespace's link that is on the bridge."""
+    _, mark, letter = name.split("-")
+    return f"hv{mark}{letter}"
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """A session with PostgreSQL: locks between machines, counts of what was written, and notes.
 
 Locks are the server's advisory locks. They are free as soon as the session ends, whatever ended it: a process
-that was killed, or a machine that fell silent for half a minute.
+that was killed, or a machine that fell silent for half a minute (a whole one, if it waited for an answer).
 """
 
 import os
@@ -21,9 +21,18 @@ create table if not exists holocron.notes (lake text, name text, note text not n
     number bigint generated always as identity, primary key (lake, name));
 create table if not exists holocron.hosts (host text primary key, state text not null);
 """
-_SILENCE = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4}
+# Keepalives find a silent side only while nothing that was sent to it waits to be acknowledged; then the user
+# timeout counts, and without one a quarter of an hour. A Unix socket passes over all of them.
+_SILENCE = {
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
 _SERVER_SILENCE = (
-    "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 4"
+    "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 4; "
+    "set tcp_user_timeout = 30000"
 )
 _NO_ADDRESS = (
     "HOLOCRON_POSTGRES_URL is no address of a database; it must be one like "
