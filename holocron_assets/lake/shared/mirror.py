@@ -10,6 +10,7 @@ have seen the same files give the same marks. A mirror can be removed at any tim
 
 import fcntl
 import os
+import threading
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -64,6 +65,7 @@ class Mirror:
         self.root, self.session = root, session
         self._objects = objects
         self._looks: dict[str, _Look] = {}
+        self._marking = threading.Lock()
         self._anew_at = 0.0
         self._writes: dict[str, int] = {}
         self._writes_at = -1e9
@@ -90,7 +92,8 @@ class Mirror:
 
     def look_anew(self) -> None:
         """Let the next look at each folder see all that was written before now."""
-        self._anew_at = monotonic()
+        with self._marking:  # another thread's later moment is not put back
+            self._anew_at = monotonic()
 
     def see(self, folder: Path) -> None:
         """Bring what is new in a folder of the lake, and remove what is gone; subfolders included.
@@ -197,8 +200,10 @@ class Mirror:
     def _written(self, table: str) -> int:
         """How often a table, or all tables of a folder, were written to, as far as is told."""
         if self._writes_at < self._anew_at or monotonic() - self._writes_at > _OLDEST_LOOK_SECONDS:
-            self._writes_at = monotonic()
-            self._writes = self.session.writes()
+            at, writes = monotonic(), self.session.writes()
+            with self._marking:  # the moment last: threads that find it new use what was told by then
+                if at > self._writes_at:
+                    self._writes, self._writes_at = writes, at
         below = f"{table}/"
         return sum(n for folder, n in self._writes.items() if folder == table or folder.startswith(below))
 
