@@ -24,6 +24,8 @@ MOST_EXPOSED = 25  # tenths; systemd calls up to 4.0 "OK"
 DAEMON, WEBSERVER = "holocron-daemon.service", "holocron-webserver.service"
 MODELS, REVIEW = "holocron-models.service", "holocron-review.service"
 LONG_RUNNING = [DAEMON, WEBSERVER, MODELS, REVIEW]
+SLOWER = ("RestartSteps", "RestartMaxDelaySec")
+"""What systemd before 254 does not know, and can be without."""
 
 
 def systemd_analyze(*words: str) -> "subprocess.CompletedProcess[str]":
@@ -64,7 +66,12 @@ def test_systemd_finds_nothing_wrong_with_a_unit(unit: Path, tmp_path: Path) -> 
     for one in [*SERVICES, *UNITS.glob("*.timer")]:  # they name each other
         (tmp_path / one.name).write_text(made.here(one.read_text(encoding="utf-8")), encoding="utf-8")
     done = systemd_analyze("verify", "--man=no", str(tmp_path / unit.name))
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    said = [
+        line
+        for line in (done.stdout + done.stderr).splitlines()
+        if "Unknown key" not in line or not any(f"'{name}'" in line for name in SLOWER)
+    ]
+    assert (done.returncode, said) == (0, [])
 
 
 @pytest.mark.parametrize("unit", SERVICES, ids=lambda path: path.name)
@@ -83,6 +90,14 @@ def test_a_unit_is_bounded_and_says_where_its_words_go(unit: Path) -> None:
         assert settings["Service", "KillMode"] == ["mixed"], (
             "others are told to end by the one that started them"
         )
+
+
+@pytest.mark.parametrize("service", [DAEMON, WEBSERVER])
+def test_what_needs_a_database_is_started_again_however_late_that_comes_up(service: str) -> None:
+    settings = settings_of(UNITS / service)
+    assert settings["Unit", "StartLimitIntervalSec"] == ["0"]
+    assert settings["Service", "Restart"] == ["on-failure"]
+    assert settings["Service", "RestartSec"] == ["10s"], "else it would be tried each tenth of a second"
 
 
 def test_all_that_people_write_is_where_the_settings_say(installed: Installed) -> None:
