@@ -164,7 +164,7 @@ def _metrics() -> list[Sequence[str]]:
         *status_families(status),
         *total_families(totals),
         *check_families([]),
-        *dagster_families(DagsterState(utc_now(), {}, {})),
+        *dagster_families(DagsterState(utc_now(), {}, {}, None)),
     ]
     rows = [(f"`{_exposed(family)}`", family.type, family.documentation) for family in families]
     return [("metric", "type", "what it says"), *rows]

@@ -13,8 +13,10 @@ class DagsterState:
         at: when it was looked at.
         runs: how many runs wait or are under way, by status.
         heard_at: when each part of the daemon that there should be last showed that it lives; None if never.
+        ticked_at: when any sensor last ticked; None if none ever did.
     """
 
     at: datetime
     runs: Mapping[str, int]
     heard_at: Mapping[str, datetime | None]
+    ticked_at: datetime | None

@@ -22,6 +22,9 @@ STUCK = timedelta(hours=1)
 SILENT = timedelta(minutes=3)
 """Every part of Dagster's daemon shows each half minute that it lives."""
 
+IDLE = timedelta(minutes=5)
+"""Some sensor ticks every few seconds, and no tick takes longer than a minute."""
+
 ENDLESS = timedelta(minutes=30)
 """A look at the lake that takes longer may never come to an end."""
 
@@ -104,11 +107,21 @@ def _daemon(dagster: DagsterState) -> Check:
         name: heard for name, heard in dagster.heard_at.items() if not heard or dagster.at - heard > SILENT
     }
     if not silent:
-        return Check("daemon", "ok", "every part of it was heard of within three minutes")
+        return _ticks(dagster)
     who = "it" if len(silent) == len(dagster.heard_at) else ", ".join(sorted(silent))
     last = max((heard for heard in silent.values() if heard), default=None)
     when = f"since {last:%Y-%m-%d %H:%M:%S} UTC" if last else "so far"
     return Check("daemon", "failed", f"{who} was not heard of {when}; `holocron ui` starts it")
+
+
+def _ticks(dagster: DagsterState) -> Check:
+    """Whether sensors tick: a daemon whose code cannot be loaded lives, and does nothing."""
+    name, ticked = "daemon", dagster.ticked_at
+    if not dagster.heard_at or (ticked and dagster.at - ticked <= IDLE):
+        return Check(name, "ok", "every part of it was heard of within three minutes, and sensors tick")
+    when = f"since {ticked:%Y-%m-%d %H:%M:%S} UTC" if ticked else "so far"
+    why = "its code cannot be loaded, which its log tells of, or somebody stopped all sensors"
+    return Check(name, "failed", f"it lives, but no sensor has ticked {when}: {why}")
 
 
 def _models(status: Status) -> Check:

@@ -6,6 +6,7 @@ from typing import Any
 
 import dagster as dg
 from dagster import DagsterInstance, DagsterRunStatus, RunsFilter
+from dagster._core.scheduler.instigation import InstigatorType, SensorInstigatorData
 
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.operations.dagster_state import DagsterState
@@ -35,7 +36,21 @@ def look_at_dagster(instance: DagsterInstance) -> DagsterState:
             name: datetime.fromtimestamp(heartbeats[name].timestamp, UTC) if name in heartbeats else None
             for name in instance.get_required_daemon_types()
         },
+        ticked_at=_ticked_at(instance),
     )
+
+
+def _ticked_at(instance: DagsterInstance) -> datetime | None:
+    """When any sensor last began or ended a tick. Those of code that cannot be loaded do not tick."""
+    states = instance.all_instigator_state(instigator_type=InstigatorType.SENSOR)
+    found = [
+        seconds
+        for state in states
+        if isinstance(data := state.instigator_data, SensorInstigatorData)
+        for seconds in (data.last_tick_start_timestamp, data.last_tick_timestamp)
+        if seconds
+    ]
+    return datetime.fromtimestamp(max(found), UTC) if found else None
 
 
 def run_report(instance: DagsterInstance, run_id: str) -> dict[str, Any] | None:

@@ -216,6 +216,17 @@ def test_a_daemon_that_never_ran_is_a_failure_that_names_the_way_out() -> None:
     )
 
 
+@pytest.mark.parametrize(("ticked_before", "when"), [(None, "so far"), (timedelta(minutes=6), "since 20")])
+def test_a_daemon_that_lives_while_no_sensor_ticks_is_a_failure(
+    ticked_before: timedelta | None, when: str
+) -> None:
+    ticked_at = utc_now() - ticked_before if ticked_before else None
+    state = replace(living_dagster(), ticked_at=ticked_at)
+    found = outcome(dagster_checks(Looked(state, None, 0.1, 0)), "daemon")
+    assert found[0] == "failed"
+    assert found[1].startswith(f"it lives, but no sensor has ticked {when}")
+
+
 def test_a_storage_that_cannot_be_read_is_a_failure() -> None:
     (check,) = dagster_checks(Looked(None, "OperationalError: no such table", 0.1, 1))
     assert (check.name, check.outcome) == ("dagster_storage", "failed")

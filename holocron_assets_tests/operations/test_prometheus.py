@@ -18,10 +18,10 @@ import dagster as dg
 import httpx
 import pytest
 from busy_holocron import SMALL
-from dagster._daemon.types import DaemonHeartbeat
 from dashboard import PROMETHEUS, dashboard, metrics_in, queries, rules
 from fake_ollama import FakeOllama
 from sample_holocron import Holocron
+from watched_sample import daemon_at_work
 from whole_holocron import until
 
 from holocron_assets.lake.people_yaml import load_yaml
@@ -84,8 +84,7 @@ def web(tmp_path_factory: pytest.TempPathFactory, busy: Holocron) -> Iterator[We
     home = tmp_path_factory.mktemp("dagster")
     (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
     with dg.DagsterInstance.from_config(str(home)) as instance:
-        for part in instance.get_required_daemon_types():
-            instance.add_daemon_heartbeat(DaemonHeartbeat(time(), part, None, None))
+        daemon_at_work(instance, ticked_at=time() + 600)  # none ticks while the tests last
     with FakeOllama(models={SMALL: "5" * 64}, loaded={SMALL: 4096}) as ollama:
         asking = {"HOLOCRON_LLM": "auto", "OLLAMA_HOST": ollama.url, "HOLOCRON_MODEL": SMALL}
         web = Web({**os.environ, **busy.environment, "DAGSTER_HOME": str(home), **asking})

@@ -2,7 +2,21 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from time import time
 
+import dagster as dg
+from dagster._core.remote_origin import (
+    RegisteredCodeLocationOrigin,
+    RemoteInstigatorOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.scheduler.instigation import (
+    InstigatorState,
+    InstigatorStatus,
+    InstigatorType,
+    SensorInstigatorData,
+)
+from dagster._daemon.types import DaemonHeartbeat
 from prometheus_client.parser import text_string_to_metric_families
 from sample_holocron import Holocron
 
@@ -26,7 +40,19 @@ def look_at(holocron: Holocron) -> Status:
 def living_dagster(heard_at: datetime | None = None) -> DagsterState:
     """A daemon of two parts that lives, beside one run."""
     now = utc_now()
-    return DagsterState(now, {"queued": 0, "started": 1}, {"SENSOR": heard_at or now, "SCHEDULER": now})
+    heard = {"SENSOR": heard_at or now, "SCHEDULER": now}
+    return DagsterState(now, {"queued": 0, "started": 1}, heard, ticked_at=now)
+
+
+def daemon_at_work(instance: dg.DagsterInstance, ticked_at: float | None) -> None:
+    """Leave in Dagster's storage what a daemon of which everything is heard leaves; a sensor ticked, too."""
+    for part in instance.get_required_daemon_types():
+        instance.add_daemon_heartbeat(DaemonHeartbeat(time(), part, None, None))
+    place = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("here"), "holocron")
+    data = SensorInstigatorData(last_tick_timestamp=ticked_at, last_tick_start_timestamp=ticked_at)
+    sensor = RemoteInstigatorOrigin(place, "new_pages")
+    state = InstigatorState(sensor, InstigatorType.SENSOR, InstigatorStatus.DECLARED_IN_CODE, data)
+    instance.add_instigator_state(state)
 
 
 def watch_over(

@@ -6,12 +6,13 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from threading import Event
+from time import time
 
 import dagster as dg
 import pytest
 from sample_holocron import SAMPLE_BATCH, Holocron
 from starlette.testclient import TestClient
-from watched_sample import look_at, series, watch_over
+from watched_sample import daemon_at_work, look_at, series, watch_over
 
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.tables import PAGES
@@ -182,6 +183,19 @@ def test_a_daemon_that_never_ran_is_503(finished_sample: Holocron, instance: dg.
     health = client_of(finished_sample, watch, instance).get("/health")
     assert health.status_code == 503
     assert health.json()["checks"]["daemon"]["reason"].startswith("it was not heard of so far")
+
+
+@pytest.mark.parametrize(("seconds", "code"), [(10, 200), (400, 503), (None, 503)])
+def test_a_daemon_whose_sensors_do_not_tick_is_503(
+    tmp_path: Path, finished_sample: Holocron, seconds: int | None, code: int
+) -> None:
+    status = look_at(finished_sample)
+    with dg.DagsterInstance.local_temp(str(tmp_path), overrides=QUIET) as own:
+        daemon_at_work(own, seconds and time() - seconds)
+        watch = watch_over(finished_sample, status=lambda: status, dagster=lambda: look_at_dagster(own))
+        health = client_of(finished_sample, watch, own).get("/health")
+    assert health.status_code == code, health.json()
+    assert ("no sensor has ticked" in health.json()["checks"]["daemon"]["reason"]) == (code == 503)
 
 
 @pytest.mark.parametrize("path", PATHS)
