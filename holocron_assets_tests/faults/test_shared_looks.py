@@ -1,4 +1,4 @@
-"""What a machine sees of a shared lake while several of its threads look at once."""
+"""What a machine sees of a lake while its threads and processes work at once and others remove files."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -10,12 +10,15 @@ from uuid import uuid4
 import pytest
 from shared_lakes import SharedPlace, shared_place
 
+from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.parquet import write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Column, Table, type_int, type_string
 from holocron_assets.lake.shared import mirror as mirrors
 from holocron_assets.lake.shared.mirror import Mirror
+from holocron_assets.lake.shared.objects import Objects, Stored
 from holocron_assets.lake.shared.places import mirror_of
+from holocron_assets.lake.shared.segments import segments_of
 
 SHIPS, BOATS, RAFTS = (
     Table(
@@ -139,3 +142,60 @@ def test_an_old_answer_that_comes_late_does_not_replace_a_newer_one(
         assert asked == [0]
     one.partitions(RAFTS)
     assert asked == [0], "the newer answer is known still"
+
+
+def test_what_a_machine_wrote_and_another_removed_before_it_looked_is_gone(machines: list[Lake]) -> None:
+    one, other = machines
+    assert one.partitions(SHIPS) == []
+    file = write(one, "fleet-1")
+    journal = Journal(one.journal(SHIPS, "fleet-2"))
+    journal.append({"number": 1})
+    (segment,) = (path for path in segments_of(journal.path) if path.exists())
+    aside = one.root / "quarantine" / "1" / file.name
+    aside.parent.mkdir(parents=True)
+    with mirror(one).moving(write(one, "fleet-3"), aside):
+        one.file(SHIPS, "fleet-3").replace(aside)
+    other.look_anew()
+    for path in (file, segment, aside):
+        mirror(other).see(other.root / path.relative_to(one.root).parent)
+        assert (other.root / path.relative_to(one.root)).is_file()
+        mirror(other).remove(other.root / path.relative_to(one.root))
+    one.look_anew()
+    mirror(one).see(aside.parent)
+    assert one.partitions(SHIPS) == []
+    assert [path for path in (file, segment, aside) if path.exists()] == []
+
+
+def test_what_another_process_of_the_machine_wrote_and_another_machine_removed_is_gone(
+    place: SharedPlace, machines: list[Lake]
+) -> None:
+    one, other = machines
+    assert one.partitions(SHIPS) == []
+    with place.machine(one.root) as process:
+        write(process, "fleet-1")
+    other.look_anew()
+    assert other.partitions(SHIPS) == ["fleet-1"]
+    mirror(other).remove(other.file(SHIPS, "fleet-1"))
+    one.look_anew()
+    assert one.partitions(SHIPS) == []
+    assert one.partitions(SHIPS) == []
+
+
+def test_a_file_put_while_the_whole_lake_is_listed_stays(
+    machines: list[Lake], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = machines
+    write(one, "fleet-1")
+    list_now = Objects.list
+
+    def list_before_a_write(objects: Objects, folder: str) -> dict[str, Stored]:
+        found = list_now(objects, folder)
+        monkeypatch.setattr(Objects, "list", list_now)
+        thread = threading.Thread(target=write, args=[one, "fleet-2"])
+        thread.start()
+        thread.join()
+        return found
+
+    one.look_anew()
+    monkeypatch.setattr(Objects, "list", list_before_a_write)
+    assert {file.parent.name for file in one.files()} == {"fleet-1", "fleet-2"}

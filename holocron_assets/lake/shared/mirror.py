@@ -112,8 +112,9 @@ class Mirror:
         at, number = monotonic(), self._written(table)
         if number != look.number or at - look.listed_at > _UNCOUNTED_WRITE_SECONDS:
             with self._alone(table, fcntl.LOCK_EX):
+                here = self._here(scope)  # before it is listed: what is put in between is not gone
                 files = self._objects.list(scope)
-                self._bring(scope, look, files)
+                self._bring(look, files, here)
             look = _Look(at, at, number, files)
         look.at = at
         self._looks[scope] = look
@@ -207,20 +208,17 @@ class Mirror:
         below = f"{table}/"
         return sum(n for folder, n in self._writes.items() if folder == table or folder.startswith(below))
 
-    def _bring(self, scope: str, before: _Look, files: Mapping[str, Stored]) -> None:
+    def _bring(self, before: _Look, files: Mapping[str, Stored], here: Iterable[str]) -> None:
         """Bring what differs from the mirror, and only then remove what is gone: it may be in a pack now."""
-        is_first = before.number < 0
-        news = files.items() if is_first else files.items() - before.files.items()
         self._get(
             {
                 name: stored
-                for name, stored in news
+                for name, stored in files.items() - before.files.items()
                 if self.is_mirrored(self.root / name) and _differs(self.root / name, stored)
             }
         )
-        known: Iterable[str] = self._here(scope) if is_first else before.files
-        for name in known:
-            if name not in files:
+        for name in here:  # also what another process brought or put, which no look of this one showed
+            if name not in files and self.is_mirrored(self.root / name):
                 (self.root / name).unlink(missing_ok=True)
 
     def _get(self, wanted: Mapping[str, Stored]) -> None:
@@ -237,13 +235,11 @@ class Mirror:
             for aside in asides.values():
                 aside.unlink(missing_ok=True)
 
-    def _here(self, scope: str) -> Iterator[str]:
-        """Names of the mirrored files that are in a folder of the mirror."""
-        for folder, _, files in os.walk(self.root / scope):
-            for file in files:
-                path = Path(folder, file)
-                if self.is_mirrored(path):
-                    yield self._name(path)
+    def _here(self, scope: str) -> list[str]:
+        """Names of the files that are in a folder of the mirror."""
+        folder = str(self.root / scope)
+        start = len(folder) - len(scope)
+        return [f"{at[start:]}/{name}" for at, _, names in os.walk(folder) for name in names]
 
     def recognise(self) -> None:
         """See that the store holds the lake that is mirrored here; bring the marker of one that is new here.
