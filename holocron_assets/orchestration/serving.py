@@ -11,6 +11,7 @@ from typing import Self
 
 from filelock import FileLock, Timeout
 
+from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.models.connection import model_server, running_server
@@ -22,7 +23,6 @@ from holocron_assets.settings import PROJECT_FOLDER
 
 _LOOPBACK = "127.0.0.1"
 _LOOK_SECONDS = 10
-_MOST_SILENCES = 3
 
 
 def serve(lake: Lake, duties: Duties) -> int:
@@ -50,7 +50,7 @@ def serve(lake: Lake, duties: Duties) -> int:
             open_to_look().dispose()  # where there is none, two that start at once would make it twice
             return _keep(family, duties, look=lambda: None)
         reap_without_daemon()
-        with _SharedModels() as models:
+        with SharedModels() as models:
             return _keep(family, duties, models.look)
 
 
@@ -78,38 +78,53 @@ def _alone(lake: Lake, duties: Duties) -> Iterator[None]:
         lock.release()
 
 
-class _SharedModels:
+class SharedModels:
     """The model server that all runs share: one that each started would load its models anew.
 
     Where there can be none, the rest works all the same, and runs that ask a model say what is amiss.
     """
 
     def __init__(self) -> None:
+        """Nothing is started yet."""
         self._held = ExitStack()
         self._is_wanted = False
         self._silences = 0
+        self._failures = 0
 
     def __enter__(self) -> Self:
+        """Start the server, if one is wanted."""
         try:
-            self._is_wanted = self._held.enter_context(model_server()) is not None
+            running_server()  # raises where settings are wrong, and those stay as they are
         except ModelServerError as error:
-            say(f"No model is asked for now: {error}")
+            say(f"No model is asked: {error}")
+        else:
+            self._is_wanted = True
+            self._start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        """End it."""
         self._held.close()
 
     def look(self) -> None:
-        """Start the server again if it is gone: it may be what the kernel ends when memory is short."""
+        """Start the server again if it is gone: it may be what the kernel ends when memory is short.
+
+        One that does not start is tried again ever more seldom.
+        """
         self._silences = self._silences + 1 if self._is_wanted and running_server() is None else 0
-        if self._silences >= _MOST_SILENCES:
-            say("The model server is gone. It is started again.")
+        if self._silences * _LOOK_SECONDS >= delay_after(max(1, self._failures)).total_seconds():
+            say("There is no model server. It is started again.")
             self._silences = 0
             self._held.close()
-            try:
-                self._held.enter_context(model_server())
-            except ModelServerError as error:
-                say(f"It is tried again later: {error}")
+            self._start()
+
+    def _start(self) -> None:
+        try:
+            self._is_wanted = self._held.enter_context(model_server()) is not None
+            self._failures = 0
+        except ModelServerError as error:
+            self._failures += 1
+            say(f"No model is asked for now; it is tried again later: {error}")
 
 
 def _keep(family: Path, duties: Duties, look: Callable[[], None]) -> int:

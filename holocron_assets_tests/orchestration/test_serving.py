@@ -12,8 +12,10 @@ from filelock import FileLock
 from sample_holocron import Holocron, sample_holocron
 
 from holocron_assets.cli import main
+from holocron_assets.models.connection import running_server
 from holocron_assets.orchestration.family import Duties
 from holocron_assets.orchestration.instance import open_instance, open_to_look, reap_without_daemon
+from holocron_assets.orchestration.serving import SharedModels
 
 
 @pytest.fixture
@@ -90,3 +92,32 @@ def status_of(instance: dg.DagsterInstance, run_id: str) -> DagsterRunStatus:
 )
 def test_a_family_is_known_by_what_no_second_one_may_do(duties: Duties, name: str, command: str) -> None:
     assert (duties.name, duties.command) == (name, command)
+
+
+@pytest.mark.full
+def test_a_model_server_that_did_not_start_at_first_is_tried_again(
+    holocron: Holocron, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("OLLAMA_HOST", raising=False)
+    monkeypatch.setenv("HOLOCRON_LLM", "auto")
+    monkeypatch.setenv("OLLAMA_NUM_PARALLEL", "no number")
+    with SharedModels() as models:
+        monkeypatch.delenv("OLLAMA_NUM_PARALLEL")
+        for _ in range(2):
+            models.look()
+        assert running_server() is None, "not at once"
+        models.look()
+        assert running_server() is not None
+    assert running_server() is None, f"it outlives the daemon of {holocron.folder}"
+    assert "OLLAMA_NUM_PARALLEL is 'no number'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("holocron")
+def test_settings_that_are_wrong_are_told_once_and_do_not_end_the_daemon(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOLOCRON_LLM", "perhaps")
+    with SharedModels() as models:
+        for _ in range(10):
+            models.look()
+    assert capsys.readouterr().err.count("HOLOCRON_LLM is 'perhaps'") == 1
