@@ -130,9 +130,12 @@ class SharedModels:
 def _keep(family: Path, duties: Duties, look: Callable[[], None]) -> int:
     """Have a keeper run the processes until it is told to end, as this process is; look now and then."""
     running: list[subprocess.Popen[bytes]] = []
+    asked, missed = False, False
 
     def pass_on(number: int, _frame: object) -> None:
+        nonlocal asked, missed
         is_end = number != LOAD_ANEW
+        asked, missed = asked or is_end, missed or (is_end and not running)
         for process in running:
             process.send_signal(signal.SIGTERM if is_end else LOAD_ANEW)
         ending = f"Ending. What was done is kept; `{duties.command}` goes on from there."
@@ -144,11 +147,14 @@ def _keep(family: Path, duties: Duties, look: Callable[[], None]) -> int:
     signal.signal(LOAD_ANEW, signal.SIG_IGN)  # this one the child is to inherit, until it hears it
     keeper = _start_keeper(family, duties)
     running.append(keeper)
+    if missed:  # it was asked while there was nobody to pass it on to
+        keeper.send_signal(signal.SIGTERM)
     signal.signal(LOAD_ANEW, pass_on)
     while (code := _ended(keeper)) is None:
         look()
     end_leftovers(family)  # if the keeper was killed
-    return 1 if code else 0
+    is_in_order = code == 0 or (asked and code == -signal.SIGTERM)  # it may not have listened yet
+    return 0 if is_in_order else 1
 
 
 def _start_keeper(family: Path, duties: Duties) -> "subprocess.Popen[bytes]":

@@ -1,6 +1,10 @@
 """What `holocron ui`, `daemon` and `webserver` refuse before they start anything, and whose the runs are."""
 
+import os
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,9 +17,10 @@ from sample_holocron import Holocron, sample_holocron
 
 from holocron_assets.cli import main
 from holocron_assets.models.connection import running_server
-from holocron_assets.orchestration.family import Duties
+from holocron_assets.orchestration import serving
+from holocron_assets.orchestration.family import LOAD_ANEW, Duties
 from holocron_assets.orchestration.instance import open_instance, open_to_look, reap_without_daemon
-from holocron_assets.orchestration.serving import SharedModels
+from holocron_assets.orchestration.serving import SharedModels, serve
 
 
 @pytest.fixture
@@ -121,3 +126,31 @@ def test_settings_that_are_wrong_are_told_once_and_do_not_end_the_daemon(
         for _ in range(10):
             models.look()
     assert capsys.readouterr().err.count("HOLOCRON_LLM is 'perhaps'") == 1
+
+
+@pytest.fixture
+def own_signals() -> Iterator[None]:
+    """What this process does when signals come is as before once the test is over."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, LOAD_ANEW)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_who_is_told_to_end_while_its_keeper_starts_passes_that_on(
+    holocron: Holocron, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start_late(*_: object) -> "subprocess.Popen[bytes]":
+        os.kill(os.getpid(), signal.SIGTERM)
+        command = [sys.executable, "-c", "import time; time.sleep(60)"]
+        started.append(subprocess.Popen(command))  # noqa: S603 - the line above
+        return started[0]
+
+    monkeypatch.setattr(serving, "_start_keeper", start_late)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    assert serve(holocron.lake, Duties(daemon=False, port=port)) == 0
+    assert started[0].returncode == -signal.SIGTERM
