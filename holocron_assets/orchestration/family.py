@@ -124,6 +124,18 @@ class Family:
                 return True
         return False
 
+    def code_problem(self) -> str | None:
+        """Why the code cannot be loaded; None if it could. Its server answers all the same."""
+        with grpc.insecure_channel(f"unix:{self._socket}") as channel, suppress(grpc.RpcError):
+            listing = channel.unary_unary("/api.DagsterApi/ListRepositories")
+            answer: bytes = listing(b"", timeout=_SECONDS_TO_ANSWER)
+            told = json.loads(answer[answer.index(b"{") :])  # the one field of the message
+            if told["__class__"] == "SerializableErrorInfo":
+                while told["cause"]:
+                    told = told["cause"]
+                return str(told["message"]).strip()
+        return None
+
     def load_anew(self, pause: Callable[[], None]) -> None:
         """Have the code loaded anew; runs under way end with the code that they began with.
 

@@ -98,6 +98,7 @@ class Keeper:
 
     def _live(self) -> None:
         self._family.start(self._pause)
+        self._tell_of_code()
         silences, asked_at, clock = 0, monotonic(), WallClock()
         while True:
             self._pause()
@@ -108,11 +109,19 @@ class Keeper:
             if self._is_code_old:
                 self._is_code_old = False
                 self._family.load_anew(self._pause)
+                self._tell_of_code()
             if monotonic() - asked_at > _SECONDS_BETWEEN_QUESTIONS:
                 silences = 0 if self._family.answers() else silences + 1
                 asked_at = monotonic()
             if silences >= _MOST_SILENCES:
                 raise FamilyError("the code server does not answer any more")
+
+    def _tell_of_code(self) -> None:
+        if problem := self._family.code_problem():
+            say(
+                f"The code cannot be loaded, and nothing is done until it can: {problem}\n"
+                "Mend that, then load it anew: by SIGUSR1, in the web UI, or by a restart."
+            )
 
     def _run(self, command: Sequence[str]) -> None:
         """Run a command of ours for a minute at most, and hear meanwhile if this is to end."""

@@ -102,6 +102,26 @@ def test_what_the_webserver_launches_and_switches_is_done_by_the_daemon(tmp_path
         assert not processes_of(tmp_path)
 
 
+def test_code_that_cannot_be_loaded_anew_is_told_of_and_sensors_tick_once_it_is_mended(
+    tmp_path: Path,
+) -> None:
+    with whole_holocron(tmp_path, pages=0) as whole:
+        assert whole.command("home").returncode == 0
+        daemon = whole.start("daemon")
+        until(lambda: ticks(whole, "settle"), "sensors tick", seconds=180, every=1)
+        torn, told = tmp_path / "interrogations" / "torn.yaml", "nothing is done until it can: "
+        torn.write_text("key: [", encoding="utf-8")
+        daemon.send_signal(signal.SIGUSR1)
+        until(lambda: told in whole.log.read_text(), "it is told", every=1)
+        assert str(torn) in whole.log.read_text().rpartition(told)[2]
+        torn.unlink()
+        before = ticks(whole, "settle")
+        daemon.send_signal(signal.SIGUSR1)
+        until(lambda: ticks(whole, "settle") > before + 1, "sensors tick again", seconds=180, every=1)
+        daemon.terminate()
+        assert daemon.wait(120) == 0
+
+
 def succeeded(whole: WholeHolocron, run_id: str) -> bool:
     with whole.instance() as instance:
         run = instance.get_run_by_id(run_id)
