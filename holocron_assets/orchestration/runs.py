@@ -12,6 +12,7 @@ import dagster as dg
 from dagster import DagsterRunStatus
 from dagster._core.origin import JobPythonOrigin
 from dagster._core.remote_origin import RemoteJobOrigin
+from sqlalchemy.exc import IntegrityError
 
 from holocron_assets.interrupts import end_if_asked
 from holocron_assets.lake.paths import Lake
@@ -195,10 +196,18 @@ def make_partition(instance: dg.DagsterInstance, lake: Lake, item: Work) -> None
     definition = _PARTITIONED_BY.get(item.job)
     if definition is None or item.partition is None:
         return
-    if not instance.has_dynamic_partition(definition.name or "", item.partition):
-        instance.add_dynamic_partitions(definition.name or "", [item.partition])
-        if definition is BATCHES:
-            instance.report_runless_asset_event(batch_cut(lake, item.partition))
+    name = definition.name or ""
+    if instance.has_dynamic_partition(name, item.partition):
+        return
+    try:
+        instance.add_dynamic_partitions(name, [item.partition])
+    except IntegrityError:
+        # In SQLite, Dagster looks, and then inserts: another process did so in between, and tells of it.
+        if not instance.has_dynamic_partition(name, item.partition):
+            raise
+        return
+    if definition is BATCHES:
+        instance.report_runless_asset_event(batch_cut(lake, item.partition))
 
 
 def step_seconds(instance: dg.DagsterInstance, run_id: str) -> dict[str, float]:

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from sqlalchemy import Engine, event
 
 from holocron_assets.interrupts import ending_by_signal
 from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.runs import FinishedRun, LocalRuns
+from holocron_assets.orchestration.names import SEEDS_JOB
+from holocron_assets.orchestration.runs import FinishedRun, LocalRuns, make_partition
 from holocron_assets.orchestration.work import Work
 
 
@@ -49,3 +51,24 @@ def test_a_run_that_a_person_interrupts_ends_everything(tmp_path: Path) -> None:
     with pytest.raises(SystemExit) as ended, ending_by_signal():
         run_that(lambda: signal.raise_signal(signal.SIGINT), tmp_path)
     assert ended.value.code == 130
+
+
+def test_a_partition_that_another_process_adds_in_between_is_there_and_no_trouble(tmp_path: Path) -> None:
+    collisions: list[str] = []
+    with (
+        dg.DagsterInstance.local_temp(str(tmp_path)) as ours,
+        dg.DagsterInstance.local_temp(str(tmp_path)) as theirs,
+    ):
+
+        def collide(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
+            if statement.startswith("INSERT INTO dynamic_partitions") and not collisions:
+                collisions.append(statement)  # Dagster has looked, and is about to insert
+                theirs.add_dynamic_partitions("sources", ["wiki"])
+
+        event.listen(Engine, "before_cursor_execute", collide)
+        try:
+            make_partition(ours, Lake(tmp_path), Work(SEEDS_JOB, "wiki", "1"))
+        finally:
+            event.remove(Engine, "before_cursor_execute", collide)
+        assert collisions
+        assert ours.get_dynamic_partitions("sources") == ["wiki"]
