@@ -1,6 +1,6 @@
 """Jobs for CI and for people that start other runs: `refresh` and `add_pages`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import dagster as dg
@@ -53,27 +53,21 @@ def refresh_sources(
 ) -> None:
     """Bring sources up to date with runs of their own, and wait for them."""
     opened = lake.open()
-    with ended_when_held(context), clear_failures():
+    with (
+        ended_when_held(context),
+        clear_failures(),
+    ):  # all of it: a run that is told to end is not tried again
         refuse_held(opened, source=config.source)
         chosen = [sources.get(config.source)] if config.source else _free(context, opened, sources.enabled())
-    runs = _runs(context, opened)
-    problems = [] if config.source else [str(error) for error in sources.broken()]
-    for source in chosen:
-        listing = [Work(SEEDS_JOB, source.name, context.run.run_id, source.host)]
-        for step in (
-            partial(_look, context, opened, source, sources),
-            partial(_finish, runs, listing),
-            partial(_fetch, opened, source, runs, config.maximum_batches),
-        ):
-            try:
-                step()
-            except HeldBackError as held:
-                context.log.info(f"{source.name} is left: {held}")
-                break
-            except dg.Failure as failure:
-                # What can go on does, the pages before a dump's break too: the job fails at its end.
-                problems.append(f"{source.name}: {failure.description}")
-    with ended_when_held(context):
+        runs = _runs(context, opened)
+        problems = [] if config.source else [str(error) for error in sources.broken()]
+        for source in chosen:
+            steps = (
+                partial(_look, context, opened, source, sources),
+                partial(_finish, runs, [Work(SEEDS_JOB, source.name, context.run.run_id, source.host)]),
+                partial(_fetch, opened, source, runs, config.maximum_batches),
+            )
+            problems += _done(context, source, steps)
         _finish(runs, entities_to_resolve(opened))
         _finish(runs, views_to_publish(opened, sources.all()))
     names = ", ".join(source.name for source in chosen)
@@ -134,6 +128,20 @@ def _free(context: dg.OpExecutionContext, lake: Lake, sources: Sequence[Source])
             context.log.info(f"{source.name} is left out: {hold}")
     free = [source for source in sources if not controls.is_held(source=source.name)]
     return sorted(free, key=lambda source: -controls.priority(Scope("source", source.name)))
+
+
+def _done(context: dg.OpExecutionContext, source: Source, steps: Sequence[Callable[[], None]]) -> list[str]:
+    """Do what can be done of some steps, the pages before a dump's break too, and give what could not."""
+    problems = []
+    for step in steps:
+        try:
+            step()
+        except HeldBackError as held:
+            context.log.info(f"{source.name} is left: {held}")
+            break
+        except dg.Failure as failure:
+            problems.append(f"{source.name}: {failure.description}")
+    return problems
 
 
 def _look(context: dg.OpExecutionContext, lake: Lake, source: Source, sources: SourcesResource) -> None:

@@ -1,6 +1,7 @@
 """The jobs that start others, run in this process: what they bring up to date, and how they fail."""
 
-from collections.abc import Callable, Iterator
+import signal
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES, SEED_TITLES
 from holocron_assets.operations.controls import PAUSE, Scope, control
 from holocron_assets.orchestration import refresh as refresh_module
-from holocron_assets.orchestration.runs import LocalRuns
+from holocron_assets.orchestration.runs import FinishedRun, LocalRuns
 from holocron_assets.orchestration.work import Work, batches_to_fetch, entities_to_resolve
 
 SMALL = Scope("source", "small")
@@ -129,6 +130,26 @@ def test_refresh_fails_when_a_run_fails_and_names_it(tmp_path: Path, instance: d
     message = failure_message(result)
     assert "list_seeds of broken" in message
     assert str(broken) in message
+
+
+def test_refresh_that_is_told_to_end_while_it_waits_for_runs_is_not_tried_again(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = []
+
+    class Waiting:
+        """Runs that take long; meanwhile somebody ends who waits for them."""
+
+        def finish(self, work: Sequence[Work]) -> list[FinishedRun]:
+            told.append(work)
+            signal.raise_signal(signal.SIGINT)
+            return []
+
+    monkeypatch.setattr(refresh_module, "_runs", lambda *_: Waiting())
+    result = refresh(small_holocron(tmp_path), instance)
+    assert not result.success
+    assert len(told) == 1
+    assert failure_message(result) == "it was told to end"
 
 
 def test_refresh_fails_for_a_dump_that_is_not_there(tmp_path: Path, instance: dg.DagsterInstance) -> None:
