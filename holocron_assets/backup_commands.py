@@ -52,18 +52,26 @@ def restore(folder: Path) -> None:
     """Bring the backup in FOLDER back into a data folder that is empty, and verify every file of it.
 
     Exits with 1 if a file is damaged: it is named, and `holocron verify` has it made again. Settings that
-    are there are left alone; those that are not as in the backup are named.
+    are there are left alone; those that are not as in the backup are named. Settings that this user may not
+    write keep nothing else back: each is named with the backup's own, and the command exits with 1.
     """
     # Dagster takes seconds to load, and `backup` does without it.
     from holocron_assets.orchestration.instance import reap_without_daemon  # noqa: PLC0415
 
     restored = restore_backup(_places(Lake(data_folder())), folder.resolve())
     click.echo(f"restored what there was on {restored.manifest['at']} to {data_folder()}")
-    reap_without_daemon()
     for there, kept in restored.kept.items():
         click.echo(f"left alone: {there} is not as in the backup; compare it with {kept}")
+    for there, (kept, why) in restored.unwritten.items():
+        click.echo(f"not put back: {there} ({why}); as a user who may write it, copy {kept}", err=True)
+    reap_without_daemon()
     if restored.damaged:
         fail("\n".join([*map(str, restored.damaged), f"{counted(len(restored.damaged), 'file')} damaged"]))
+    if restored.unwritten:
+        fail(
+            f"{counted(len(restored.unwritten), 'file')} of settings not put back: see above. All else is "
+            "restored, and every file of the lake is whole."
+        )
     click.echo("Every file is whole. `holocron run` or `holocron ui` goes on from there.")
 
 

@@ -319,6 +319,40 @@ def test_settings_that_are_there_are_left_alone_and_named(places: Places, tmp_pa
     assert (tmp_path / "other" / "tags.yaml").read_text(encoding="utf-8") == "tags: []\n"
 
 
+def test_settings_of_another_user_keep_no_lake_back_and_are_named_with_where_they_are(
+    places: Places, tmp_path: Path
+) -> None:
+    """As on a machine that was just installed: root's settings are there, and a file of one's own lacks."""
+    if os.geteuid():
+        pytest.skip("to become another user takes root")
+    write_partition(places.lake, SEED_TITLES, "wiki", [seed(1)])
+    backup, other = back_up(places, tmp_path / "backups"), elsewhere(places, tmp_path / "other")
+    settings = backup.folder / "settings"
+    (tmp_path / "other" / "sources").mkdir(parents=True)
+    (tmp_path / "other" / "tags.yaml").write_text("tags: []\n", encoding="utf-8")
+    (tmp_path / "other" / "tags.yaml").chmod(0o600)
+    other.lake.root.mkdir()
+    os.chown(other.lake.root, 65534, 65534)
+    for folder in [tmp_path, *tmp_path.parents[:2]]:
+        folder.chmod(folder.stat().st_mode | 0o055)
+    os.seteuid(65534)
+    try:
+        told = restore_backup(other, backup.folder)
+    finally:
+        os.seteuid(0)
+    assert told.unwritten == {
+        tmp_path / "other" / "sources" / "wiki.yaml": (
+            settings / "sources" / "wiki.yaml",
+            "Permission denied",
+        ),
+        tmp_path / "other" / "tags.yaml": (settings / "tags.yaml", "Permission denied"),
+    }
+    assert (told.kept, told.damaged) == ({}, [])
+    assert [row["title_key"] for row in read_partition(other.lake, SEED_TITLES, "wiki")] == [1]
+    assert (other.dagster_home / "history" / "runs.db").is_file()
+    assert list((tmp_path / "other" / "sources").iterdir()) == []
+
+
 def test_all_that_people_write_is_in_a_backup() -> None:
     data, made = PROJECT_FOLDER / "data", {"lake", "dagster", "locks", "quarantine", "sample"}
     settings = {path.name for path in data.iterdir() if path.is_dir() or path.suffix == ".yaml"} - made

@@ -1,5 +1,6 @@
 """Bringing a backup back into empty places. Nothing that is there is written over."""
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from holocron_assets.lake.damage import DamagedPartitionError
-from holocron_assets.lake.durable import make_folder, sync_folder
+from holocron_assets.lake.durable import make_folder, replacing, sync_folder
 from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.lake.verifying import damaged_files, files_to_verify
 from holocron_assets.operations.backups.dagster_copy import restore_database, tables_of_database
@@ -26,6 +27,7 @@ from holocron_assets.operations.backups.places import (
 )
 
 _ASIDE = ".restoring"
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class Restored(NamedTuple):
@@ -34,18 +36,21 @@ class Restored(NamedTuple):
     Attributes:
         manifest: what the backup says of itself.
         kept: settings that are there and are not the backup's, each with the backup's own.
+        unwritten: settings that could not be put back, each with the backup's own and why.
         damaged: files of the lake that are not as they were written.
     """
 
     manifest: Mapping[str, Any]
     kept: Mapping[Path, Path]
+    unwritten: Mapping[Path, tuple[Path, str]]
     damaged: list[DamagedPartitionError]
 
 
 def restore_backup(places: Places, backup: Path) -> Restored:
     """Bring a backup back, and read every file of its lake against the checksums.
 
-    The lake comes last, in one step: without it, nothing starts.
+    The lake comes last, in one step: without it, nothing starts. Settings may be another user's: those that
+    cannot be written keep nothing else back.
 
     Args:
         places: where to. Lake, quarantine and Dagster's history must not be there yet; settings may be.
@@ -67,7 +72,7 @@ def restore_backup(places: Places, backup: Path) -> Restored:
         for _, source, name in _moved(places, backup):
             shutil.copytree(source, aside / name)
         os.sync()
-        kept = _restore_settings(places, backup)
+        kept, unwritten = _restore_settings(places, backup)
         if places.postgres_url:
             restore_database(places.postgres_url, backup / DATABASE_DUMP)
         for target, _, name in _moved(places, backup):
@@ -76,7 +81,7 @@ def restore_backup(places: Places, backup: Path) -> Restored:
             sync_folder(target.parent)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-    return Restored(manifest, kept, list(damaged_files(files_to_verify(places.lake))))
+    return Restored(manifest, kept, unwritten, list(damaged_files(files_to_verify(places.lake))))
 
 
 def _manifest_of(backup: Path) -> dict[str, Any]:
@@ -121,19 +126,36 @@ def _moved(places: Places, backup: Path) -> Iterator[tuple[Path, Path, str]]:
             yield target, backup / name, name
 
 
-def _restore_settings(places: Places, backup: Path) -> dict[Path, Path]:
-    """Put back the settings that are not there; give those that are, and are not the backup's."""
+def _restore_settings(places: Places, backup: Path) -> tuple[dict[Path, Path], dict[Path, tuple[Path, str]]]:
+    """Put back the settings that are not there.
+
+    Returns:
+        Those that are, and are not the backup's; and those that this user may not write, or not read.
+    """
     folders = {backup / SETTINGS / name: path for name, path in places.settings.items()}
     folders[backup / DAGSTER / DAGSTER_SETTINGS] = places.dagster_home / DAGSTER_SETTINGS
-    kept = {}
+    kept, unwritten = {}, {}
     for start, there in folders.items():
         for source in sorted(start.rglob("*")) if start.is_dir() else [start]:
             if not source.is_file():
                 continue
             target = there / source.relative_to(start)
-            if not target.exists():
-                make_folder(target.parent)
-                shutil.copy2(source, target)
-            elif target.read_bytes() != source.read_bytes():
-                kept[target] = source
-    return kept
+            try:
+                if not _is_put_back(source, target):
+                    kept[target] = source
+            except OSError as error:
+                if error.errno not in _NOT_ALLOWED:
+                    raise
+                unwritten[target] = source, os.strerror(error.errno)
+    return kept, unwritten
+
+
+def _is_put_back(source: Path, target: Path) -> bool:
+    """Put a file of settings where there is none; False if another is there."""
+    content = source.read_bytes()
+    if target.exists():
+        return target.read_bytes() == content
+    with replacing(target) as aside:
+        aside.write_bytes(content)
+        shutil.copystat(source, aside)
+    return True
