@@ -16,12 +16,25 @@ _SHOWN = 10
 _REFUSED = 2
 
 
+def _named(_context: click.Context, _option: click.Parameter, said: str | None) -> str | None:
+    """What an option names: without it all is meant, which an empty variable of a shell does not mean."""
+    if said is not None and not all(name.strip() for name in said.split(",")):
+        raise click.BadParameter("a name is empty; leave the option out if all are meant")
+    return said
+
+
 @click.command()
 @click.argument("asset")
-@click.option("--partitions", metavar="KEY,KEY", help="These partitions.")
-@click.option("--source", "source_name", metavar="NAME", help="All of this source: its batches, or itself.")
-@click.option("--from", "first", metavar="KEY", help="From this partition on.")
-@click.option("--to", "last", metavar="KEY", help="Up to this partition.")
+@click.option("--partitions", metavar="KEY,KEY", callback=_named, help="These partitions.")
+@click.option(
+    "--source",
+    "source_name",
+    metavar="NAME",
+    callback=_named,
+    help="All of this source: its batches, or itself.",
+)
+@click.option("--from", "first", metavar="KEY", callback=_named, help="From this partition on.")
+@click.option("--to", "last", metavar="KEY", callback=_named, help="Up to this partition.")
 @click.option("--failed", is_flag=True, help="Of these, those whose last run failed.")
 @click.option(
     "--stale", is_flag=True, help="Of these, those that would be otherwise today, or are not there."
@@ -83,7 +96,7 @@ def backfill(  # noqa: PLR0913 - one for each option
             lake,
             instance,
             asset,
-            named=partitions.split(",") if partitions else None,
+            named=partitions and [name.strip() for name in partitions.split(",")],
             source=source_name,
             between=(first, last),
             failed=failed,

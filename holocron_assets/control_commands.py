@@ -12,7 +12,7 @@ from holocron_assets.commands import clear_errors, counted, fail, json_option, o
 from holocron_assets.console import print_rows, to_json
 from holocron_assets.crawl.requeue import requeue as requeue_pages
 from holocron_assets.crawl.requeue import retry_now
-from holocron_assets.crawl.source_files import read_sources
+from holocron_assets.crawl.source_files import source_names
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.controls import (
@@ -134,6 +134,8 @@ def requeue(
     """
     if bool(titles) == everything:
         raise click.UsageError("name pages with --title, or take all with --all")
+    if source_name is not None:
+        _known(source_name, "source", _source_names())
     lake = opened_lake()
     rows = requeue_pages(lake, source=source_name, titles=titles or None, author=author, reason=reason)
     click.echo(f"requeued {counted(len(rows), 'page')}")
@@ -207,16 +209,21 @@ def _scope(source: str | None, interrogation: str | None, *, everything: bool) -
     if sum((source is not None, interrogation is not None, everything)) != 1:
         raise click.UsageError("name one thing that it is about")
     if source is not None:
-        found, errors = read_sources(sources_folder())
-        return Scope("source", _known(source, "source", {*found, *(error.path.stem for error in errors)}))
+        return Scope("source", _known(source, "source", _source_names()))
     if interrogation is not None:
         names = {one.name for one in load_interrogations()}
         return Scope("interrogation", _known(interrogation, "interrogation", names))
     return ALL
 
 
+def _source_names() -> list[str]:
+    """Every source, whether its file can be read or not."""
+    return source_names(sources_folder())
+
+
 def _known(name: str, kind: str, names: Collection[str]) -> str:
     if name in names:
         return name
     near = get_close_matches(name, names) or sorted(names)
-    raise click.UsageError(f"no {kind} is called {name!r}; did you mean {' or '.join(near)}?")
+    meant = f"did you mean {' or '.join(near)}?" if near else "there is none"
+    raise click.UsageError(f"no {kind} is called {name!r}; {meant}")

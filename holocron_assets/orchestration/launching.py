@@ -4,21 +4,24 @@ import json
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from time import sleep, time
 from typing import Any
 
 from dagster import DagsterInstance, DagsterRunStatus
 
+from holocron_assets.crawl.source_files import source_names
 from holocron_assets.definitions import defs
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.instance import open_instance
 from holocron_assets.orchestration.names import ADD_PAGES_JOB, GPU_JOB, PARTITION_TAG, REFRESH_JOB
-from holocron_assets.settings import PROJECT_FOLDER
+from holocron_assets.settings import PROJECT_FOLDER, sources_folder
 
 _POLL_SECONDS = 0.5
 _QUEUE_DAEMON = "QUEUED_RUN_COORDINATOR"
+_SHOWN = 5
 _SILENT_SECONDS = 180  # a daemon shows every half minute that it lives
 
 
@@ -64,11 +67,13 @@ def launch_job(  # noqa: PLR0913 - what is launched, and how it is told of
         Why the launch or the run failed; None if neither did.
 
     Raises:
-        ValueError: no such job, or it takes no such config or partition; says what it takes.
+        ValueError: no such job, source or partition, or it takes no such config; says what there is.
     """
     _refuse_wrong_target(job, config, partition)
     run_id = str(uuid.uuid4())
     with open_instance() as instance:
+        if partition:
+            _refuse_unknown_partition(instance, job, partition)
         command = [sys.executable, "-m", "dagster", "job", "launch", "-w", str(_WORKSPACE), "-j", job]
         command += ["--run-id", run_id]
         if config:
@@ -112,6 +117,23 @@ def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | N
     partitioned = jobs[job].partitions_def is not None
     if partitioned != bool(partition):
         raise ValueError(f"job {job} {'needs' if partitioned else 'takes no'} --partition")
+    if (source := config.get("source")) is not None:
+        _refuse_unknown("there is no source", source, source_names(sources_folder()))
+
+
+def _refuse_unknown_partition(instance: DagsterInstance, job: str, partition: str) -> None:
+    """Refuse what the run would fail of, when it comes to its turn."""
+    definition = defs.resolve_job_def(job).partitions_def
+    known = definition.get_partition_keys(dynamic_partitions_store=instance) if definition else ()
+    _refuse_unknown(f"job {job} has no partition", partition, known)
+
+
+def _refuse_unknown(lacking: str, name: str, known: Sequence[str]) -> None:
+    if name in known:
+        return
+    near = get_close_matches(name, known) or sorted(known)[:_SHOWN]
+    more = f" and {len(known) - len(near)} more" if len(known) > len(near) else ""
+    raise ValueError(f"{lacking} {name!r}; there is {', '.join(near) or 'none yet'}{more}")
 
 
 def _configured(job: str) -> _Configured:
