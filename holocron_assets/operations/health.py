@@ -1,6 +1,6 @@
 """Whether anything is wrong with the whole: checks, each with its outcome and why."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -70,15 +70,14 @@ def lake_checks(looked: Looked[Status]) -> list[Check]:
     return [_lake(looked), _models(status), _progress(status)]
 
 
-def schedules_check(trouble: str | None) -> Check:
-    """What is to be said of the file of schedules.
+def settings_check(broken: Mapping[str, str]) -> Check:
+    """What is to be said of what people write.
 
     Args:
-        trouble: what is wrong with it; None if it can be used.
+        broken: what of it cannot be used, and why.
     """
-    if trouble is None:
-        return Check("schedules", "ok", "its file can be used")
-    return Check("schedules", "degraded", f"the file of schedules cannot be used: {trouble}")
+    told = "; ".join(f"the settings of {name} cannot be used: {why}" for name, why in broken.items())
+    return Check("settings", "degraded" if broken else "ok", told or "all can be used")
 
 
 def dagster_checks(looked: Looked[DagsterState]) -> list[Check]:

@@ -1,6 +1,6 @@
 """The watch: looks at the lake and at Dagster, for all who ask a process how things stand."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from prometheus_client import CollectorRegistry, ProcessCollector
@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
 from holocron_assets.operations.dagster_state import DagsterState
-from holocron_assets.operations.health import Check, dagster_checks, lake_checks, schedules_check
+from holocron_assets.operations.health import Check, dagster_checks, lake_checks, settings_check
 from holocron_assets.operations.kept_look import KeptLook, Looked
 from holocron_assets.operations.metric_families import (
     check_families,
@@ -39,7 +39,7 @@ class Watch(Collector):
         status: Callable[[], Status],
         totals: Callable[[], Totals],
         dagster: Callable[[], DagsterState],
-        schedules: Callable[[], str | None],
+        settings: Callable[[], Mapping[str, str]],
     ) -> None:
         """Nothing is looked at yet.
 
@@ -47,9 +47,9 @@ class Watch(Collector):
             status: looks at how things stand.
             totals: sums up what was done.
             dagster: looks at Dagster.
-            schedules: tells what is wrong with the file of schedules; None if it can be used.
+            settings: tells what people wrote that cannot be used, and why.
         """
-        self._schedules = schedules
+        self._settings = settings
         self._status, self._totals, self._dagster = KeptLook(status), KeptLook(totals), KeptLook(dagster)
         self._most: dict[str, dict[_Labels, Sample]] = {}
         self._registry = CollectorRegistry()
@@ -91,7 +91,7 @@ class Watch(Collector):
             yield from dagster_families(dagster.found)
 
     def _checked(self, status: Looked[Status], dagster: Looked[DagsterState]) -> list[Check]:
-        return [*lake_checks(status), schedules_check(self._schedules()), *dagster_checks(dagster)]
+        return [*lake_checks(status), settings_check(self._settings()), *dagster_checks(dagster)]
 
     def _look_families(self, **looks: Looked[Any]) -> Iterator[Metric]:
         seconds = GaugeMetricFamily("holocron_look_seconds", "How long the last look took", labels=["look"])

@@ -1,6 +1,7 @@
 """The sensor that raises alerts: it looks at how things stand, and notes what begins or ends to be amiss."""
 
 import json
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import dagster as dg
@@ -21,12 +22,12 @@ from holocron_assets.operations.told.alerts import (
     update_alerts,
 )
 from holocron_assets.operations.told.blind_rules import BLIND_RULES, NoLook, blind_findings
-from holocron_assets.operations.told.notices import open_book
+from holocron_assets.operations.told.notices import NoticeBook, open_book
 from holocron_assets.operations.told.webhooks import Webhooks, read_webhooks
 from holocron_assets.orchestration.lookout import Lookout, Sight, lasting_look
 from holocron_assets.orchestration.mending import mended_tick
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
-from holocron_assets.orchestration.schedules_file import schedules_trouble
+from holocron_assets.orchestration.settings_files import broken_settings
 from holocron_assets.settings import alerts_file, webhooks_file
 
 _LOOK_SECONDS = 10.0  # with the patience below, a tick is over before Dagster gives it up
@@ -49,8 +50,7 @@ def raise_alerts(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SkipReason:
     """Look at how things stand; what is amiss is told by `tell_webhooks`, and by this tick."""
-    rules, webhooks = read_alert_rules(alerts_file()), read_webhooks(webhooks_file())
-    opened = lake.open()
+    opened, broken = lake.open(), broken_settings()
     before = {(row["rule"], row["subject"]) for row in firing(opened)}
     look = lasting_look(opened, sources.all(), sources.shared_folder, context.instance)
     sight = _LOOKOUT.see(opened.root, look, patience_seconds=_LOOK_SECONDS)
@@ -58,7 +58,7 @@ def raise_alerts(
         context.log.error(told)
     no_look = _no_look(context, sight)
     try:
-        rows = _raised(opened, sight, no_look, rules, webhooks)
+        rows = _raised(opened, sight, no_look, broken)
     except Timeout:
         return dg.SkipReason("webhooks are being told; alerts are looked at after that")
     _LOOKOUT.judged(opened.root, sight)
@@ -87,30 +87,39 @@ def _no_look(context: dg.SensorEvaluationContext, sight: Sight) -> NoLook | None
     return NoLook(since)
 
 
-def _raised(
-    lake: Lake, sight: Sight, no_look: NoLook | None, rules: AlertRules, webhooks: Webhooks
-) -> list[Row]:
-    """All alerts as they stand, with what is new about them noted."""
+def _raised(lake: Lake, sight: Sight, no_look: NoLook | None, broken: Mapping[str, str]) -> list[Row]:
+    """All alerts as they stand, with what is new about them noted.
+
+    Where the rules cannot be used, the usual ones count. Where webhooks cannot, a later tick notes whom to
+    tell.
+    """
+    rules = AlertRules() if "alerts" in broken else read_alert_rules(alerts_file())
+    webhooks = None if "webhooks" in broken else read_webhooks(webhooks_file())
     found = blind_findings(
         rules,
         now=utc_now(),
         no_look=no_look,
-        schedules_trouble=schedules_trouble(),
+        broken_settings=broken,
         newest_backup=_newest_backup(lake, rules),
     )
     if sight.status:
         found += findings(sight.status, rules, models_are_asked=not is_switched_off())
     with open_book(lake, patience_seconds=_PATIENCE_SECONDS) as book:
         # What a process that was killed left untold goes first: an alert may begin anew in this very tick.
-        book.note(alert_notices(standing_alerts(lake)), webhooks)
+        _note(book, standing_alerts(lake), webhooks)
         rows = update_alerts(
             lake,
             found,
             resolved_after_minutes=rules.resolved_after_minutes,
             judged=None if sight.status else BLIND_RULES,
         )
-        book.note(alert_notices(rows), webhooks)
+        _note(book, rows, webhooks)
     return rows
+
+
+def _note(book: NoticeBook, rows: Sequence[Row], webhooks: Webhooks | None) -> None:
+    if webhooks is not None:
+        book.note(alert_notices(rows), webhooks)
 
 
 def _newest_backup(lake: Lake, rules: AlertRules) -> datetime | None:

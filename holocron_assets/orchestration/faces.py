@@ -20,7 +20,7 @@ from holocron_assets.operations.watch import Watch
 from holocron_assets.orchestration.dagster_look import look_at_dagster, run_report
 from holocron_assets.orchestration.instance import open_to_look
 from holocron_assets.orchestration.looks import look_now
-from holocron_assets.orchestration.schedules_file import schedules_trouble
+from holocron_assets.orchestration.settings_files import broken_settings
 from holocron_assets.settings import (
     dagster_home,
     data_folder,
@@ -47,7 +47,7 @@ def make_faces(instance: Callable[[], dg.DagsterInstance], ui: str | None = None
         ),
         totals=lambda: look_at_totals(_lake()),
         dagster=lambda: look_at_dagster(instance()),
-        schedules=schedules_trouble,
+        settings=broken_settings,
     )
 
     def run(run_id: str) -> Mapping[str, Any] | None:

@@ -14,7 +14,7 @@ from holocron_assets.operations.health import (
     dagster_checks,
     health_report,
     lake_checks,
-    schedules_check,
+    settings_check,
     worst,
 )
 from holocron_assets.operations.kept_look import Looked
@@ -188,11 +188,14 @@ def test_nobody_misses_a_model_server_for_a_source_that_is_switched_off(server_g
     assert progress(back)[0] == "ok"
 
 
-def test_schedules_that_cannot_be_used_are_half_a_failure() -> None:
-    assert schedules_check(None).outcome == "ok"
-    found = schedules_check("schedules.yaml: nite: no such group")
+def test_settings_that_cannot_be_used_are_half_a_failure() -> None:
+    assert settings_check({}).outcome == "ok"
+    found = settings_check({"schedules": "nite: no such group", "webhooks": "privat: no such key"})
     assert found.outcome == "degraded"
-    assert "nite" in found.reason
+    assert found.reason == (
+        "the settings of schedules cannot be used: nite: no such group; "
+        "the settings of webhooks cannot be used: privat: no such key"
+    )
 
 
 def test_a_lake_that_cannot_be_read_is_a_failure() -> None:

@@ -1,6 +1,6 @@
 """A watch over a Holocron in a folder, and what it says as metrics."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from time import time
 
@@ -60,14 +60,14 @@ def watch_over(
     *,
     dagster: Callable[[], DagsterState] = living_dagster,
     status: Callable[[], Status] | None = None,
-    schedules: Callable[[], str | None] = lambda: None,
+    settings: Callable[[], Mapping[str, str]] = dict,
 ) -> Watch:
     """A watch over a Holocron; a look at its status costs a second, so it may be given."""
     return Watch(
         status=status or (lambda: look_at(holocron)),
         totals=lambda: look_at_totals(open_lake(holocron.lake.root)),
         dagster=dagster,
-        schedules=schedules,
+        settings=settings,
     )
 
 

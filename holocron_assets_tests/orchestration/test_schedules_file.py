@@ -94,11 +94,11 @@ def test_it_is_an_alert_until_it_is_mended(
     rules.write_text("resolved_after_minutes: 0\n", encoding="utf-8")
     monkeypatch.setenv("HOLOCRON_ALERTS", str(rules))
     assert NAMED in alert_tick(holocron, instance)
-    assert [(row["rule"], NAMED in row["message"]) for row in firing(holocron.lake)] == [("schedules", True)]
+    assert [(row["rule"], NAMED in row["message"]) for row in firing(holocron.lake)] == [("settings", True)]
     file.write_text(NIGHTS, encoding="utf-8")
     assert alert_tick(holocron, instance) == "nothing is amiss"
     file.write_text(BROKEN, encoding="utf-8")
-    rules.write_text("schedules: null\n", encoding="utf-8")
+    rules.write_text("settings: null\n", encoding="utf-8")
     assert alert_tick(holocron, instance) == "nothing is amiss", "it is a rule like the others"
 
 

@@ -93,7 +93,7 @@ def test_health_names_each_check_with_its_reason(client: TestClient) -> None:
     assert answer.json()["health"] == "ok"
     assert answer.json()["checks"]["lake"] == {"outcome": "ok", "reason": "it can be read"}
     assert set(answer.json()["checks"]) == {
-        *("lake", "models", "progress", "schedules", "dagster_storage", "daemon")
+        *("lake", "models", "progress", "settings", "dagster_storage", "daemon")
     }
 
 
@@ -167,14 +167,14 @@ def test_a_storage_of_dagster_that_is_gone_is_503(tmp_path: Path, finished_sampl
         assert answer.json()["error"].startswith("Dagster's storage cannot be read: OperationalError")
 
 
-def test_schedules_that_cannot_be_used_are_told_of_and_no_failure(
+def test_settings_that_cannot_be_used_are_told_of_and_no_failure(
     finished_sample: Holocron, instance: dg.DagsterInstance
 ) -> None:
     status = look_at(finished_sample)
-    watch = watch_over(finished_sample, status=lambda: status, schedules=lambda: "nite: no such group")
+    watch = watch_over(finished_sample, status=lambda: status, settings=lambda: {"groups": "nite"})
     health = client_of(finished_sample, watch, instance).get("/health")
     assert (health.status_code, health.json()["health"]) == (200, "degraded")
-    assert "nite" in health.json()["checks"]["schedules"]["reason"]
+    assert "nite" in health.json()["checks"]["settings"]["reason"]
 
 
 def test_a_daemon_that_never_ran_is_503(finished_sample: Holocron, instance: dg.DagsterInstance) -> None:

@@ -89,8 +89,8 @@ class NoLookRule(Settings):
     minutes: Number = 60
 
 
-class SchedulesRule(Settings):
-    """The file of schedules cannot be used."""
+class SettingsRule(Settings):
+    """What people write, such as a source or the schedules, cannot be used."""
 
 
 class BackupsRule(Settings):
@@ -119,7 +119,7 @@ class AlertRules(Settings):
     oldest: OldestRule | None = OldestRule()
     no_progress: ProgressRule | None = ProgressRule()
     no_look: NoLookRule | None = NoLookRule()
-    schedules: SchedulesRule | None = SchedulesRule()
+    settings: SettingsRule | None = SettingsRule()
     backups: BackupsRule | None = None
     resolved_after_minutes: Annotated[StrictInt | StrictFloat, Field(ge=0)] = 10
 

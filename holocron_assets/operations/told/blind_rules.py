@@ -1,18 +1,19 @@
 """The rules that need no look at how things stand: they go on finding what is amiss while none can be had."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 from holocron_assets.operations.told.alert_rules import (
     AlertRules,
     BackupsRule,
     Finding,
     NoLookRule,
-    SchedulesRule,
+    SettingsRule,
 )
 
-BLIND_RULES = frozenset({"schedules", "backups"})
+BLIND_RULES = frozenset({"settings", "backups"})
 """What these find, and find no longer, is known at any time; `no_look` is over once there was a look."""
 
 
@@ -34,7 +35,7 @@ def blind_findings(
     *,
     now: datetime,
     no_look: NoLook | None = None,
-    schedules_trouble: str | None = None,
+    broken_settings: Mapping[str, str] = MappingProxyType({}),
     newest_backup: datetime | None = None,
 ) -> list[Finding]:
     """All that is amiss besides the work.
@@ -43,12 +44,12 @@ def blind_findings(
         rules: what is looked for.
         now: the moment.
         no_look: that there is no look at the work, if there is none.
-        schedules_trouble: what is wrong with the file of schedules, if anything.
+        broken_settings: what people wrote that cannot be used, and why.
         newest_backup: when the newest backup in the rule's folder was begun; None if there is none.
     """
     return [
         *_no_look(no_look, rules.no_look, now),
-        *_schedules(schedules_trouble, rules.schedules),
+        *_settings(broken_settings, rules.settings),
         *_backups(newest_backup, rules.backups, now),
     ]
 
@@ -65,9 +66,9 @@ def _no_look(trouble: NoLook | None, rule: NoLookRule | None, now: datetime) -> 
         yield Finding("no_look", "lake", round(minutes), rule.minutes, told)
 
 
-def _schedules(trouble: str | None, rule: SchedulesRule | None) -> Iterator[Finding]:
-    if rule and trouble:
-        yield Finding("schedules", "file", 1, 0, f"the file of schedules cannot be used: {trouble}")
+def _settings(broken: Mapping[str, str], rule: SettingsRule | None) -> Iterator[Finding]:
+    for name, why in broken.items() if rule else ():
+        yield Finding("settings", name, 1, 0, f"the settings of {name} cannot be used: {why}")
 
 
 def _backups(newest: datetime | None, rule: BackupsRule | None, now: datetime) -> Iterator[Finding]:
