@@ -3,8 +3,9 @@
 import errno
 import os
 import resource
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,14 @@ from whole_holocron import WholeHolocron, whole_holocron
 
 from holocron_assets.crawl.host_state import HostState
 from holocron_assets.crawl.shared_state import SharedState
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import SITES
+from holocron_assets.operations.backups.backup import make_backup
+from holocron_assets.operations.backups.places import BackupError, Places
+from holocron_assets.operations.backups.restore import restore_backup
 
 
 @pytest.fixture
@@ -130,6 +135,43 @@ def test_what_is_known_of_a_host_cannot_be_kept_on_a_full_disk_and_the_file_is_n
         with state.locked(), pytest.raises(OSError, match=r"No space left.*free some.*state\.json"):
             state.write(HostState(consecutive_failures=3))
         state.close()
+
+
+@pytest.mark.fault(7, "disk full at a backup, and at its restore")
+def test_a_backup_and_a_restore_on_a_full_disk_name_a_file_there_and_leave_nothing(tmp_path: Path) -> None:
+    lake, disk = Lake(tmp_path / "data"), tmp_path / "disk"
+    write_partition(lake, SITES, "tiny", [])
+    (lake.folder(SITES) / "large").write_bytes(bytes(2 << 20))
+
+    def back_up(into: Path) -> Path:
+        places = Places(lake, lake.root / "dagster", None, {})
+        return make_backup(places, into, now=utc_now(), version="1").folder
+
+    def restore(backup: Path) -> None:
+        (disk / "data").mkdir()
+        restore_backup(Places(Lake(disk / "data"), disk / "dagster", None, {}), backup)
+
+    for work in (lambda: back_up(disk), lambda: restore(back_up(tmp_path / "backups"))):
+        with small_disk(disk, size="1m"):
+            with pytest.raises(OSError, match="No space left on device; free some space") as raised:
+                work()
+            assert str(raised.value.filename).startswith(str(disk))
+            assert len(str(raised.value)) < 500
+            assert [path for path in disk.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.fault(7, "disk full at a backup of Dagster's database")
+def test_a_backup_of_a_database_on_a_full_disk_names_where_it_would_go(tmp_path: Path) -> None:
+    lake, disk = Lake(tmp_path / "data"), tmp_path / "disk"
+    write_partition(lake, SITES, "tiny", [])
+    file = lake.root / "dagster" / "history" / "runs.db"
+    file.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("create table runs as select zeroblob(2000000) as told")
+    with small_disk(disk, size="1m"):
+        places = Places(lake, lake.root / "dagster", None, {})
+        with pytest.raises(BackupError, match=f"cannot be copied to {disk}/.*free some space"):
+            make_backup(places, disk, now=utc_now(), version="1")
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holocron_assets.lake.durable import make_folder, sync_folder
+from holocron_assets.lake.durable import make_folder, sync_folder, trouble_named
 from holocron_assets.lake.presence import marker_of
 from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.operations.backups.copying import Copier, copy_folder
@@ -125,9 +125,10 @@ def _settings(places: Places) -> dict[str, Path]:
 def _finished_or_removed(target: Path) -> Iterator[Path]:
     """Give a folder to fill, which is `target` once it is filled and on disk."""
     aside = unfinished(target)
-    aside.mkdir()
     try:
-        yield aside
+        with trouble_named(target):  # where no file was named
+            aside.mkdir()
+            yield aside
         os.sync()  # thousands of small files: one by one takes minutes
         aside.replace(target)
         sync_folder(target.parent)

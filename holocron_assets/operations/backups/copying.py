@@ -1,13 +1,12 @@
 """Copying files of a Holocron that goes on working; what an earlier backup holds already is linked to it."""
 
 import os
-import shutil
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from holocron_assets.lake.durable import holding
+from holocron_assets.lake.durable import holding, trouble_named
 from holocron_assets.lake.listing import JOURNAL_FILE
 from holocron_assets.lake.packed_journals import packed_part
 from holocron_assets.lake.packs import FileMark
@@ -42,6 +41,7 @@ class Copier:
 
         Raises:
             FileNotFoundError: it is gone.
+            OSError: it cannot be read, or its copy not be written; names which.
         """
         target = self._target(file)
         with file.open("rb") as opened:  # who replaces it meanwhile does not change what is read
@@ -50,8 +50,7 @@ class Copier:
                 return  # of an earlier round
             if not self._link(file, target, mark):
                 target.unlink(missing_ok=True)
-                with target.open("xb") as written:
-                    shutil.copyfileobj(opened, written, _CHUNK_BYTES)
+                _copy_bytes(opened, file, target, mark.size)
         self.count(target, mark)
 
     def copy_journal(self, journal: Path) -> None:
@@ -82,13 +81,13 @@ class Copier:
         with file.open("rb") as opened:
             mark, target = FileMark.of(os.fstat(opened.fileno())), self._target(file)
             if not self._link(file, target, mark):
-                with target.open("xb") as written:
-                    _copy_bytes(opened, written, mark.size)
+                _copy_bytes(opened, file, target, mark.size)
         self.count(target, mark)
 
     def _target(self, file: Path) -> Path:
         target = self.target / file.relative_to(self.start)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        with trouble_named(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
         return target
 
     def _link(self, file: Path, target: Path, mark: FileMark) -> bool:
@@ -124,8 +123,13 @@ def copy_folder(copier: Copier, folder: Path) -> None:
     raise BackupError(f"{folder} changes too fast to be copied; try again")
 
 
-def _copy_bytes(opened: IO[bytes], written: IO[bytes], left: int) -> None:
-    """Copy so many bytes: a file that is appended to may hold more by now."""
-    while left and (chunk := opened.read(min(left, _CHUNK_BYTES))):
-        written.write(chunk)
-        left -= len(chunk)
+def _copy_bytes(opened: IO[bytes], file: Path, target: Path, left: int) -> None:
+    """Copy so many bytes into a new file: one that is appended to may hold more by now."""
+    with trouble_named(target), target.open("xb") as written:
+        while left:
+            with trouble_named(file):  # or the disk of the copy would be blamed
+                chunk = opened.read(min(left, _CHUNK_BYTES))
+            if not chunk:
+                return
+            written.write(chunk)
+            left -= len(chunk)

@@ -49,7 +49,9 @@ def _copy_database(file: Path, copier: Copier) -> None:
         ):
             source.backup(copy)
     except sqlite3.Error as error:
-        raise BackupError(f"{file} cannot be copied: {error}") from error
+        is_full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        advice = "; free some space on the disk of the copy" if is_full else ""
+        raise BackupError(f"{file} cannot be copied to {target}: {error}{advice}") from error
     copier.count(target, mark)
 
 

@@ -3,7 +3,8 @@
 import errno
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from holocron_assets.lake.damage import DamagedPartitionError
 from holocron_assets.lake.durable import make_folder, replacing, sync_folder
 from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.lake.verifying import damaged_files, files_to_verify
+from holocron_assets.operations.backups.copying import Copier
 from holocron_assets.operations.backups.dagster_copy import restore_database, tables_of_database
 from holocron_assets.operations.backups.places import (
     DAGSTER,
@@ -65,22 +67,16 @@ def restore_backup(places: Places, backup: Path) -> Restored:
         raise BackupError(
             f"machines share this lake: what is to be kept is {mirror.url}, as its store keeps things"
         )
-    aside = places.lake.root / _ASIDE
-    shutil.rmtree(aside, ignore_errors=True)  # of a restore that was killed
-    make_folder(aside)
-    try:
-        for _, source, name in _moved(places, backup):
-            shutil.copytree(source, aside / name)
+    with _emptied_aside(target for target, _ in _moved(places, backup)):
+        for target, source in _moved(places, backup):
+            _copy(source, _aside(target))
         os.sync()
         kept, unwritten = _restore_settings(places, backup)
         if places.postgres_url:
             restore_database(places.postgres_url, backup / DATABASE_DUMP)
-        for target, _, name in _moved(places, backup):
-            make_folder(target.parent)
-            shutil.move(aside / name, target)
+        for target, _ in _moved(places, backup):
+            _aside(target).replace(target)
             sync_folder(target.parent)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
     return Restored(manifest, kept, unwritten, list(damaged_files(files_to_verify(places.lake))))
 
 
@@ -117,13 +113,46 @@ def _refuse_taken(places: Places, manifest: Mapping[str, Any]) -> None:
         raise BackupError("the database of HOLOCRON_POSTGRES_URL is not empty, and nothing is written over")
 
 
-def _moved(places: Places, backup: Path) -> Iterator[tuple[Path, Path, str]]:
-    """Where each folder of a backup goes, where it is, and its name aside; the lake is the last."""
+def _moved(places: Places, backup: Path) -> Iterator[tuple[Path, Path]]:
+    """Where each folder of a backup goes, and where it is; the lake is the last."""
     targets = {f"{DAGSTER}/{name}": places.dagster_home / name for name in DAGSTER_FOLDERS}
     targets |= {QUARANTINE: places.lake.root / QUARANTINE, LAKE: places.lake.root / "lake"}
     for name, target in targets.items():
         if (backup / name).is_dir():
-            yield target, backup / name, name
+            yield target, backup / name
+
+
+def _aside(target: Path) -> Path:
+    """Where a folder is until it is whole: on the disk that it is for."""
+    return target.parent / _ASIDE / target.name
+
+
+@contextmanager
+def _emptied_aside(targets: Iterable[Path]) -> Iterator[None]:
+    """Have nothing aside, neither of a restore that was killed nor once this one ends."""
+    folders = {_aside(target).parent for target in targets}
+
+    def empty() -> None:
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    empty()
+    try:
+        yield
+    finally:
+        empty()
+
+
+def _copy(start: Path, target: Path) -> None:
+    """Copy all of a folder of a backup.
+
+    Raises:
+        OSError: the first file that cannot be copied, with what to do.
+    """
+    make_folder(target)
+    copier = Copier(start, target)
+    for file in sorted(path for path in start.rglob("*") if path.is_file()):
+        copier.copy(file)
 
 
 def _restore_settings(places: Places, backup: Path) -> tuple[dict[Path, Path], dict[Path, tuple[Path, str]]]:
