@@ -5,7 +5,7 @@ import sys
 import click
 from rich.console import Console
 
-from holocron_assets.commands import clear_errors, json_option, opened_lake
+from holocron_assets.commands import bare_lake, clear_errors, json_option
 from holocron_assets.console import print_rows, to_json
 from holocron_assets.operations.told.alert_rules import read_alert_rules
 from holocron_assets.operations.told.alerts import firing, standing_alerts
@@ -21,7 +21,7 @@ _SHOWN = ("rule", "subject", "state", "message", "fired_at", "resolved_at")
 def alerts(*, everything: bool, as_json: bool) -> None:
     """Tell which alerts fire, as they were last looked at by `holocron ui`; exit with 1 if any does."""
     read_alert_rules(alerts_file())  # what is wrong with the rules is wrong with what they found
-    lake = opened_lake()
+    lake = bare_lake()
     rows = [
         {name: row.get(name) for name in _SHOWN}
         for row in (standing_alerts(lake) if everything else firing(lake))

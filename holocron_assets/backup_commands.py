@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from holocron_assets.commands import clear_errors, counted, fail, opened_lake
+from holocron_assets.commands import bare_lake, clear_errors, counted, fail
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.backups.backup import make_backup
@@ -33,7 +33,7 @@ def backup(folder: Path, keep: int | None) -> None:
     no room again. docs/deploy.md tells how to do it each night.
     """
     made = make_backup(
-        _places(opened_lake()),
+        _places(bare_lake()),
         folder.resolve(),
         now=utc_now(),
         version=version("holocron-assets"),

@@ -130,6 +130,16 @@ def opened_lake() -> Lake:
     return open_lake(data_folder())
 
 
+def bare_lake() -> Lake:
+    """The same without them, for what must be possible while the file of one cannot be used.
+
+    Raises:
+        PermanentError: the disk that it was on is not mounted.
+    """
+    refuse_unmounted(data_folder(), state_folder())
+    return Lake(data_folder())
+
+
 def named_source(name: str) -> Source:
     """The source that a person named.
 

@@ -8,7 +8,15 @@ from typing import Any
 import click
 from rich.console import Console
 
-from holocron_assets.commands import clear_errors, counted, fail, json_option, opened_lake, source_option
+from holocron_assets.commands import (
+    bare_lake,
+    clear_errors,
+    counted,
+    fail,
+    json_option,
+    opened_lake,
+    source_option,
+)
 from holocron_assets.console import print_rows, to_json
 from holocron_assets.crawl.requeue import requeue as requeue_pages
 from holocron_assets.crawl.requeue import retry_now
@@ -95,7 +103,7 @@ def prioritize(  # noqa: PLR0913 - one for each option
     """
     if (priority is None) != declared:
         raise click.UsageError("give a priority, or --declared")
-    lake, scope = opened_lake(), _scope(source_name, interrogation, everything=False)
+    lake, scope = bare_lake(), _scope(source_name, interrogation, everything=False)
     row = control(lake, PRIORITIZE, scope, author=author, reason=reason, priority=priority)
     what = "what is declared" if priority is None else f"priority {priority}"
     click.echo(f"{scope} has {what}{'' if row else ' already'}")
@@ -107,7 +115,7 @@ def prioritize(  # noqa: PLR0913 - one for each option
 @clear_errors
 def controls(*, as_json: bool, history: bool) -> None:
     """List what is held back, since when, by whom and why, and which priorities people gave."""
-    lake = opened_lake()
+    lake = bare_lake()
     rows = [dict(row) for row in all_controls(lake)] if history else _standing(lake)
     if as_json:
         click.echo(to_json(rows))
@@ -188,7 +196,7 @@ def _say(  # noqa: PLR0913 - one for each option
     reason: str,
     author: str,
 ) -> None:
-    lake, scope = opened_lake(), _scope(source_name, interrogation, everything=everything)
+    lake, scope = bare_lake(), _scope(source_name, interrogation, everything=everything)
     row = control(lake, action, scope, author=author, reason=reason)
     hold = standing_controls(lake).held.get(scope)
     if hold:

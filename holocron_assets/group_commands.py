@@ -9,7 +9,7 @@ import click
 from filelock import Timeout
 from rich.console import Console
 
-from holocron_assets.commands import all_sources, clear_errors, fail, json_option, opened_lake
+from holocron_assets.commands import all_sources, bare_lake, clear_errors, fail, json_option
 from holocron_assets.console import print_rows, to_json
 from holocron_assets.crawl.source_files import Problem, SourceError
 from holocron_assets.interrupts import ending_by_signal
@@ -38,7 +38,7 @@ def run_group(name: str, *, wait: bool) -> None:
     Exits with 0 if every step was done, and with 1 if any failed or was skipped. A run that was killed goes
     on with the step that it was at; one that ended begins anew.
     """
-    lake, found = opened_lake(), read_group(groups_folder(), name)
+    lake, found = bare_lake(), read_group(groups_folder(), name)
     _refuse_unknown_commands(name, found)
     try:
         with ending_by_signal(), lake.lock(f"group-{name}", timeout=-1 if wait else 0):
@@ -56,7 +56,7 @@ def run_group(name: str, *, wait: bool) -> None:
 @clear_errors
 def list_groups(*, as_json: bool) -> None:
     """List the groups, and what became of each step the last time."""
-    lake = opened_lake()
+    lake = bare_lake()
     rows = [
         {
             "group": name,

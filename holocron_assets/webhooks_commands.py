@@ -7,7 +7,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from holocron_assets.commands import clear_errors, counted, fail, json_option, opened_lake
+from holocron_assets.commands import bare_lake, clear_errors, counted, fail, json_option
 from holocron_assets.console import print_rows, to_json
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.schema import Row
@@ -55,7 +55,7 @@ def webhooks() -> None:
 def list_webhooks(*, as_json: bool) -> None:
     """List who is told of what, and what became of it."""
     known = read_webhooks(webhooks_file())
-    with connect(opened_lake(), tables=[NOTICES]) as connection:
+    with connect(bare_lake(), tables=[NOTICES]) as connection:
         standing = {row["webhook"]: row for row in query(connection, _STANDING)}
     rows = [_told_of(one, name, standing.get(name, {})) for name, one in known.webhooks.items()]
     rows += [
@@ -97,7 +97,7 @@ def resend(name: str | None, ids: tuple[str, ...], *, given_up: bool) -> None:
     """
     if bool(ids) == given_up:
         raise click.UsageError("name notices with --id, or take all that were given up with --given-up")
-    known, lake = read_webhooks(webhooks_file()), opened_lake()
+    known, lake = read_webhooks(webhooks_file()), bare_lake()
     if name:
         _named(known, name)
     with open_book(lake, patience_seconds=_PATIENCE_SECONDS) as book:

@@ -156,3 +156,23 @@ def test_who_names_what_is_held_back_is_told_what_lets_it_go_on(
     assert result.exit_code == 1
     assert f"`holocron resume {scope.option} --reason WHY` lets it go on" in result.output
     assert holocron.lake.partitions(PAGES) == []
+
+
+def test_what_must_be_possible_at_any_time_is_so_while_an_interrogation_cannot_be_used(
+    finished_sample: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = finished_sample.copy_to(tmp_path / "own")
+    broken = tmp_path / "interrogations" / "torn.yaml"
+    broken.parent.mkdir()
+    broken.write_text("key: [", encoding="utf-8")
+    monkeypatch.setenv("HOLOCRON_INTERROGATIONS", str(broken.parent))
+    refused = do(own, "status")
+    assert (refused.exit_code, str(broken) in refused.output) == (1, True), "its table is not known"
+    said(own, "pause", "--all", *BECAUSE)
+    assert "everything" in said(own, "controls")
+    said(own, "prioritize", "3", "--source", "sample", *BECAUSE)
+    said(own, "resume", "--all", *BECAUSE)
+    assert said(own, "alerts") == "No alert fires."
+    said(own, "webhooks", "list")
+    said(own, "group", "list")
+    assert "files" in said(own, "backup", str(tmp_path / "backups"))
