@@ -35,6 +35,7 @@ from holocron_assets.lake.tables import (
     LLM_RUNS,
     PAGE_SIGNALS,
     PAGE_TYPES,
+    REVIEW_ITEMS,
     UNREAD_PAGES,
 )
 from holocron_assets.lake.views import connect, publish, query
@@ -334,6 +335,20 @@ def test_types_wait_for_the_batch_and_entities_for_their_candidates(lake: Lake, 
         "done": 1,
         "oldest_at": now - 20 * MINUTE,
     }
+
+
+def test_a_question_about_a_page_waits_since_the_page_was_read(lake: Lake, now: datetime) -> None:
+    put_outcomes(lake, BATCH, *(outcome(title, fetched_at=now - 90 * MINUTE) for title in "AB"))
+    of_page = {"source": "wiki", "kind": "page", "batch": BATCH, "title": "A", "title_key": key("A")}
+    of_pair = {**of_page, "kind": "pair", "title": "B", "title_key": key("B")}
+    items = [
+        row_of(REVIEW_ITEMS, item_id="page-A", since=None, **of_page),
+        row_of(REVIEW_ITEMS, item_id="pair-1", since=now - 20 * MINUTE, **of_pair),
+    ]
+    write_partition(lake, REVIEW_ITEMS, "all", items)
+    assert stage(lake, "review")["oldest_at"] == now - 90 * MINUTE
+    assert stage(lake, "review", "aged_work")["over_60_minutes"] == 1
+    assert stage(lake, "review", "queue_health")["in_last_hour"] == 1
 
 
 def test_what_a_newer_batch_replaced_is_not_counted_again(lake: Lake, now: datetime) -> None:

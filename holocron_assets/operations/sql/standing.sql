@@ -133,8 +133,13 @@ everything as (
         false
     from entities
     union all
-    select 'review', source, null, 'open', kind, 1, since, null, since > hour_ago
-    from needs_review cross join moments
+    -- A question about a page is as old as what was read of it.
+    select
+        'review', items.source, null, 'open', kind, 1, coalesce(items.since, read.since), null,
+        coalesce(items.since, read.since) > hour_ago
+    from needs_review as items
+    left join read_batches as read using (batch)
+    cross join moments
 )
 select
     stage, source, interrogation, status, reason,
