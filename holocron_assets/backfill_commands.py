@@ -92,19 +92,19 @@ def backfill(  # noqa: PLR0913 - one for each option
 
     lake = opened_lake()
     with open_instance() as instance, lake.lock("backfill"):
-        chosen = chosen_partitions(
-            lake,
-            instance,
-            asset,
-            named=partitions and [name.strip() for name in partitions.split(",")],
-            source=source_name,
-            between=(first, last),
-            failed=failed,
-            stale=stale,
-        )
-        planned = plan_backfill(instance, asset, chosen)
-        _tell(planned)
         try:
+            chosen = chosen_partitions(
+                lake,
+                instance,
+                asset,
+                named=partitions and [name.strip() for name in partitions.split(",")],
+                source=source_name,
+                between=(first, last),
+                failed=failed,
+                stale=stale,
+            )
+            planned = plan_backfill(instance, asset, chosen)
+            _tell(planned)
             refuse_unguarded(lake, planned, Guards(most_runs, most_queued))
         except (BackfillRefusedError, HeldBackError) as refusal:
             click.echo(f"Refused: {refusal}", err=True)

@@ -11,7 +11,7 @@ from holocron_assets.console import print_rows, to_json
 from holocron_assets.crawl.change_settings import CronTimes
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.operations.groups import read_group
-from holocron_assets.operations.schedules import read_schedules
+from holocron_assets.operations.schedules import STATUS_TIMES, read_schedules
 from holocron_assets.settings import groups_folder, schedules_file, sources_folder
 
 _SHOWN = 2
@@ -23,8 +23,8 @@ _SHOWN = 2
 def schedules(*, as_json: bool) -> None:
     """List what is done by the clock: its cron, time zone and next times. Exits with 1 if a file is wrong.
 
-    They are set in data/schedules.yaml, and in a source's file for its recheck. A change counts once the code
-    location is reloaded; what is queued by then is as it was.
+    They are set in data/schedules.yaml, and in a source's file for its recheck; report_status cannot be set.
+    A change counts once the code location is reloaded; what is queued by then is as it was.
     """
     from holocron_assets.orchestration.clock_times import clock_changes, next_times  # noqa: PLC0415 - seconds
 
@@ -67,6 +67,7 @@ def _every_schedule() -> Iterator[tuple[str, CronTimes]]:
         ("upkeep", said.upkeep),
         ("compaction", said.compaction),
         ("check_quality", said.check_quality),
+        ("report_status", STATUS_TIMES),
     )
     for times in said.refresh:
         yield f"refresh of {times.source or 'all'}", times

@@ -13,7 +13,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
-from holocron_assets.crawl.source_problems import KeyPath, dotted, explain
+from holocron_assets.crawl.source_problems import KeyPath, dotted, explain, first_hand
 from holocron_assets.crawl.sources import NAME_PATTERN, Source
 from holocron_assets.crawl.xml_dump import read_site
 from holocron_assets.lake.people_yaml import compose_yaml, load_yaml
@@ -256,7 +256,7 @@ def _yaml_error(path: Path, text: str, error: Exception) -> SourceError:
 
 
 def _problems(error: ValidationError, root: Node, model: type[BaseModel] = Source) -> Iterator[Problem]:
-    for details in error.errors():
+    for details in first_hand(error.errors()):
         keys = tuple(part for part in details["loc"] if part != "[key]")
         yield Problem(_line(_node_at(root, keys)), dotted(keys), explain(details, keys, model))
 

@@ -10,6 +10,9 @@ from holocron_assets.crawl.source_files import read_as, source_names
 from holocron_assets.crawl.sources import NAME_PATTERN, NAME_RULE
 from holocron_assets.operations.groups import group_names
 
+STATUS_TIMES = CronTimes(cron="7 * * * *")
+"""When it is told how things stand. It costs little, and nobody sets it."""
+
 
 class RefreshTimes(CronTimes):
     """When a source is brought up to date from its seeds on, whatever sensors do."""

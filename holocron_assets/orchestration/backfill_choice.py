@@ -11,7 +11,12 @@ from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.freshness import stale_partitions
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.orchestration.backfilling import asset_partitions, failed_partitions, source_of_partition
+from holocron_assets.orchestration.backfilling import (
+    BackfillRefusedError,
+    asset_partitions,
+    failed_partitions,
+    source_of_partition,
+)
 from holocron_assets.orchestration.resolve_stages import STAGES
 from holocron_assets.orchestration.steps import BATCH_STEPS
 from holocron_assets.resolve.look import look_at
@@ -42,12 +47,15 @@ def chosen_partitions(  # noqa: PLR0913 - what a person may say
 
     Raises:
         PermanentError: there is no such asset or partition, or nobody can say whether it is stale.
+        BackfillRefusedError: the last one comes before the first.
     """
     known = asset_partitions(instance, asset)
     _refuse_unknown(asset, known, [*(named or ()), *(name for name in between if name)])
     first, last = between
     start = known.index(first) if first else 0
     end = known.index(last) + 1 if last else len(known)
+    if start >= end:
+        raise BackfillRefusedError(f"nothing is from {first} to {last}: {last} comes before {first}")
     chosen = [
         name
         for name in known[start:end]

@@ -206,5 +206,11 @@ def _definition(asset: str) -> dg.PartitionsDefinition[str]:
         raise PermanentError(f"no asset is called {asset!r} that a run could make; there are {near}")
     found = graph.get(key).partitions_def
     if found is None:
-        raise PermanentError(f"asset {asset!r} has no partitions: materialize it with `holocron launch`")
+        makes = [f"`holocron launch {job.name}`" for job in defs.resolve_all_job_defs() if _is_of(job, key)]
+        raise PermanentError(f"asset {asset!r} has no partitions: {makes[0] if makes else 'the UI'} makes it")
     return found
+
+
+def _is_of(job: dg.JobDefinition, asset: dg.AssetKey) -> bool:
+    """Whether a job makes an asset, and is not Dagster's own, which makes every one."""
+    return asset in job.asset_layer.selected_asset_keys and not job.name.startswith("__")

@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 
 from holocron_assets.operations.plots import plotted
+from holocron_assets.operations.schedules import STATUS_TIMES
 from holocron_assets.operations.status import Status
 from holocron_assets.operations.status_rows import FailureCause, Queue
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
@@ -133,7 +134,7 @@ report_status = dg.define_asset_job(
 hourly_status = dg.ScheduleDefinition(
     name="report_status_hourly",
     job=report_status,
-    cron_schedule="7 * * * *",
+    cron_schedule=STATUS_TIMES.cron,
     default_status=dg.DefaultScheduleStatus.RUNNING,
     description="Tells once an hour how things stand, with plots.",
 )

@@ -154,6 +154,14 @@ def test_whatever_is_wrong_with_a_file_is_named(tmp_path: Path, text: str, probl
         read_group(tmp_path, "some")
 
 
+def test_a_wrong_value_in_a_list_is_not_told_as_an_empty_list_too(tmp_path: Path) -> None:
+    text = "title: A\nsteps:\n  - {name: a, run: hash, on_failure: retry}"
+    (tmp_path / "some.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(SourceError) as error:
+        read_group(tmp_path, "some")
+    assert [problem.key for problem in error.value.problems] == ["steps[0].on_failure"]
+
+
 def test_a_group_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
     (tmp_path / "some.yaml").write_text("title: A\n", encoding="utf-8")
     with pytest.raises(PermanentError, match=r"no group is called 'other'.*there are some"):

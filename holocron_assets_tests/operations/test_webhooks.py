@@ -315,6 +315,7 @@ def test_a_file_that_cannot_be_used_says_where_and_why_and_repeats_no_value(
         read_webhooks(file)
     assert str(file) in str(error.value)
     assert why in str(error.value)
+    assert str(error.value).count("webhooks.team") == 1
     assert "hunter22" not in str(error.value)
 
 

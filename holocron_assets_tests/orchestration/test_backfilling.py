@@ -262,8 +262,10 @@ def test_partitions_are_named_by_list_source_and_range(
         chosen_partitions(holocron.lake, instance, "entities", source="Species")  # a type is no source
     with pytest.raises(PermanentError, match=r"no asset is called 'page'.*there are page"):
         chosen_partitions(holocron.lake, instance, "page")
-    with pytest.raises(PermanentError, match=r"views.*has no partitions"):
+    with pytest.raises(PermanentError, match=r"no partitions: `holocron launch publish_views` makes it"):
         chosen_partitions(holocron.lake, instance, "views")
+    with pytest.raises(BackfillRefusedError, match=f"{BATCHES[1]} comes before {BATCHES[3]}"):
+        chosen(between=(BATCHES[3], BATCHES[1]))
 
 
 def test_failed_are_those_whose_last_run_failed(holocron: Holocron, instance: dg.DagsterInstance) -> None:

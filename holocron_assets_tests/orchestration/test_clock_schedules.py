@@ -1,11 +1,13 @@
 """Schedules from a file: they are what it says, heed what is held back, and leave alone what is queued."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
+from click.testing import CliRunner
 from dagster import DagsterRunStatus
 from dagster._core.code_pointer import ModuleCodePointer
 from dagster._core.origin import JobPythonOrigin, RepositoryPythonOrigin
@@ -17,6 +19,7 @@ from dagster._core.remote_origin import (
 from sample_dagster import lake_resource
 from sample_holocron import Holocron, sample_holocron
 
+from holocron_assets.cli import main
 from holocron_assets.definitions import build_definitions, defs
 from holocron_assets.operations.controls import ALL, DRAIN, PAUSE, RESUME, Scope, control
 from holocron_assets.operations.schedules import read_schedules
@@ -52,6 +55,13 @@ def tick(holocron: Holocron, instance: dg.DagsterInstance, schedule: dg.Schedule
     resources = {"lake": lake_resource(holocron)}
     with dg.build_schedule_context(instance=instance, resources=resources) as context:
         return schedule(context)
+
+
+def test_the_command_lists_every_schedule_that_there_is(holocron: Holocron) -> None:
+    told = CliRunner().invoke(main, ["schedules", "--json"], env=holocron.environment)
+    listed = {(row["schedule"], row["cron"]) for row in json.loads(told.stdout)}
+    there = {(one.job_name, one.cron_schedule) for one in defs.get_repository_def().schedule_defs}
+    assert there <= listed
 
 
 def test_schedules_are_what_the_file_says(tmp_path: Path) -> None:

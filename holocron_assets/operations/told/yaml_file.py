@@ -7,6 +7,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 from ruamel.yaml.error import YAMLError
 
+from holocron_assets.crawl.source_problems import first_hand
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.people_yaml import load_yaml
 
@@ -41,7 +42,7 @@ def read_settings(file: Path, kind: type[_Read]) -> _Read:
     except YAMLError as error:
         raise SettingsError(f"{file}: is not valid YAML: {error}") from error
     except ValidationError as error:
-        problems = (f"{_dotted(details['loc'])}: {details['msg']}" for details in error.errors())
+        problems = (f"{_dotted(details['loc'])}: {details['msg']}" for details in first_hand(error.errors()))
         # Without its cause, which holds what was written: an address may be a secret.
         raise SettingsError(f"{file}: {'; '.join(problems)}") from None
 
