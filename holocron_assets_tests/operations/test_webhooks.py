@@ -281,6 +281,18 @@ def test_a_missing_or_weak_secret_is_told_and_nothing_is_sent(
     ]
 
 
+def test_whatever_sending_raises_is_a_try_in_vain_and_holds_nobody_else(
+    lake: Lake, tmp_path: Path, receiver: Receiver
+) -> None:
+    webhooks = file_of(tmp_path, bad=receiver.url, team=receiver.url)
+    bad = webhooks.webhooks["bad"].model_copy(update={"url": "http://127.0.0.1:99999/x"})  # nobody reads it
+    webhooks = webhooks.model_copy(update={"webhooks": {**webhooks.webhooks, "bad": bad}})
+    assert told(lake, webhooks, notice("run-1")) == {"bad": (0, 1), "team": (1, 0)}
+    failed, delivered = rows(lake)
+    assert (failed["attempts"], failed["error"]) == (1, "OverflowError: connect(): port must be 0-65535.")
+    assert delivered["state"] == "delivered"
+
+
 def test_private_addresses_are_told_only_where_the_file_says_so(receiver: Receiver) -> None:
     webhook = Webhook(url=receiver.url.replace("http:", "https:"), secret_env=SECRET_ENV)
     answer = send(webhook, "run-1", "{}")
@@ -294,6 +306,11 @@ def test_private_addresses_are_told_only_where_the_file_says_so(receiver: Receiv
     ("said", "why"),
     [
         ("url: ftp://host/x", "must be like https://host/path"),
+        ("url: http://127.0.0.1:99999/x", "with a port from 1 to 65535"),
+        ("url: https://host:0/x", "with a port from 1 to 65535"),
+        ("url: https://host:hunter22/x", "with a port from 1 to 65535"),
+        ("url: https://[hunter22]/x", "must be like https://host/path"),
+        ("url: https://xn--a.example/x", "must be like https://host/path"),
         ("url: https://user:hunter22@host/x", "must hold no user, password, query or fragment"),
         ("url: https://host/x?key=hunter22", "must hold no user, password, query or fragment"),
         ("url: http://host/x\nprivate: false", "must be https://"),

@@ -182,8 +182,19 @@ def _send(client: HttpClient, webhook: Webhook, notice_id: str, text: str) -> An
         headers = signed_headers(webhook.secret(), notice_id, int(utc_now().timestamp()), body)
     except SettingsError as error:
         return Answer(None, str(error))
-    answer = client.post(webhook.url, body, headers)
+    try:
+        answer = client.post(webhook.url, body, headers)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it was a try in vain: the tick goes on
+        cause = _innermost(error)
+        return Answer(None, without_secrets(f"{type(cause).__name__}: {cause}")[:_SHOWN])
     return Answer(answer.status, _why_not(answer))
+
+
+def _innermost(error: Exception) -> Exception:
+    """What an error is about, where tasks of a library have wrapped it."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _why_not(answer: HttpAnswer) -> str | None:
