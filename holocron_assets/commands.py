@@ -30,6 +30,7 @@ from holocron_assets.models.errors import ModelFileError, ModelServerError, Unkn
 from holocron_assets.observe.errors import ObserveError
 from holocron_assets.observe.masking import without_secrets
 from holocron_assets.operations.controls import HeldBackError
+from holocron_assets.orchestration.database_troubles import database_trouble
 from holocron_assets.settings import data_folder, sources_folder, state_folder
 
 _EXPECTED_ERRORS = (
@@ -101,6 +102,12 @@ def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
             problem = None if _nobody_reads_on() else str(error)
         except _EXPECTED_ERRORS as error:
             problem = without_secrets(str(error))
+        except click.ClickException:
+            raise
+        except Exception as error:
+            if (trouble := database_trouble(error)) is None:
+                raise
+            problem = without_secrets(trouble)
         # Raised without its cause: what that holds of DuckDB would outlive it, which DuckDB complains of.
         if problem is not None:
             raise click.ClickException(problem)

@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sql
+from click import ClickException
 from sample_holocron import Holocron, sample_holocron
 
+from holocron_assets.commands import clear_errors
 from holocron_assets.interrupts import ending_by_signal
 
 HOLOCRON = str(Path(sys.executable).with_name("holocron"))
@@ -45,6 +48,38 @@ def test_a_command_that_meets_a_broken_source_says_what_is_wrong_and_no_more(
     assert done.returncode == code
     assert "broken.yaml, line 4, key 'include[0]'" in done.stderr
     assert "nanobind" not in done.stderr
+
+
+NOBODY_LISTENS = "postgresql://holocron:secret-word@127.0.0.1:1/holocron"
+
+
+def test_a_database_of_dagster_that_is_gone_is_an_error_with_its_place_and_no_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOLOCRON_POSTGRES_URL", NOBODY_LISTENS)
+
+    @clear_errors
+    def look() -> None:
+        with sql.create_engine(NOBODY_LISTENS.replace("postgresql", "postgresql+psycopg2", 1)).connect():
+            pass
+
+    with pytest.raises(ClickException, match=r"Dagster's database at 127\.0\.0\.1:1 failed: .*") as raised:
+        look()
+    assert "Connection refused; see that it can be used" in raised.value.message
+    assert "secret-word" not in raised.value.message
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("words", ["home", "daemon", "webserver --port 3999", "backfill pages --dry-run"])
+def test_a_command_below_which_postgresql_is_gone_says_so_without_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.setenv("HOLOCRON_POSTGRES_URL", NOBODY_LISTENS)
+    done = ended(sample_holocron(tmp_path), *words.split())
+    assert done.returncode == 1
+    assert "\nError: Dagster's database at 127.0.0.1:1 failed: " in done.stderr, "after Dagster's own tries"
+    assert "Traceback" not in done.stderr
+    assert "secret-word" not in done.stdout + done.stderr
 
 
 def interrupted_query() -> None:

@@ -1,13 +1,10 @@
 """Troubles of Dagster's own database, told in a line that names it and says what to do."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from holocron_assets.lake.errors import PermanentError
 from holocron_assets.settings import dagster_home
 
 _ONLY_HISTORY = "it is damaged, and holds only the history of runs: move its folder away to begin another"
@@ -21,26 +18,20 @@ _ADVICE = {
 }
 
 
-@contextmanager
-def database_troubles_named() -> Iterator[None]:
-    """Raise PermanentError for what Dagster's database raises, be it SQLite or PostgreSQL.
+def database_trouble(error: BaseException) -> str | None:
+    """What is amiss with Dagster's database, be it SQLite or PostgreSQL, and what to do; None if nothing is.
 
     What was read and made is in the lake; the same command goes on from there.
     """
-    try:
-        yield
-    except Exception as error:
-        trouble = _trouble_behind(error)
-        if trouble is None:
-            raise
-        what = str(getattr(trouble, "orig", None) or trouble).strip().partition("\n")[0]
-        advice = next(
-            (said for sign, said in _ADVICE.items() if sign in what),
-            "see that it can be used and its disk has room",
-        )
-        raise PermanentError(
-            f"Dagster's database {_place()} failed: {what}; {advice}, then give the same command again"
-        ) from error
+    trouble = _trouble_behind(error)
+    if trouble is None:
+        return None
+    what = str(getattr(trouble, "orig", None) or trouble).strip().partition("\n")[0]
+    advice = next(
+        (said for sign, said in _ADVICE.items() if sign in what),
+        "see that it can be used and its disk has room",
+    )
+    return f"Dagster's database {_place()} failed: {what}; {advice}, then give the same command again"
 
 
 def _trouble_behind(error: BaseException | None) -> SQLAlchemyError | None:

@@ -26,7 +26,6 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.quarantine import all_set_aside
 from holocron_assets.operations.looking import how_far
 from holocron_assets.orchestration.change_looks import look_to_the_end
-from holocron_assets.orchestration.database_troubles import database_troubles_named
 from holocron_assets.orchestration.instance import open_instance
 from holocron_assets.orchestration.local_models import ModelStage
 from holocron_assets.orchestration.local_run import LocalRun, RunReport
@@ -127,7 +126,7 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
         TimeElapsedColumn(),
         console=console,
     )
-    with ending_by_signal(), database_troubles_named(), ExitStack() as stack:
+    with ending_by_signal(), ExitStack() as stack:
         instance = stack.enter_context(open_instance())
         stack.enter_context(progress)
         task = progress.add_task("looking for work", total=0)
