@@ -31,7 +31,7 @@ from holocron_assets.observe.errors import ObserveError
 from holocron_assets.observe.masking import without_secrets
 from holocron_assets.operations.controls import HeldBackError
 from holocron_assets.orchestration.database_troubles import database_trouble
-from holocron_assets.settings import data_folder, sources_folder, state_folder
+from holocron_assets.settings import SettingError, data_folder, sources_folder, state_folder
 
 _EXPECTED_ERRORS = (
     OSError,  # a folder that cannot be written, a disk that is full: it names the path
@@ -52,6 +52,7 @@ _EXPECTED_ERRORS = (
     ModelServerError,
     UnknownModelError,
     ObserveError,
+    SettingError,
     duckdb.Error,
 )
 

@@ -53,6 +53,10 @@ VARIABLES: Mapping[str, str] = {
 """Every variable of the environment that is read, and what it says. A test compares this with the code."""
 
 
+class SettingError(ValueError):
+    """A variable of the environment that says what cannot be; the message names it and what it may be."""
+
+
 class RunRetention(NamedTuple):
     """How long Dagster's runs are kept after their end, with their events and logs.
 
@@ -89,11 +93,11 @@ def crawlers(environment: Mapping[str, str] = os.environ) -> int:
     """How many runs fetch pages at once, on all machines together: HOLOCRON_CRAWLERS, or 2.
 
     Raises:
-        ValueError: it is no number from 1 to 64.
+        SettingError: it is no number from 1 to 64.
     """
     said = environment.get("HOLOCRON_CRAWLERS") or "2"
     if not said.isdecimal() or not 1 <= int(said) <= _MOST_CRAWLERS:
-        raise ValueError(f"HOLOCRON_CRAWLERS must be a number from 1 to {_MOST_CRAWLERS}, not {said!r}")
+        raise SettingError(f"HOLOCRON_CRAWLERS must be a number from 1 to {_MOST_CRAWLERS}, not {said!r}")
     return int(said)
 
 
@@ -195,7 +199,7 @@ def run_retention(environment: Mapping[str, str] = os.environ) -> RunRetention:
     """How long runs are kept: HOLOCRON_RUN_DAYS and HOLOCRON_FAILED_RUN_DAYS, 30 and 90 days unless set.
 
     Raises:
-        ValueError: one of them is no number of days.
+        SettingError: one of them is no number of days.
     """
     return RunRetention(
         _days(environment, "HOLOCRON_RUN_DAYS", 30), _days(environment, "HOLOCRON_FAILED_RUN_DAYS", 90)
@@ -205,5 +209,5 @@ def run_retention(environment: Mapping[str, str] = os.environ) -> RunRetention:
 def _days(environment: Mapping[str, str], name: str, usual: int) -> timedelta:
     said = environment.get(name) or str(usual)
     if not said.isdecimal() or not 1 <= int(said) <= _MOST_DAYS:
-        raise ValueError(f"{name} must be a number of days from 1 to {_MOST_DAYS:,}, not {said!r}")
+        raise SettingError(f"{name} must be a number of days from 1 to {_MOST_DAYS:,}, not {said!r}")
     return timedelta(days=int(said))

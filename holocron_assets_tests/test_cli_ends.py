@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sql
 from click import ClickException
+from click.testing import CliRunner
 from sample_holocron import Holocron, sample_holocron
 
+from holocron_assets.cli import main
 from holocron_assets.commands import clear_errors
 from holocron_assets.interrupts import ending_by_signal
+from holocron_assets.lake.tables import PAGES
 
 HOLOCRON = str(Path(sys.executable).with_name("holocron"))
 BROKEN = """\
@@ -48,6 +51,19 @@ def test_a_command_that_meets_a_broken_source_says_what_is_wrong_and_no_more(
     assert done.returncode == code
     assert "broken.yaml, line 4, key 'include[0]'" in done.stderr
     assert "nanobind" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "home"])
+@pytest.mark.parametrize("name", ["HOLOCRON_CRAWLERS", "HOLOCRON_RUN_DAYS", "HOLOCRON_FAILED_RUN_DAYS"])
+def test_a_variable_that_is_no_number_is_named_before_work_begins(
+    tmp_path: Path, name: str, command: str
+) -> None:
+    holocron = sample_holocron(tmp_path)
+    said = CliRunner().invoke(main, [command], env={**holocron.environment, name: "abc"})
+    assert said.exit_code == 1
+    assert f"Error: {name} must be a number " in said.stderr
+    assert "not 'abc'" in said.stderr
+    assert holocron.lake.partitions(PAGES) == []
 
 
 NOBODY_LISTENS = "postgresql://holocron:secret-word@127.0.0.1:1/holocron"

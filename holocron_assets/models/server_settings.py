@@ -37,12 +37,11 @@ def server_settings(environment: Mapping[str, str] = os.environ) -> ServerSettin
         ValueError: a variable has a value that means nothing; names it.
     """
     usual = ServerSettings()
-    keep_alive = environment.get("OLLAMA_KEEP_ALIVE")
     return ServerSettings(
         slots=_count(environment, "OLLAMA_NUM_PARALLEL", usual.slots),
         loaded_models=_count(environment, "OLLAMA_MAX_LOADED_MODELS", usual.loaded_models),
         queue=_count(environment, "OLLAMA_MAX_QUEUE", usual.queue),
-        keep_alive=keep_alive_seconds(keep_alive) if keep_alive else usual.keep_alive,
+        keep_alive=_seconds(environment, "OLLAMA_KEEP_ALIVE", usual.keep_alive),
         num_ctx=_count(environment, "OLLAMA_CONTEXT_LENGTH", usual.num_ctx),
         threads=_usable_processors(),
     )
@@ -53,6 +52,13 @@ def _count(environment: Mapping[str, str], name: str, usual: int) -> int:
     if not value.isdecimal() or int(value) < 1:
         raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
     return int(value)
+
+
+def _seconds(environment: Mapping[str, str], name: str, usual: float) -> float:
+    try:
+        return keep_alive_seconds(environment[name]) if environment.get(name) else usual
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
 
 
 def _usable_processors() -> int:

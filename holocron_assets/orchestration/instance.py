@@ -27,6 +27,7 @@ from holocron_assets.settings import (
     dagster_home,
     data_folder,
     dispatch_file,
+    run_retention,
     shared_lake,
     state_folder,
 )
@@ -37,6 +38,7 @@ def pool_limits() -> Mapping[str, int]:
 
     Raises:
         DispatchError: the file of the models' pools cannot be used.
+        SettingError: HOLOCRON_CRAWLERS cannot.
     """
     return {**read_dispatch_settings(dispatch_file()).limits, CRAWL_POOL: crawlers()}
 
@@ -125,8 +127,10 @@ def open_instance() -> dg.DagsterInstance:
 
     Raises:
         PermanentError: the disk of the data folder is not mounted.
+        SettingError: a variable that is needed later says what cannot be; no work was begun.
         FolderGoneError: Dagster knows of work on a lake that is gone.
     """
+    limits, _ = pool_limits(), run_retention()
     refuse_unmounted(data_folder(), state_folder())
     remember_mount(data_folder(), state_folder())
     lake = Lake(data_folder())
@@ -134,7 +138,7 @@ def open_instance() -> dg.DagsterInstance:
     with lake.lock("dagster-home"):
         prepare_home()
         instance = dg.DagsterInstance.get()
-        for pool, limit in pool_limits().items():
+        for pool, limit in limits.items():
             instance.event_log_storage.set_concurrency_slots(pool, limit)
         instance.get_runs_count()
         bring_ticks_back(instance, now=utc_now())

@@ -220,3 +220,5 @@ def test_the_settings_are_ollamas() -> None:
     assert settings.threads >= 1
     with pytest.raises(ValueError, match="OLLAMA_NUM_PARALLEL is 'many'"):
         server_settings({"OLLAMA_NUM_PARALLEL": "many"})
+    with pytest.raises(ValueError, match=r"OLLAMA_KEEP_ALIVE: .* 'soon'"):
+        server_settings({"OLLAMA_KEEP_ALIVE": "soon"})
