@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Literal, Self
+from urllib.parse import urlsplit
 
 import httpcore
 import httpx
@@ -224,3 +225,11 @@ def _readable(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
     for name, value in headers:
         values.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
     return {name: ", ".join(said) for name, said in values.items()}
+
+
+def is_address(url: str) -> bool:
+    """Whether a request can be sent to an address: its host and port are possible ones."""
+    try:
+        return bool(httpx.Request("GET", url).url.host) and urlsplit(url).port != 0
+    except (ValueError, httpx.InvalidURL):
+        return False

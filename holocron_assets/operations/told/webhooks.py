@@ -12,11 +12,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
-import httpx
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
+from holocron_assets.crawl.http import is_address
 from holocron_assets.operations.told.yaml_file import Settings, SettingsError, read_settings
 
 Event = Literal["run.success", "run.failure", "dead_letter", "alert.firing", "alert.resolved"]
@@ -54,7 +54,9 @@ class Webhook(Settings):
 
     @model_validator(mode="after")
     def _is_safe_to_send_to(self) -> Self:
-        parts = _parts(self.url)
+        if not is_address(self.url):  # what was written is not repeated: it may hold a secret
+            raise ValueError("url: must be like https://host/path, with a port from 1 to 65535 if with any")
+        parts = urlsplit(self.url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ValueError("url: must be like https://host/path")
         if "@" in parts.netloc or parts.query or parts.fragment:
@@ -89,21 +91,6 @@ class Webhook(Settings):
                 f"{_SHORTEST_SECRET} to {_LONGEST_SECRET} bytes in base64"
             )
         return secret
-
-
-def _parts(url: str) -> SplitResult:
-    """An address that a request can be sent to.
-
-    Raises:
-        ValueError: none can; it does not repeat what was written, which may hold a secret.
-    """
-    try:
-        parts, asked = urlsplit(url), httpx.Request("POST", url)
-        if parts.port != 0 and asked.url.host:
-            return parts
-    except (ValueError, httpx.InvalidURL):
-        pass
-    raise ValueError("url: must be like https://host/path, with a port from 1 to 65535 if with any")
 
 
 class Webhooks(Settings):
