@@ -13,6 +13,7 @@ from holocron_assets.exports.content_hash import KnowledgeHash, TableHash, diffe
 from holocron_assets.exports.export import Format, Wanted, export_lake
 from holocron_assets.exports.folders import ExportError
 from holocron_assets.exports.linked_data import DEFAULT_BASE
+from holocron_assets.settings import data_folder
 
 
 @click.command()
@@ -20,9 +21,9 @@ from holocron_assets.exports.linked_data import DEFAULT_BASE
     "--to",
     "folder",
     metavar="FOLDER",
-    required=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where to write: a new or empty folder, or an export, which is replaced.",
+    help="Where to write: a new or empty folder, or an export, which is replaced. Without it, `exports` in "
+    "the data folder.",
 )
 @click.option(
     "--format",
@@ -49,13 +50,14 @@ from holocron_assets.exports.linked_data import DEFAULT_BASE
     help="Of JSON-LD: where entities and vocabulary are.",
 )
 @clear_errors
-def export(folder: Path, file_format: Format, tables: str, base: str, *, everything: bool) -> None:
+def export(folder: Path | None, file_format: Format, tables: str, base: str, *, everything: bool) -> None:
     """Write the knowledge base as files, with a manifest of what is in them.
 
     The same knowledge gives the same bytes. docs/exports.md shows each format.
     """
     names = [name.strip() for name in tables.split(",") if name.strip()]
     wanted = Wanted(file_format, names, everything, base)
+    folder = folder or data_folder() / "exports"
     try:
         manifest = export_lake(opened_lake(), folder, wanted)
     except ExportError as error:

@@ -53,6 +53,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/deploy.md", "holocron restore"): "test_backup_of_all.py restores",
     ("docs/deploy.md", "holocron backup"): "to a folder of root's; test_tutorial.py backs up",
     ("docs/deploy.md", "holocron models fetch"): "docs/models.md shows it too",
+    ("docs/upgrade.md", "holocron backup"): "to a folder of root's; test_tutorial.py backs up",
     ("docs/upgrade.md", "make ui"): "test_tutorial.py runs it",
     ("docs/upgrade.md", "git pull"): "there is no remote that is newer",
     ("docs/upgrade.md", "make setup"): "installs; CI does on each clean checkout",

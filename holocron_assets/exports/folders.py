@@ -10,7 +10,7 @@ from pathlib import Path
 from time import time
 from typing import Any
 
-from holocron_assets.lake.durable import make_folder, sync_folder
+from holocron_assets.lake.durable import make_folder, sync_folder, trouble_named
 from holocron_assets.lake.manifests import MANIFEST, read_mark, write_mark
 
 _MARK = "holocron export"
@@ -27,17 +27,20 @@ def replaced_folder(target: Path) -> Iterator[Path]:
 
     Raises:
         ExportError: `target` is there, and is no export or holds other things too. It is as it was.
+        OSError: it cannot be written; names the whole path, and says what to do.
     """
+    target = target.absolute()
     _refuse_foreign(target)
     make_folder(target.parent)
     _remove_abandoned(target)
     aside = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
-    aside.mkdir()
     try:
-        yield aside
-        _sync(aside)
-        _refuse_foreign(target)  # somebody may have put something there meanwhile
-        _put_in_place(aside, target)
+        with trouble_named(target):
+            aside.mkdir()
+            yield aside
+            _sync(aside)
+            _refuse_foreign(target)  # somebody may have put something there meanwhile
+            _put_in_place(aside, target)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
