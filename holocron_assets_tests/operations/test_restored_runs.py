@@ -6,6 +6,7 @@ import dagster as dg
 import pytest
 from click.testing import CliRunner, Result
 from dagster import DagsterRunStatus
+from disks import remount, small_disk
 from sample_holocron import Holocron
 
 from holocron_assets.cli import main
@@ -56,3 +57,27 @@ def test_a_restore_ends_what_was_under_way_and_frees_its_places(
         places = [instance.event_log_storage.get_concurrency_info(pool) for pool in ("gpu", "crawl")]
     assert statuses == {going_on.run_id: DagsterRunStatus.FAILURE, ended.run_id: DagsterRunStatus.SUCCESS}
     assert [(one.claimed_slots, one.pending_steps) for one in places] == [([], []), ([], [])]
+
+
+def test_settings_that_cannot_be_put_back_end_a_restore_with_1_and_all_else_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holocron, other = Holocron(tmp_path / "one"), Holocron(tmp_path / "other")
+    use(holocron, monkeypatch)
+    mark(holocron.lake.root / "lake")
+    own = holocron.folder / "infobox" / "mine.yaml"
+    own.parent.mkdir()
+    own.write_text("rules: []\n", encoding="utf-8")
+    monkeypatch.setenv("HOLOCRON_INFOBOX_RULES", str(own.parent))
+    made = Path(done("backup", str(tmp_path / "backups")).output.partition(":")[0])
+    use(other, monkeypatch)
+    with small_disk(tmp_path / "etc", size="1m"):
+        remount(tmp_path / "etc", "ro")
+        monkeypatch.setenv("HOLOCRON_INFOBOX_RULES", str(tmp_path / "etc" / "infobox"))
+        result = CliRunner().invoke(main, ["restore", str(made)])
+    assert result.exit_code == 1
+    kept = made / "settings" / "infobox" / "mine.yaml"
+    assert f"not put back: {tmp_path}/etc/infobox/mine.yaml (Read-only file system)" in result.stderr
+    assert f"copy {kept}\n" in result.stderr
+    assert "Error: 1 file of settings not put back" in result.stderr
+    assert (other.lake.root / "lake").is_dir()
