@@ -4,10 +4,12 @@ import errno
 import os
 import shutil
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -333,8 +335,8 @@ def test_settings_of_another_user_keep_no_lake_back_and_are_named_with_where_the
     (tmp_path / "other" / "tags.yaml").chmod(0o600)
     other.lake.root.mkdir()
     os.chown(other.lake.root, 65534, 65534)
-    for folder in [tmp_path, *tmp_path.parents[:2]]:
-        folder.chmod(folder.stat().st_mode | 0o055)
+    for folder in takewhile(lambda one: not one.stat().st_mode & stat.S_IXOTH, (tmp_path, *tmp_path.parents)):
+        folder.chmod(folder.stat().st_mode | 0o055)  # pytest's own, as many as there are
     os.seteuid(65534)
     try:
         told = restore_backup(other, backup.folder)
