@@ -131,8 +131,8 @@ class Family:
             answer: bytes = listing(b"", timeout=_SECONDS_TO_ANSWER)
             told = json.loads(answer[answer.index(b"{") :])  # the one field of the message
             if told["__class__"] == "SerializableErrorInfo":
-                while told["cause"]:
-                    told = told["cause"]
+                while told["cause"] and str(told["cls_name"]).startswith("Dagster"):
+                    told = told["cause"]  # ours names the file, and what it came of does not
                 return str(told["message"]).strip()
         return None
 
