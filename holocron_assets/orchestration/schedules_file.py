@@ -40,11 +40,6 @@ def load_schedules() -> Loaded:
     return Loaded(said)
 
 
-def schedules_trouble() -> str | None:
-    """What is wrong with the file as it is now; None if it can be used."""
-    return load_schedules().trouble
-
-
 def schedules_sensor(loaded: Loaded) -> dg.SensorDefinition:
     """The sensor whose ticks fail while the file of schedules cannot be used.
 
@@ -59,9 +54,10 @@ def schedules_sensor(loaded: Loaded) -> dg.SensorDefinition:
         description="Fails while the file of schedules cannot be used, and says when a change of it counts.",
     )
     def read_schedules(_context: dg.SensorEvaluationContext) -> dg.SkipReason:
-        if trouble := schedules_trouble():
-            raise dg.Failure(f"{trouble}\n{_INSTEAD if loaded.trouble else _BEFORE}")
-        if load_schedules() != loaded:
+        now = load_schedules()
+        if now.trouble:
+            raise dg.Failure(f"{now.trouble}\n{_INSTEAD if loaded.trouble else _BEFORE}")
+        if now != loaded:
             return dg.SkipReason(_CHANGED)
         return dg.SkipReason("schedules are as their file says")
 
