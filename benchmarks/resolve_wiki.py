@@ -2,14 +2,16 @@
 
 Run: python benchmarks/resolve_wiki.py [--folder DIRECTORY]
 
-All 61,329 infobox pages of ../shared are one wiki. Those pages of its other files that have an infobox
-are a second one, of another host; most of them are in both. Pages are written as candidates of the type
-that their infobox template stands for (`type_scoring.yaml`): what it takes to read and type them,
-`import_dump.py` measures. Then all are resolved through the real steps, in a process of its own: the
-first wiki, and the second one added to it.
+All 61,329 infobox pages of ../shared are one wiki. Those pages of its other files that have an infobox are a
+second one, of another host; most of them are in both. Pages are written as candidates of the type that their
+infobox template stands for (`type_scoring.yaml`): what it takes to read and type them, `import_dump.py`
+measures. Then all are resolved through the real steps, in a process of its own: the first wiki, and the
+second one added to it; in two lakes in turn, a stage for all types before the next stage, as the asset graph
+does it, and all stages of one type before the next type.
 
-Prints seconds by table, processor time and peak memory; merges by type and method; a seeded sample of merges
-and one of pairs that are to be asked about, for reading. Fails if a cluster holds canon and legends.
+Prints the ratio of both orders, which give the same entities. Prints seconds by table, processor time and
+peak memory; merges by type and method; a seeded sample of merges and one of pairs that are to be asked about,
+for reading. Fails if a cluster holds canon and legends.
 """
 
 import argparse
@@ -36,10 +38,12 @@ from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import write_partition
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_SIGNALS, PAGE_TYPES, PAGES
 from holocron_assets.lake.views import connect, query
+from holocron_assets.resolve.departures import store_departures
 from holocron_assets.resolve.judgement_store import store_judgements
-from holocron_assets.resolve.look import look_at
+from holocron_assets.resolve.look import Look, look_at
 from holocron_assets.resolve.pair_store import store_pairs
 from holocron_assets.resolve.store import store_aliases, store_entities
 from holocron_assets.signals.continuity import split_continuity
@@ -51,6 +55,8 @@ FILES = {
     "mirror": ("wikitext_pages", "sample_pages", "lead_pages", "category_pages"),
 }
 TYPES = tuple(load_taxonomy().entity_worthy_types)
+WORTHY = frozenset(TYPES)
+ORDERS = ("stage by stage", "type by type")
 CONTINUITIES = {"canon": "canon", "legends": "legends"}
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 BATCH_SIZE = 500
@@ -96,7 +102,38 @@ BOTH_CONTINUITIES = """
     group by 1
     having count(distinct continuity) > 1
 """
+STANDING = (
+    "select entity_id, title, state, state_reason, merged_into from lake.entities where valid_to is null"
+)
 STATES = "select state, count(*) as entities from lake.entities where valid_to is null group by 1 order by 1"
+
+
+def departures(look: Look, name: str) -> None:
+    """Say whom a type gives up."""
+    store_departures(look, name, "benchmark")
+
+
+def pairs(look: Look, name: str) -> None:
+    """Compare a type's names."""
+    store_pairs(look, name, entity_types=WORTHY)
+
+
+def judgements(look: Look, name: str) -> None:
+    """Judge a type's pairs."""
+    store_judgements(look, name, entity_types=WORTHY, now=NOW)
+
+
+def entities(look: Look, name: str) -> None:
+    """Resolve a type."""
+    store_entities(look, name, entity_types=WORTHY, now=NOW, run_id="benchmark")
+
+
+def store_names(look: Look, name: str) -> None:
+    """Collect the names of a type's entities."""
+    store_aliases(look, name)
+
+
+IDENTITY = (departures, pairs, judgements, entities)
 
 
 def main() -> None:
@@ -109,13 +146,27 @@ def main() -> None:
     console = Console(width=200)
     templates = YAML(typ="safe").load(Path(__file__).with_name("type_scoring.yaml"))
     with working_folder(options.folder) as folder:
-        lake = Lake(folder)
+        lakes = {order: Lake(folder / order) for order in ORDERS}
         for source in FILES:
-            write_candidates(lake, source, templates)
-            with multiprocessing.get_context("spawn").Pool(1) as own_process:
-                taken = own_process.apply(resolve, (str(lake.root),))
-            console.print(f"with {source}:", taken)
-        report(console, lake)
+            cost = {}
+            for order, lake in lakes.items():
+                write_candidates(lake, source, templates)
+                with multiprocessing.get_context("spawn").Pool(1) as own_process:
+                    taken = own_process.apply(resolve, (str(lake.root), order))
+                console.print(f"with {source}, {order}:", taken)
+                cost[order] = taken["processor_seconds"]
+            ratio = cost[ORDERS[0]] / cost[ORDERS[1]]
+            console.print(f"processor time of {ORDERS[0]} to {ORDERS[1]}: {ratio:.2f}")
+        by_stage, by_type = ({str(row) for row in entities_of(lake)} for lake in lakes.values())
+        if by_stage != by_type:
+            sys.exit(f"the orders give other entities: {sorted(by_stage ^ by_type)[:5]}")
+        report(console, lakes[ORDERS[0]])
+
+
+def entities_of(lake: Lake) -> list[Row]:
+    """What is held true now, but for the moment."""
+    with connect(lake) as connection:
+        return list(query(connection, STANDING))
 
 
 @contextmanager
@@ -170,25 +221,20 @@ def known(source: str, page: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def resolve(root: str) -> dict[str, Any]:
+def resolve(root: str, order: str) -> dict[str, Any]:
     """Resolve all types of a lake; tell seconds by table, processor time and peak memory."""
     started, worked = perf_counter(), process_time()
     seconds: defaultdict[str, float] = defaultdict(float)
-    worthy = frozenset(TYPES)
     with look_at(Lake(Path(root))) as look:
         names = sorted(look.candidate_marks)
         with timed(seconds, "look"):
             look.told  # noqa: B018 - read once for all types
-        for name in names:
-            with timed(seconds, "entity_pairs"):
-                store_pairs(look, name, entity_types=worthy)
-            with timed(seconds, "entity_judgements"):
-                store_judgements(look, name, entity_types=worthy, now=NOW)
-            with timed(seconds, "entities"):
-                store_entities(look, name, entity_types=worthy, now=NOW, run_id="benchmark")
-        for name in names:
-            with timed(seconds, "entity_aliases"):
-                store_aliases(look, name)
+        steps = [(stage, name) for stage in IDENTITY for name in names]
+        if order == ORDERS[1]:
+            steps.sort(key=lambda step: step[1])
+        for stage, name in [*steps, *((store_names, name) for name in names)]:
+            with timed(seconds, stage.__name__):
+                stage(look, name)
     return {
         "seconds": {name: round(value, 1) for name, value in seconds.items()},
         "all_seconds": round(perf_counter() - started, 1),

@@ -19,6 +19,7 @@ from holocron_assets.orchestration.crawl_assets import batch_pages, pages, seed_
 from holocron_assets.orchestration.derive_assets import derive_assets
 from holocron_assets.orchestration.derive_checks import derive_checks
 from holocron_assets.orchestration.dispatch_sensor import DISPATCH_SENSORS
+from holocron_assets.orchestration.entity_assets import ENTITY_JOBS, STAGE_ASSETS, WHOLE_RUN_CHECKS
 from holocron_assets.orchestration.gpu_job import DERIVE_JOBS
 from holocron_assets.orchestration.group_job import run_group
 from holocron_assets.orchestration.jobs import ASSET_JOBS
@@ -26,9 +27,12 @@ from holocron_assets.orchestration.link_assets import known_links
 from holocron_assets.orchestration.lost_runs import lost_runs
 from holocron_assets.orchestration.observing import observe_runs
 from holocron_assets.orchestration.refresh import add_pages, refresh
-from holocron_assets.orchestration.resolve_job import resolve_entities
-from holocron_assets.orchestration.resolve_stages import STAGES
-from holocron_assets.orchestration.resources import LakeResource, ModelsResource, SourcesResource
+from holocron_assets.orchestration.resources import (
+    LakeResource,
+    ModelsResource,
+    SnapshotResource,
+    SourcesResource,
+)
 from holocron_assets.orchestration.schedules_file import load_schedules, schedules_sensor
 from holocron_assets.orchestration.sensors import SENSORS
 from holocron_assets.orchestration.status_assets import hourly_status, operation_status, report_status
@@ -51,24 +55,27 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
     Args:
         resource_overrides: resources by name that take the place of the usual ones, for tests.
     """
+    overrides = resource_overrides or {}
+    lake = overrides.get("lake") or LakeResource(folder=str(data_folder()))
     resources = {
-        "lake": LakeResource(folder=str(data_folder())),
+        "lake": lake,
+        "snapshot": SnapshotResource(folder=lake.folder),
         "sources": SourcesResource(folder=str(sources_folder()), politeness_folder=str(politeness_folder())),
         "models": ModelsResource(folder=str(data_folder())),
-        **(resource_overrides or {}),
+        **overrides,
     }
     schedules = load_schedules()
     return dg.Definitions(
         assets=[
             *(batch_pages, sites, seed_titles, page_changes, revision_checks, pages),
-            *(*BATCH_ASSETS, *(stage.asset for stage in STAGES), known_links, views, operation_status),
+            *(*BATCH_ASSETS, *STAGE_ASSETS, known_links, views, operation_status),
             *derive_assets(load_interrogations(), read_dispatch_settings(dispatch_file())),
         ],
-        asset_checks=[*QUALITY_CHECKS, *derive_checks(load_interrogations())],
+        asset_checks=[*QUALITY_CHECKS, *WHOLE_RUN_CHECKS, *derive_checks(load_interrogations())],
         jobs=[
             *ASSET_JOBS.values(),
             *DERIVE_JOBS,
-            resolve_entities,
+            *ENTITY_JOBS,
             upkeep_job,
             compaction_job,
             report_status,

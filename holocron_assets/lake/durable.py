@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from datetime import timedelta
 from pathlib import Path
 from time import time
@@ -24,6 +25,22 @@ _ADVICE = {
     errno.ENFILE: "let the machine open more files (sysctl fs.file-max)",
     errno.EIO: "see to its disk",
 }
+
+_REPLACED: ContextVar[set[Path] | None] = ContextVar("replaced_files", default=None)
+
+
+@contextmanager
+def replaced_files() -> Iterator[set[Path]]:
+    """Record which files are replaced until the block ends, also by threads that carry its context.
+
+    A block within a block has a record of its own.
+    """
+    replaced: set[Path] = set()
+    token = _REPLACED.set(replaced)
+    try:
+        yield replaced
+    finally:
+        _REPLACED.reset(token)
 
 
 @contextmanager
@@ -112,6 +129,8 @@ def replacing(target: Path) -> Iterator[Path]:
                 os.fsync(written.fileno())
             with holding(target.parent), published(aside, target):
                 aside.replace(target)
+            if (replaced := _REPLACED.get()) is not None:
+                replaced.add(target)
         finally:
             aside.unlink(missing_ok=True)
             os.close(own)

@@ -17,7 +17,7 @@ from holocron_assets.orchestration.backfilling import (
     failed_partitions,
     source_of_partition,
 )
-from holocron_assets.orchestration.resolve_stages import STAGES
+from holocron_assets.orchestration.entity_stages import STAGES
 from holocron_assets.orchestration.steps import BATCH_STEPS
 from holocron_assets.resolve.look import look_at
 
@@ -84,7 +84,7 @@ def _stale(lake: Lake, asset: str, partitions: Sequence[str]) -> list[str]:
         if step.table.name == asset:
             return stale_partitions(lake, [step.derivation], partitions)
     for stage in STAGES:
-        if stage.table == asset:
+        if stage.name == asset:
             with look_at(lake) as look:
                 return stage.stale(look, partitions)
     asked = [one for one in load_interrogations() if one.table.name == asset]

@@ -1,11 +1,15 @@
 """The derived assets of a batch, one for each step. What they do is in `steps`."""
 
+from collections.abc import Iterator
 from time import perf_counter
 
 import dagster as dg
 
 from holocron_assets.crawl.batches import source_of
+from holocron_assets.lake.durable import replaced_files
+from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.controls import refuse_held
+from holocron_assets.orchestration.asset_events import StepResult, Stored, step_results
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.metadata import (
@@ -35,26 +39,31 @@ def batch_asset(step: Step) -> dg.AssetsDefinition:
         metadata=table_metadata(step.table),
         retry_policy=RETRIES,
     )
-    def made(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[None]:
-        started, batch = perf_counter(), context.partition_key
+    def made(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[StepResult]:
         with ended_when_held(context), clear_failures():
-            is_made = lake.open().has(step.table, batch)
-            refuse_held(lake.open(), source=source_of(batch), is_begun=not is_made)
-            footer, rows = run_step(lake.open(), step, batch, context.run.run_id)
-            notes = step.notes(lake.open(), batch) if step.notes else {}
-        metadata = written_metadata(
-            footer,
-            rows,
-            counted=step.counted,
-            seconds=perf_counter() - started,
-            titles="from_title" if "from_title" in step.table.arrow_schema.names else "title",
-        )
-        return dg.MaterializeResult(
-            metadata={**metadata, **{name: sample_list(texts) for name, texts in notes.items()}},
-            data_version=dg.DataVersion(footer.content_id),
-        )
+            opened, batch = lake.open(), context.partition_key
+            is_made = opened.has(step.table, batch)
+            refuse_held(opened, source=source_of(batch), is_begun=not is_made)
+            stored = _stored(opened, step, batch, context.run.run_id)
+        yield from step_results(context, stored)
 
     return made
+
+
+def _stored(lake: Lake, step: Step, batch: str, run_id: str) -> Stored:
+    started = perf_counter()
+    with replaced_files() as replaced:
+        footer, rows = run_step(lake, step, batch, run_id)
+    notes = step.notes(lake, batch) if step.notes else {}
+    metadata = written_metadata(
+        footer,
+        rows,
+        counted=step.counted,
+        seconds=perf_counter() - started,
+        titles="from_title" if "from_title" in step.table.arrow_schema.names else "title",
+    )
+    told = {**metadata, **{name: sample_list(texts) for name, texts in notes.items()}}
+    return Stored(footer, told, lake.file(step.table, batch) in replaced)
 
 
 BATCH_ASSETS = [batch_asset(step) for step in BATCH_STEPS]

@@ -1,6 +1,6 @@
 """The asset of revision checks: each run goes on with a pass over all pages of a source."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 
@@ -11,12 +11,14 @@ from holocron_assets.crawl.revision_check import check_revisions, passes, start_
 from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.tally import Tally
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.durable import replaced_files
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.parquet import read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import PAGE_CHANGES, REVISION_CHECKS
 from holocron_assets.operations.controls import refuse_held, safe_point
+from holocron_assets.orchestration.asset_events import StepResult, Stored, step_results
 from holocron_assets.orchestration.change_looks import changes_told
 from holocron_assets.orchestration.crawl_assets import CRAWL_POOL
 from holocron_assets.orchestration.failures import RETRIES
@@ -49,10 +51,10 @@ _RUN_SECONDS = 600.0
 )
 def revision_checks(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
-) -> dg.MaterializeResult[None]:
+) -> Iterator[StepResult]:
     """Compare the revisions of fetched pages with those that the wiki has now."""
     started, opened, tally = perf_counter(), lake.open(), Tally()
-    with ended_when_held(context), polite_failures(tally):
+    with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
         source = sources.get(context.partition_key)
         refuse_held(opened, source=source.name)
         if source.kind != "mediawiki_api":
@@ -63,17 +65,20 @@ def revision_checks(
             current, found = _go_on(opened, source, sources.shared_folder, tally, by_hand=by_hand)
     seconds = perf_counter() - started
     if found and (written := read_footer(opened, PAGE_CHANGES, source.name)):
-        context.log_event(changes_told(source, written, found, tally, seconds=seconds))
+        # What a wiki tells of is reported, as `changed_pages` does: no step makes that asset.
+        event = changes_told(source, written, found, tally, seconds=seconds)
+        context.instance.report_runless_asset_event(event)
     footer = read_footer(opened, REVISION_CHECKS, source.name)
-    return dg.MaterializeResult(
-        metadata={
-            **{name: current[name] for name in ("why", "checked", "changed")},
-            "finished": current["finished_at"] is not None,
-            "seconds": round(seconds, 3),
-            **politeness_metadata(tally),
-        },
-        data_version=dg.DataVersion(footer.content_id) if footer else None,
-    )
+    if footer is None:
+        raise RuntimeError(f"the revision checks of {source.name!r} were removed from the lake meanwhile")
+    metadata = {
+        **{name: current[name] for name in ("why", "checked", "changed")},
+        "finished": current["finished_at"] is not None,
+        "seconds": round(seconds, 3),
+        **politeness_metadata(tally),
+    }
+    is_replaced = opened.file(REVISION_CHECKS, source.name) in replaced
+    yield from step_results(context, Stored(footer, metadata, is_replaced))
 
 
 def _go_on(

@@ -14,10 +14,12 @@ from holocron_assets.crawl.sources import Source
 from holocron_assets.crawl.tally import Tally
 from holocron_assets.crawl.wiki_client import WikiClient
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.durable import replaced_files
 from holocron_assets.lake.parquet import Footer, read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES, SITES
 from holocron_assets.operations.controls import refuse_held, safe_point
+from holocron_assets.orchestration.asset_events import StepResult, Stored, step_results
 from holocron_assets.orchestration.failures import RETRIES
 from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.holding import is_begun
@@ -72,7 +74,7 @@ def batch_cut(lake: Lake, batch: str) -> dg.AssetMaterialization:
 )
 def sites(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
-) -> dg.MaterializeResult[None]:
+) -> Iterator[StepResult]:
     """Ask what the wiki says of itself."""
     started = perf_counter()
     tally = Tally()
@@ -82,13 +84,8 @@ def sites(
         with _client(lake.open(), source, sources, tally) as client:
             footer, row = store_site(lake.open(), source, client)
     seconds = perf_counter() - started
-    return dg.MaterializeResult(
-        metadata={
-            **written_metadata(footer, [row], counted="title_case", seconds=seconds, titles="site_name"),
-            **politeness_metadata(tally),
-        },
-        data_version=dg.DataVersion(footer.content_id),
-    )
+    metadata = written_metadata(footer, [row], counted="title_case", seconds=seconds, titles="site_name")
+    yield from step_results(context, Stored(footer, {**metadata, **politeness_metadata(tally)}))
 
 
 @dg.asset(
@@ -105,33 +102,30 @@ def sites(
 )
 def seed_titles(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
-) -> dg.MaterializeResult[None]:
+) -> Iterator[StepResult]:
     """List what the source starts from. A list that breaks off is kept, and fails the run to say so."""
     started = perf_counter()
     tally, opened = Tally(), lake.open()
-    with ended_when_held(context), polite_failures(tally):
+    with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
         source = sources.get(context.partition_key)
         begun = opened.journal(SEED_TITLES, source.name).exists()
         refuse_held(opened, source=source.name, is_begun=begun)
         with _client(opened, source, sources, tally) as client:
             listing = store_seeds(opened, source, client, safe_point(opened, source=source.name))
+    seconds = perf_counter() - started
+    metadata = {
+        **large_metadata(opened, SEED_TITLES, source.name, listing.footer, counted="origin", seconds=seconds),
+        **{f"titles {name}": count for name, count in listing.counts.items()},
+        **politeness_metadata(tally),
+    }
+    is_replaced = opened.file(SEED_TITLES, source.name) in replaced
+    yield from step_results(context, Stored(listing.footer, metadata, is_replaced))
     if listing.problem:
         raise dg.Failure(
             f"{listing.footer.rows} titles were kept, but the list is not whole: {listing.problem}",
             metadata=politeness_metadata(tally),
             allow_retries=False,
         )
-    seconds = perf_counter() - started
-    return dg.MaterializeResult(
-        metadata={
-            **large_metadata(
-                opened, SEED_TITLES, source.name, listing.footer, counted="origin", seconds=seconds
-            ),
-            **{f"titles {name}": count for name, count in listing.counts.items()},
-            **politeness_metadata(tally),
-        },
-        data_version=dg.DataVersion(listing.footer.content_id),
-    )
 
 
 @dg.asset(
@@ -147,12 +141,12 @@ def seed_titles(
 )
 def pages(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
-) -> dg.MaterializeResult[None]:
+) -> Iterator[StepResult]:
     """Read what the batch lacks; pages that have an outcome are not asked for again."""
     started = perf_counter()
     batch, opened = context.partition_key, lake.open()
     tally = Tally()
-    with ended_when_held(context), polite_failures(tally):
+    with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
         manifest(opened, batch)
         source = sources.get(source_of(batch))
         refuse_held(opened, source=source.name, is_begun=is_begun(opened, batch))
@@ -170,15 +164,14 @@ def pages(
     if footer is None:
         raise RuntimeError(f"batch {batch!r} was removed from the lake while it was fetched")
     seconds = perf_counter() - started
-    return dg.MaterializeResult(
-        metadata={
-            **written_metadata(footer, rows, counted="status", seconds=seconds),
-            "text_bytes": sum(row["size_bytes"] or 0 for row in rows),
-            "source": source.name,
-            **politeness_metadata(tally),
-        },
-        data_version=dg.DataVersion(footer.content_id),
-    )
+    metadata = {
+        **written_metadata(footer, rows, counted="status", seconds=seconds),
+        "text_bytes": sum(row["size_bytes"] or 0 for row in rows),
+        "source": source.name,
+        **politeness_metadata(tally),
+    }
+    is_replaced = opened.file(PAGES, batch) in replaced
+    yield from step_results(context, Stored(footer, metadata, is_replaced))
 
 
 @contextmanager

@@ -42,12 +42,17 @@ _PERMANENT = (
     SourceError,
 )
 
+_INTERRUPTS = (KeyboardInterrupt, DagsterExecutionInterruptedError)
+
 RETRIES = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
 """Of every op: infrastructure only, and at most 10 s in all, since a waiting op holds its slots."""
 
 
 DUE_AT = "due_at"
 """Key of a failure's metadata: from when on the same may work."""
+
+PERMANENT = "is_permanent"
+"""Key of a failed check's metadata: whether time alone does not mend what failed."""
 
 
 @contextmanager
@@ -70,9 +75,29 @@ def clear_failures() -> Iterator[None]:
         raise _failed_for_now(error, error.due_at) from error
     except SlotTakenError as error:
         raise _failed_for_now(error, utc_now()) from error
-    except (KeyboardInterrupt, DagsterExecutionInterruptedError) as interrupt:
+    except _INTERRUPTS as interrupt:
         # Dagster tries an op again that is told to end: it would have to be told three times.
         raise _failed_for_now("it was told to end", utc_now()) from interrupt
+
+
+def may_be_retried(error: Exception) -> bool:
+    """Whether a step that raises an error, as `clear_failures` lets it through, is tried again for it."""
+    return error.allow_retries if isinstance(error, dg.Failure) else True
+
+
+def was_told_to_end(error: Exception) -> bool:
+    """Whether an error, as `clear_failures` lets it through, says that the run was told to end."""
+    return isinstance(error.__cause__, _INTERRUPTS)
+
+
+def failure_from(error: Exception) -> "RunFailure":
+    """What an error says, as `clear_failures` lets it through."""
+    if not isinstance(error, dg.Failure):
+        return RunFailure(str(error) or type(error).__name__)
+    due = error.metadata.get(DUE_AT)
+    due_at = datetime.fromtimestamp(due.value, UTC) if isinstance(due, dg.TimestampMetadataValue) else None
+    is_permanent = due_at is None and not error.allow_retries
+    return RunFailure(error.description or str(error), due_at, is_permanent=is_permanent)
 
 
 def _mended(error: DamagedPartitionError) -> dg.Failure:
@@ -105,10 +130,29 @@ class RunFailure(NamedTuple):
 def failure_of(instance: dg.DagsterInstance, run_id: str) -> RunFailure:
     """Why a run failed, read from its events."""
     event = _first_event(instance, run_id, dg.DagsterEventType.STEP_FAILURE)
+    if event and (checked := _failed_check(instance, run_id, event)):
+        return checked
     if event and (failure := failure_of_step(event)):
         return failure
     ending = _first_event(instance, run_id, dg.DagsterEventType.RUN_FAILURE)
     return RunFailure((ending and ending.message) or f"it ended without success; see run {run_id}")
+
+
+def _failed_check(
+    instance: dg.DagsterInstance, run_id: str, step_failure: dg.DagsterEvent
+) -> RunFailure | None:
+    """What a check found that failed its step, in its own words; None if the step failed otherwise."""
+    records = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION).records
+    for record in records:
+        event = record.event_log_entry.dagster_event
+        if event and event.step_key == step_failure.step_key:
+            evaluation = event.asset_check_evaluation_data
+            if not evaluation.passed and evaluation.description:
+                is_permanent = evaluation.metadata.get(PERMANENT)
+                return RunFailure(
+                    evaluation.description, is_permanent=bool(is_permanent and is_permanent.value)
+                )
+    return None
 
 
 def failure_of_step(event: dg.DagsterEvent) -> RunFailure | None:

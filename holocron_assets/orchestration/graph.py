@@ -26,7 +26,6 @@ from holocron_assets.lake.tables import (
     GPU_RUNS,
     GROUP_STEPS,
     HTTP_ATTEMPTS,
-    KNOWN_LINKS,
     LLM_ATTEMPTS,
     LLM_RUNS,
     NOTICES,
@@ -43,9 +42,8 @@ from holocron_assets.lake.tables import (
 from holocron_assets.operations.told.dead_letters import TABLES as DEAD_LETTER_TABLES
 from holocron_assets.orchestration.change_schedules import RECHECK_PREFIX
 from holocron_assets.orchestration.derive_assets import GROUP as DERIVATIONS
-from holocron_assets.orchestration.names import ENTITIES_JOB, GPU_JOB, UPKEEP_JOB
+from holocron_assets.orchestration.names import GPU_JOB
 from holocron_assets.orchestration.partitions import BATCHES, ENTITY_TYPES, SOURCES
-from holocron_assets.orchestration.resolve_stages import STAGES
 from holocron_assets.orchestration.sensors import ENTITY_TABLES, FRONTIER_TABLES, SETTLED_TABLES
 from holocron_assets.orchestration.steps import BATCH_STEPS
 
@@ -214,15 +212,10 @@ def _makers() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for spec in defs.resolve_all_asset_specs():
         name = spec.key.to_user_string()
-        jobs = sorted((job for job in made if name in made[job]), key=lambda job: (-_home(made, job), job))
+        jobs = sorted((job for job in made if name in made[job]), key=lambda job: (-len(made[job]), job))
         sensor = _MADE_BY_SENSORS.get(name)
         found[name] = (*jobs, *([sensor] if sensor else []))
     return found
-
-
-def _home(made: Mapping[str, frozenset[str]], job: str) -> int:
-    """How well a job stands for what it makes. Upkeep makes a bit of everything, and stands for nothing."""
-    return 0 if job == UPKEEP_JOB else len(made[job])
 
 
 @cache
@@ -232,10 +225,6 @@ def _jobs() -> tuple[dg.JobDefinition, ...]:
 
 def _makes(job: dg.JobDefinition) -> frozenset[str]:
     """The assets that a job makes. Of jobs of ops, which materialize as they go, Dagster does not know."""
-    if job.name == ENTITIES_JOB:
-        return frozenset(stage.table for stage in STAGES)
-    if job.name == UPKEEP_JOB:
-        return frozenset({KNOWN_LINKS.name, "views"})
     if job.name == GPU_JOB or job.name.startswith(f"{GPU_JOB}_"):
         pools = {pool for node in job.nodes for pool in node.definition.pools}
         return frozenset(_asked_in(pools))

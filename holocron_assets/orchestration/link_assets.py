@@ -1,7 +1,7 @@
 """The asset of what is known of titles, compacted: one file a source, made anew from all of its batches."""
 
+from collections.abc import Iterator
 from time import perf_counter
-from typing import Any
 
 import dagster as dg
 
@@ -10,6 +10,7 @@ from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_LINKS, PAGES, SEED_TITLES
 from holocron_assets.operations.controls import refuse_held
+from holocron_assets.orchestration.asset_events import StepResult, Stored, step_results
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.metadata import OWNER, table_description, table_metadata
@@ -36,20 +37,19 @@ _EVERY_BATCH = dg.AllPartitionMapping()
 )
 def known_links(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
-) -> dg.MaterializeResult[None]:
+) -> Iterator[StepResult]:
     """Compact what the source's batches say of titles."""
     with ended_when_held(context), clear_failures():
         refuse_held(lake.open(), source=context.partition_key)
-        metadata = compacted(lake.open(), sources.get(context.partition_key))
-    return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(metadata["content_id"]))
+        stored = _compacted(lake.open(), sources.get(context.partition_key))
+    yield from step_results(context, stored)
 
 
-def compacted(lake: Lake, source: Source) -> dict[str, Any]:
-    """Make `known_links` of a source and tell what a materialization says of it."""
+def _compacted(lake: Lake, source: Source) -> Stored:
     started = perf_counter()
     footer = make_known_links(lake, source)
     seconds = perf_counter() - started
-    return {
+    metadata = {
         "dagster/row_count": footer.rows,
         "rows_per_second": round(footer.rows / max(seconds, 1e-6), 1),
         "seconds": round(seconds, 3),
@@ -57,3 +57,4 @@ def compacted(lake: Lake, source: Source) -> dict[str, Any]:
         "content_id": footer.content_id,
         "code_version": footer.code_version,
     }
+    return Stored(footer, metadata)

@@ -41,6 +41,7 @@ from holocron_assets.orchestration.work import (
     links_to_compact,
     seeds_to_list,
     sites_to_ask,
+    sources_to_tag,
     views_to_publish,
 )
 
@@ -223,8 +224,11 @@ class LocalRun:
         sleep(max((until - utc_now()).total_seconds(), 0))
 
     def _conclude(self) -> RunReport:
-        """Resolve entities, check the quality and publish the views."""
-        self._run(entities_to_resolve(self.lake))
+        """Resolve entities, tag and review, check the quality and publish the views."""
+        # What a run changed may make another type stale; what failed is not tried again.
+        while self._run(entities_to_resolve(self.lake)) and not self.report.finished[-1].error:
+            pass
+        self._run(sources_to_tag(self.lake))
         if self.report.finished:
             self._check()
         self._run(views_to_publish(self.lake, self.all_sources))

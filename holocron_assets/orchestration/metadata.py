@@ -36,7 +36,7 @@ def table_metadata(table: Table) -> dict[str, Any]:
 
 
 def written_metadata(
-    footer: Footer, rows: Sequence[Row], *, counted: str, seconds: float, titles: str = "title"
+    footer: Footer, rows: Sequence[Row], *, counted: str, seconds: float | None = None, titles: str = "title"
 ) -> dict[str, Any]:
     """What one materialization wrote. Numbers become plots over partitions in the UI.
 
@@ -44,7 +44,7 @@ def written_metadata(
         footer: of the file written.
         rows: its rows.
         counted: column whose values are counted, most frequent first.
-        seconds: how long it took.
+        seconds: how long it took, if the caller adds no `timing` of its own.
         titles: column that names a row to a person.
     """
     counts = Counter(str(row[counted]) for row in rows)
@@ -60,7 +60,7 @@ def large_metadata(  # noqa: PLR0913 - three name the file, the rest says what t
     footer: Footer,
     *,
     counted: str,
-    seconds: float,
+    seconds: float | None = None,
     titles: str = "title",
 ) -> dict[str, Any]:
     """What `written_metadata` says, of a partition with more rows than are to be held in memory.
@@ -71,7 +71,7 @@ def large_metadata(  # noqa: PLR0913 - three name the file, the rest says what t
         partition: the partition's name.
         footer: of the file written.
         counted: column whose values are counted, most frequent first.
-        seconds: how long it took.
+        seconds: how long it took, if the caller adds no `timing` of its own.
         titles: column that names a row to a person.
     """
     columns = read_table(lake, table, partition, sorted({counted, titles}))
@@ -82,13 +82,12 @@ def large_metadata(  # noqa: PLR0913 - three name the file, the rest says what t
 
 
 def _metadata(
-    footer: Footer, counted: str, counts: Counter[str], names: Sequence[str], seconds: float
+    footer: Footer, counted: str, counts: Counter[str], names: Sequence[str], seconds: float | None
 ) -> dict[str, Any]:
     """What is told of a file: `names` are titles of some of its rows, and at last that of its last one."""
     return {
         "dagster/row_count": footer.rows,
-        "rows_per_second": round(footer.rows / max(seconds, 1e-6), 1),
-        "seconds": round(seconds, 3),
+        **({} if seconds is None else timing(footer, seconds)),
         "content_id": footer.content_id,
         "code_version": footer.code_version or "-",
         f"rows_by_{counted}": dg.MetadataValue.md(_counts_table(counted, counts)),
@@ -96,6 +95,14 @@ def _metadata(
         "first_title": names[0] if names else "-",
         "last_title": names[-1] if names else "-",
         "sample_titles": sample_list(names[:-1]),
+    }
+
+
+def timing(footer: Footer, seconds: float) -> dict[str, Any]:
+    """How long a file took, and how many of its rows were made a second."""
+    return {
+        "seconds": round(seconds, 3),
+        "rows_per_second": round(footer.rows / max(seconds, 1e-6), 1),
     }
 
 

@@ -5,6 +5,7 @@ SETTLE_JOB = "settle_batch"
 SITES_JOB = "ask_site"
 SEEDS_JOB = "list_seeds"
 ENTITIES_JOB = "resolve_entities"
+SOURCES_JOB = "tag_and_review"
 RECHECK_JOB = "recheck"
 VIEWS_JOB = "publish_views"
 UPKEEP_JOB = "upkeep"
@@ -22,6 +23,7 @@ WORK_TAG = "holocron/work"
 SOURCE_TAG = "holocron/source"
 GROUP_TAG = "holocron/group"
 PARTITION_TAG = "dagster/partition"
+PARTITIONS_TAG = "holocron/partitions"
 PRIORITY_TAG = "dagster/priority"
 GPU_MODEL_TAG = "holocron/gpu_model"
 MODEL_TAG = "holocron/model"
@@ -35,6 +37,9 @@ PAUSED = "paused"
 REPEATED = "repeated"
 """What it holds of a run that repeats another, until it has an outcome of its own."""
 
+WHOLE_RUN_CHECK = "no_partition_failed"
+"""The check that ends a run over several partitions, of which each step makes what it can."""
+
 WAITING_TAGS = {"holocron/waits": "true"}
 """Of jobs that wait for other runs: `dagster.yaml` lets only two be, so that others find a place."""
 
@@ -44,6 +49,8 @@ TAGS = {
     GROUP_TAG: "Group of work that the clock had the run started for.",
     WORK_TAG: "The work that the run is for: job, partition and version. Failures are counted by it.",
     PARTITION_TAG: "Partition of the run, by Dagster. One run per value at a time.",
+    PARTITIONS_TAG: "Partitions that the run may make, with commas between, if it makes several. Dagster's "
+    "own range only lets it resolve what steps read.",
     PRIORITY_TAG: "Priority of the run's source, if it has one: higher is sooner out of the queue.",
     GPU_MODEL_TAG: "Model that the run asks on this machine's GPU. One run at a time, whatever the value.",
     MODEL_TAG: "Model that the run asks, wherever it is.",

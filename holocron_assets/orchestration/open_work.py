@@ -7,15 +7,13 @@ import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
 
 from holocron_assets.definitions import defs
-from holocron_assets.orchestration.names import PARTITION_TAG
+from holocron_assets.orchestration.asset_events import RANGE_TAGS, is_deferred, partitions_of_run
 from holocron_assets.orchestration.run_requests import UNDER_WAY
 
 if TYPE_CHECKING:
     from dagster._core.execution.backfill import PartitionBackfill
 
 _OPEN = ("REQUESTED", "CANCELING", "FAILING")
-_RANGE_TAGS = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
-"""Of a run that makes several partitions at once; it has no tag of a partition then."""
 
 
 def made_already(instance: dg.DagsterInstance, asset: str, known: Sequence[str]) -> dict[str, str]:
@@ -104,11 +102,11 @@ def _all_partitions(instance: dg.DagsterInstance, key: dg.AssetKey) -> Sequence[
 
 
 def _partitions_of(run: dg.DagsterRun, known: Sequence[str]) -> Sequence[str]:
-    """Those of an asset's partitions that a run is to make: one, or a range of an asset that asks a model."""
-    if partition := run.tags.get(PARTITION_TAG):
-        return [partition]
-    first, last = (run.tags.get(tag) for tag in _RANGE_TAGS)
-    if first not in known or last not in known:
+    """Those of an asset's partitions that a run is to make: those that it names, or a backfill's range."""
+    if named := partitions_of_run(run):
+        return named
+    first, last = (run.tags.get(tag) for tag in RANGE_TAGS)
+    if is_deferred(run) or first not in known or last not in known:
         return []
     return known[known.index(first) : known.index(last) + 1]
 

@@ -25,6 +25,7 @@ from holocron_assets.orchestration.work import (
     entities_to_resolve,
     links_to_compact,
     sites_to_ask,
+    sources_to_tag,
     views_to_publish,
 )
 
@@ -68,7 +69,7 @@ def refresh_sources(
                 partial(_fetch, opened, source, runs, config.maximum_batches),
             )
             problems += _done(context, source, steps)
-        _finish(runs, entities_to_resolve(opened))
+        problems += _knowledge_made(opened, runs)
         _finish(runs, views_to_publish(opened, sources.all()))
     names = ", ".join(source.name for source in chosen)
     if problems:
@@ -95,7 +96,8 @@ def add_given_pages(
             opened, source, load_site(opened, source.name), config.titles, now=utc_now()
         )
         _finish(runs, [Work(BATCH_JOB, batch, "added", source.host) for batch in batches])
-        _finish(runs, entities_to_resolve(opened))
+        if problems := _knowledge_made(opened, runs):
+            raise dg.Failure("; ".join(problems), allow_retries=False)
 
 
 @dg.job(
@@ -166,6 +168,17 @@ def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
             return
         _finish(runs, work or rest)
         most -= len(work)
+
+
+def _knowledge_made(lake: Lake, runs: Runs) -> list[str]:
+    """Resolve entities, then tag and review what sources have, whatever failed; give what did."""
+    problems = []
+    for find in (entities_to_resolve, sources_to_tag):
+        try:
+            _finish(runs, find(lake))
+        except dg.Failure as failure:
+            problems.append(str(failure.description))
+    return problems
 
 
 def _runs(context: dg.OpExecutionContext, lake: Lake) -> Runs:

@@ -18,6 +18,7 @@ from holocron_assets.orchestration.known_lake import expect_lake
 from holocron_assets.orchestration.names import OUTCOME_TAG, REPEATED
 from holocron_assets.orchestration.observing import run_observed
 from holocron_assets.orchestration.reaper import held_by_run
+from holocron_assets.resolve.look import Look, look_at
 
 
 class LakeResource(dg.ConfigurableResource["LakeResource"]):
@@ -51,6 +52,50 @@ class LakeResource(dg.ConfigurableResource["LakeResource"]):
     def open(self) -> Lake:
         """The lake itself, with the tables of interrogations."""
         return open_lake(Path(self.folder))
+
+
+class SnapshotResource(dg.ConfigurableResource["SnapshotResource"]):
+    """The snapshot of the lake that entities are made from: one for all steps of a run, which has it alone.
+
+    A run that makes entities must see what runs before it made of them. So it has the lock from its first
+    step that asks for the snapshot to its end; where each step is a process of its own, each step has it.
+
+    Attributes:
+        folder: the data folder, absolute.
+    """
+
+    folder: str
+
+    _stack: ExitStack = PrivateAttr(default_factory=ExitStack)
+    _look: Look | None = PrivateAttr(default=None)
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["SnapshotResource"]:
+        """Let go of the lock and the snapshot's memory when the run has ended."""
+        del context
+        try:
+            yield self
+        finally:
+            self._close()
+
+    def look(self, *, is_new: bool = False) -> Look:
+        """The snapshot.
+
+        Args:
+            is_new: whether to take another than the run had: a step that is tried again may have set aside a
+                damaged file, which the old one still names.
+        """
+        if is_new:
+            self._close()
+        if self._look is None:
+            lake = open_lake(Path(self.folder))
+            self._stack.enter_context(lake.lock("entities"))
+            self._look = self._stack.enter_context(look_at(lake))
+        return self._look
+
+    def _close(self) -> None:
+        self._look = None
+        self._stack.close()
 
 
 class ModelsResource(dg.ConfigurableResource["ModelsResource"]):

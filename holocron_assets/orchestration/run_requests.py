@@ -13,13 +13,13 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.observe.spans import trace_parent
 from holocron_assets.operations.controls import Controls, Scope, standing_controls
+from holocron_assets.orchestration.asset_events import partitions_of_run
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.held_runs import is_held
 from holocron_assets.orchestration.holding import hold_on
 from holocron_assets.orchestration.names import (
     HOST_TAG,
     OUTCOME_TAG,
-    PARTITION_TAG,
     PAUSED,
     PRIORITY_TAG,
     SOURCE_TAG,
@@ -74,7 +74,7 @@ def run_requests(
     now = now or utc_now()
     runs = instance.get_runs(RunsFilter(statuses=list(UNDER_WAY)))
     # Partitions that a run is about, whoever started it, and the work that it is for.
-    busy = {run.tags[tag] for run in runs for tag in (PARTITION_TAG, WORK_TAG) if tag in run.tags}
+    busy = {name for run in runs for name in (*partitions_of_run(run), run.tags.get(WORK_TAG)) if name}
     # Of each job: a long crawl must not keep what is seldom from its turn.
     under_way = Counter(run.job_name for run in runs)
     requests: list[dg.RunRequest] = []

@@ -160,10 +160,11 @@ class QueuedRuns:
         remote, code = parent.remote_job_origin, parent.job_code_origin
         if remote is None or code is None:
             raise dg.Failure(f"run {parent.run_id} was not launched by a daemon", allow_retries=False)
+        job = self._context.repository_def.get_job(item.job)
         run = self._instance.create_run_for_job(
-            self._context.repository_def.get_job(item.job),
+            job,
             status=DagsterRunStatus.NOT_STARTED,
-            tags={**tags_by_people(parent.tags), **work_tags(item), **partition},
+            tags={**job.run_tags, **tags_by_people(parent.tags), **work_tags(item), **partition},
             root_run_id=parent.run_id,
             parent_run_id=parent.run_id,
             remote_job_origin=RemoteJobOrigin(remote.repository_origin, item.job),

@@ -1,7 +1,7 @@
 """Sensors: thin shells over `work`. They read the lake and ask for runs; their cursors only save looking."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import dagster as dg
@@ -19,15 +19,7 @@ from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import (
     BATCH_PAGES,
-    ENTITIES,
-    ENTITY_ALIASES,
     ENTITY_CANDIDATES,
-    ENTITY_FACTS,
-    ENTITY_JUDGEMENTS,
-    ENTITY_MENTIONS,
-    ENTITY_PAIRS,
-    ENTITY_RELATIONS,
-    ENTITY_TAGS,
     KNOWN_LINKS,
     PAGE_CHANGES,
     PAGE_FACTS,
@@ -36,15 +28,14 @@ from holocron_assets.lake.tables import (
     PAGE_TAGS,
     PAGE_TYPES,
     PAGES,
-    REVIEW_ITEMS,
     SEED_TITLES,
     SITES,
-    TAG_RELATIONS,
-    TAGS,
     UNREAD_PAGES,
 )
 from holocron_assets.operations.controls import standing_controls
 from holocron_assets.orchestration.crawl_assets import batch_cut
+from holocron_assets.orchestration.entity_assets import ENTITY_JOBS
+from holocron_assets.orchestration.entity_stages import BY_SOURCE, BY_TYPE
 from holocron_assets.orchestration.holding import holds_named
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.mending import mended_tick
@@ -54,6 +45,8 @@ from holocron_assets.orchestration.names import (
     LINKS_JOB,
     SEEDS_JOB,
     SETTLE_JOB,
+    SOURCES_JOB,
+    VIEWS_JOB,
     WORK_TAG,
 )
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
@@ -69,6 +62,8 @@ from holocron_assets.orchestration.work import (
     entities_to_resolve,
     links_to_compact,
     seeds_to_list,
+    sources_to_tag,
+    views_to_publish,
 )
 from holocron_assets.resolve.store import ENTITIES_VERSION
 from holocron_assets.resolve.tags.store import vocabulary_mark
@@ -87,12 +82,12 @@ SETTLED_TABLES = (
     *(table for step in BATCH_STEPS for table in (step.table, *step.derivation.optional_inputs)),
 )
 """What `settle` looks at."""
+SOURCE_TABLES = tuple(stage.table for stage in BY_SOURCE)
 ENTITY_TABLES = (
-    *(PAGES, PAGE_SIGNALS, PAGE_TYPES, PAGE_FACTS, PAGE_TAGS, ENTITY_CANDIDATES),
-    *(ENTITY_MENTIONS, ENTITY_PAIRS, ENTITY_JUDGEMENTS, ENTITIES, ENTITY_ALIASES, ENTITY_FACTS),
-    *(ENTITY_RELATIONS, TAGS, TAG_RELATIONS, ENTITY_TAGS, REVIEW_ITEMS),
+    *(PAGES, PAGE_LINKS, PAGE_SIGNALS, PAGE_TYPES, PAGE_FACTS, PAGE_TAGS, ENTITY_CANDIDATES),
+    *(stage.table for stage in BY_TYPE),
 )
-"""What `promotion` looks at."""
+"""What `promotion` looks at before it has entities resolved. What follows by source is looked at then."""
 
 
 @dg.sensor(
@@ -117,7 +112,7 @@ def new_pages(
     free = [source for source in enabled if not controls.is_held(source=source.name)]
     listed = [source for source in free if seeds_are_usable(opened, source)]
     slow = [source for source in listed if looks_are_slow(opened, source)]
-    compactions = links_to_compact(opened, slow, at_end=False)
+    compactions = links_to_compact(opened, listed, at_end=False)
     try:
         batches = _cut(context, opened, [source for source in listed if source not in slow])
     except DamagedPartitionError as error:
@@ -127,7 +122,7 @@ def new_pages(
         problems.append(str(error))
         batches = None
     if batches is not None and not batches:
-        compactions += links_to_compact(opened, listed)
+        compactions = links_to_compact(opened, listed)
     for batch in batches or ():
         context.log.info(f"cut {batch}")
     fetches = [work for work in batches_to_fetch(opened, enabled) if work.host not in alone]
@@ -167,22 +162,21 @@ def settle(
 
 
 @dg.sensor(
-    job_name=ENTITIES_JOB,
+    jobs=ENTITY_JOBS,
     minimum_interval_seconds=15,
     default_status=_RUNNING,
-    description="Resolves entity types whose candidates changed, once no batch is in flight.",
+    description="Resolves entity types whose candidates changed, once no batch is in flight; then sources.",
 )
 @mended_tick
 def promotion(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:
-    """Ask for a run that resolves the entities of all stale types."""
+    """Ask for a run that resolves all stale types; without one, for a run over the sources."""
     opened, memory = lake.open(), _memory(context)
-    tables = opened.mark((*ENTITY_TABLES, *opened.derived_tables))
-    mark = f"{tables} {decisions_mark(opened)} {ENTITIES_VERSION} {vocabulary_mark(tags_file())}"
-    if memory.get("resolved") == mark:
+    marks = _marks(opened)
+    if memory.get("resolved") == marks[SOURCES_JOB]:
         return dg.SkipReason("every entity type is resolved")
-    if _is_under_way(context.instance, ENTITIES_JOB):
+    if any(_is_under_way(context.instance, job) for job in marks):
         return dg.SkipReason("entities are being resolved")
     now = utc_now()
     goes_on = _crawl_goes_on(context.instance, opened, sources.enabled())
@@ -190,27 +184,59 @@ def promotion(
     if goes_on and timedelta(0) <= now - waiting_since < _LONGEST_WAIT:  # the clock may be set back
         context.update_cursor(json.dumps({"waiting_since": waiting_since.isoformat()}))
         return dg.SkipReason("batches are in flight; entities are resolved after them, or in 10 minutes")
-    work = _stale_entities(context.instance, opened, mark)
-    requested = run_requests(context.instance, opened, work)
-    if not work:
-        context.update_cursor(json.dumps({"resolved": mark}))
-    elif requested.requests:
-        context.update_cursor("{}")
-    return _answer(opened, requested, {}, "every entity type is resolved")
+    waiting: list[str] = []
+    for job, find in ((ENTITIES_JOB, entities_to_resolve), (SOURCES_JOB, sources_to_tag)):
+        work = _stale_knowledge(context.instance, opened, job, marks[job], find)
+        requested = run_requests(context.instance, opened, work)
+        waiting += requested.waiting
+        if requested.requests:
+            context.update_cursor("{}")
+            return _answer(opened, requested, {}, "")
+    if not waiting:
+        context.update_cursor(json.dumps({"resolved": marks[SOURCES_JOB]}))
+    return _answer(opened, Requested([], waiting), {}, "every entity type is resolved")
 
 
-SENSORS = [new_pages, settle, promotion]
+@dg.sensor(
+    job=ASSET_JOBS[VIEWS_JOB],
+    minimum_interval_seconds=300,
+    default_status=_RUNNING,
+    description="Publishes the views, when they are not those that the lake and the sources would give.",
+)
+@mended_tick
+def stale_views(
+    context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
+) -> dg.SensorResult | dg.SkipReason:
+    """Ask for a run that publishes the views."""
+    opened = lake.open()
+    requested = run_requests(context.instance, opened, views_to_publish(opened, sources.all()))
+    return _answer(opened, requested, {}, "the views are those that the lake gives")
 
 
-def _stale_entities(instance: dg.DagsterInstance, lake: Lake, mark: str) -> list[Work]:
-    """The entities, if something that they are made from may have changed.
+SENSORS = [new_pages, settle, promotion, stale_views]
+
+
+def _marks(lake: Lake) -> dict[str, str]:
+    """Marks of all that each job of the knowledge base looks at: another as soon as any of it is."""
+    said = f"{decisions_mark(lake)} {ENTITIES_VERSION} {vocabulary_mark(tags_file())}"
+    tables = (*ENTITY_TABLES, *lake.derived_tables)
+    return {
+        ENTITIES_JOB: f"{lake.mark(tables)} {said}",
+        SOURCES_JOB: f"{lake.mark((*tables, *SOURCE_TABLES))} {said}",
+    }
+
+
+def _stale_knowledge(
+    instance: dg.DagsterInstance, lake: Lake, job: str, mark: str, find: Callable[[Lake], list[Work]]
+) -> list[Work]:
+    """What a job of the knowledge base has to do, if something that it is made from may have changed.
 
     A look at thousands of batches takes longer than a tick may. There the run itself finds what is stale, and
     one that found nothing is remembered by what it looked at.
     """
     if len(lake.partitions(ENTITY_CANDIDATES)) <= MOST_LOOKED_AT:
-        return entities_to_resolve(lake)
-    work = Work(ENTITIES_JOB, None, mark)
+        return find(lake)
+    work = Work(job, None, mark)
     done = RunsFilter(tags={WORK_TAG: work.key}, statuses=[DagsterRunStatus.SUCCESS])
     return [] if instance.get_runs_count(done) else [work]
 

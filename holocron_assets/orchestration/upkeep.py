@@ -1,4 +1,4 @@
-"""Upkeep: what keeps the lake quick to read, done every five minutes if it is due."""
+"""Upkeep: what keeps the lake and Dagster's storage quick to read. No asset is made of it."""
 
 from collections.abc import Sequence
 
@@ -11,44 +11,16 @@ from holocron_assets.lake.compaction import CompactionUnderWayError, compact
 from holocron_assets.lake.damage import DamagedPartitionError
 from holocron_assets.lake.journal_packing import journals_are_due, pack_journals
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.publishing import views_are_stale
-from holocron_assets.operations.views import all_views
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.held_runs import ended_when_held, refuse_all_held
-from holocron_assets.orchestration.link_assets import compacted, known_links
 from holocron_assets.orchestration.mending import mend_all, mended_tick
-from holocron_assets.orchestration.names import COMPACTION_JOB, LINKS_JOB, UPKEEP_JOB
-from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.names import COMPACTION_JOB, UPKEEP_JOB
+from holocron_assets.orchestration.resources import LakeResource
 from holocron_assets.orchestration.retention import forget_old_runs, old_runs_are_due
 from holocron_assets.orchestration.run_requests import UNDER_WAY, run_requests
 from holocron_assets.orchestration.tick_logs import forget_tick_logs, tick_logs_are_due
-from holocron_assets.orchestration.view_assets import published, views
-from holocron_assets.orchestration.work import Work, compaction_to_do, links_to_keep_up, upkeep_to_do
+from holocron_assets.orchestration.work import Work, compaction_to_do, upkeep_to_do
 from holocron_assets.settings import run_retention
-
-
-@dg.op(
-    description="Make `known_links` of sources anew where enough is new.",
-    out=dg.Out(dg.Nothing),
-    retry_policy=RETRIES,
-)
-def compact_known_links(context: dg.OpExecutionContext, lake: LakeResource, sources: SourcesResource) -> None:
-    """Compact what is known of titles, source by source, unless that is being done."""
-    opened = _opened(context, lake)
-    if _is_under_way(context.instance, LINKS_JOB):
-        context.log.info(f"{LINKS_JOB} is under way")
-        return
-    for work in links_to_keep_up(opened, sources.all()):
-        with clear_failures():
-            metadata = compacted(opened, sources.get(str(work.partition)))
-        context.log_event(
-            dg.AssetMaterialization(
-                known_links.key,
-                partition=work.partition,
-                metadata=metadata,
-                tags={"dagster/data_version": metadata["content_id"]},
-            )
-        )
 
 
 @dg.op(
@@ -89,20 +61,6 @@ def pack_old_journals(context: dg.OpExecutionContext, lake: LakeResource) -> Non
 
 
 @dg.op(
-    description="Publish the views, if they are not those that the lake and sources give now.",
-    out=dg.Out(dg.Nothing),
-    retry_policy=RETRIES,
-)
-def publish_stale_views(context: dg.OpExecutionContext, lake: LakeResource, sources: SourcesResource) -> None:
-    """Publish the views, if that is due."""
-    opened, definition = _opened(context, lake), all_views(sources.all())
-    if views_are_stale(opened, definition):
-        with clear_failures():
-            metadata = published(opened, definition)
-        context.log_event(dg.AssetMaterialization(views.key, metadata=metadata))
-
-
-@dg.op(
     description="Forget runs that ended long ago, with their events and logs. What assets hold stays known.",
     out=dg.Out(dg.Nothing),
     retry_policy=RETRIES,
@@ -128,13 +86,11 @@ def _opened(context: dg.OpExecutionContext, lake: LakeResource) -> Lake:
 
 @dg.job(
     name=UPKEEP_JOB,
-    description="Compact what is known of links, publish views, and forget old runs: what is due.",
+    description="Forget old runs and the logs of old ticks, when due.",
     executor_def=dg.in_process_executor,
 )
 def upkeep_job() -> None:
-    """See the ops. None waits for another; what one makes due for another is done the next time."""
-    compact_known_links()
-    publish_stale_views()
+    """See the op."""
     forget_runs()
 
 
@@ -158,20 +114,19 @@ def upkeep_schedule(times: CronTimes) -> dg.ScheduleDefinition:
         cron_schedule=times.cron,
         execution_timezone=times.timezone,
         default_status=dg.DefaultScheduleStatus.RUNNING,
-        description="Compacts what is known of links, publishes the views, and forgets old runs, when due.",
+        description="Forgets old runs and the logs of old ticks, when due.",
     )
     @mended_tick
     def upkeep(
-        context: dg.ScheduleEvaluationContext, lake: LakeResource, sources: SourcesResource
+        context: dg.ScheduleEvaluationContext, lake: LakeResource
     ) -> Sequence[dg.RunRequest] | dg.SkipReason:
         """Ask for a run that does what is due."""
-        now, more = utc_now(), []
+        now, due = utc_now(), []
         if old_runs_are_due(context.instance, run_retention(), now=now):
-            more.append(f"runs of before {now:%Y-%m-%d}")
+            due.append(f"runs of before {now:%Y-%m-%d}")
         if tick_logs_are_due(context.instance, now=now):
-            more.append(f"logs of ticks of before {now:%Y-%m-%d}")
-        opened = lake.open()
-        return _asked(context.instance, opened, upkeep_to_do(opened, sources.all(), more=more), UPKEEP_JOB)
+            due.append(f"logs of ticks of before {now:%Y-%m-%d}")
+        return _asked(context.instance, lake.open(), upkeep_to_do(due), UPKEEP_JOB)
 
     return upkeep
 

@@ -53,13 +53,12 @@ def views(
     """Publish the views."""
     with ended_when_held(context), clear_failures():
         refuse_all_held(context, lake.open())
-        metadata = published(lake.open(), all_views(sources.all()))
+        metadata = _published(lake.open(), all_views(sources.all()))
     context.log.info(f"published {metadata['dagster/row_count']} views")
     return dg.MaterializeResult(metadata=metadata)
 
 
-def published(lake: Lake, definition: str) -> dict[str, Any]:
-    """Publish the views and tell what a materialization says of them."""
+def _published(lake: Lake, definition: str) -> dict[str, Any]:
     started = perf_counter()
     names = publish_views(lake, definition)
     return {

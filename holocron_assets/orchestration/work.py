@@ -15,8 +15,8 @@ from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.publishing import views_are_stale
 from holocron_assets.lake.tables import PAGES, SITES
-from holocron_assets.operations.controls import Scope, standing_controls
 from holocron_assets.operations.views import all_views
+from holocron_assets.orchestration.entity_stages import BY_SOURCE, BY_TYPE, stale_partitions
 from holocron_assets.orchestration.names import (
     BATCH_JOB,
     COMPACTION_JOB,
@@ -26,10 +26,10 @@ from holocron_assets.orchestration.names import (
     SEEDS_JOB,
     SETTLE_JOB,
     SITES_JOB,
+    SOURCES_JOB,
     UPKEEP_JOB,
     VIEWS_JOB,
 )
-from holocron_assets.orchestration.resolve_stages import stale_stages
 from holocron_assets.orchestration.steps import BATCH_STEPS, stale_batches
 from holocron_assets.resolve.look import look_at
 
@@ -135,13 +135,6 @@ def links_to_compact(lake: Lake, sources: Iterable[Source], *, at_end: bool = Tr
     return [Work(LINKS_JOB, source.name, standing(lake, source)) for source in due]
 
 
-def links_to_keep_up(lake: Lake, sources: Iterable[Source]) -> list[Work]:
-    """The same, of enabled sources that nobody holds back by name, where enough is new."""
-    held = standing_controls(lake).held
-    free = [source for source in sources if source.enabled and Scope("source", source.name) not in held]
-    return links_to_compact(lake, free, at_end=False)
-
-
 def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
     """Fetched batches whose links, signals, types or candidates are not what today's code and rules give."""
     derivations = [step.derivation for step in BATCH_STEPS]
@@ -167,16 +160,8 @@ def views_to_publish(lake: Lake, sources: Sequence[Source]) -> list[Work]:
     return [Work(VIEWS_JOB, None, definition)]
 
 
-def upkeep_to_do(lake: Lake, sources: Sequence[Source], *, more: Sequence[str] = ()) -> list[Work]:
-    """The upkeep, if the views are to be published, or `known_links` to be compacted.
-
-    Args:
-        lake: what is kept up.
-        sources: whose views and links.
-        more: what else is due, which the lake does not tell of.
-    """
-    due = [*more, *(work.version for work in views_to_publish(lake, sources))]
-    due += [work.key for work in links_to_keep_up(lake, sources)]
+def upkeep_to_do(due: Sequence[str]) -> list[Work]:
+    """The upkeep, if anything is due of what it does."""
     return [Work(UPKEEP_JOB, None, "\n".join(due))] if due else []
 
 
@@ -193,7 +178,17 @@ def compaction_to_do(lake: Lake, *, now: datetime, more: Sequence[str] = ()) -> 
 
 
 def entities_to_resolve(lake: Lake) -> list[Work]:
-    """The entities and what follows from them, if anything that they are made from changed."""
+    """What is known of entities by their type, if anything that it is made from changed."""
     with look_at(lake) as look:
-        stale = stale_stages(look)
+        stale = stale_partitions(look, BY_TYPE)
         return [Work(ENTITIES_JOB, None, f"{look.mark} {sorted(stale.items())}")] if stale else []
+
+
+def sources_to_tag(lake: Lake) -> list[Work]:
+    """The tags and the review queue of sources, if anything that they are made from changed.
+
+    They follow from entities: ask when `entities_to_resolve` gives nothing that could be done now.
+    """
+    with look_at(lake) as look:
+        stale = stale_partitions(look, BY_SOURCE)
+        return [Work(SOURCES_JOB, None, f"{look.mark} {sorted(stale.items())}")] if stale else []

@@ -4,19 +4,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from datetime import datetime
 from functools import cached_property
 from importlib.resources import files
-from typing import Any
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import duckdb
+import pyarrow as pa
 
 from holocron_assets.lake.decisions import Standing, standing, standing_mark
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.rows import rows_of
 from holocron_assets.lake.schema import Row
-from holocron_assets.lake.tables import ENTITIES
+from holocron_assets.lake.tables import ENTITIES, ENTITY_DEPARTURES
 from holocron_assets.lake.views import connect, query
 from holocron_assets.resolve.aliases import Redirects, redirects_by_target
 from holocron_assets.resolve.first_titles import FirstTitles, first_titles
@@ -52,6 +54,14 @@ _REDIRECTS_MARK = """
         count(*) || '-' || coalesce(bit_xor(hash(source, from_title, target_title, revision_id)), 0) as mark
     from ({redirects})
 """
+_CHANGED = pa.schema(
+    [
+        ("entity_id", pa.string()),
+        ("source", pa.string()),
+        ("title_key", pa.int64()),
+        ("page_id", pa.int64()),
+    ]
+)
 _HELD_COLUMNS = (
     *("entity_id", "entity_type", "source", "title", "title_key", "page_id", "revision_id", "state"),
     *("confidence", "method", "origin", "review_reason", "review_since", "valid_from"),
@@ -72,9 +82,13 @@ _PAGES_MARK = """
         on types.batch = present.batch and types.title_key = present.title_key
     where types.title_key in (select unnest($titles)) or types.page_id in (select unnest($pages))
 """
-# Another type gave the page up after this one was resolved.
+# A page may be without an entity that stands when another type gives it up.
 _UNHELD = """
-    with standing as (from ({entities}) where valid_to is null)
+    with standing as (
+        from ({entities}) as entities
+        anti join ({departures}) as departures using (entity_id, entity_type, valid_from)
+        where valid_to is null
+    )
     select distinct entity_type
     from present_candidates as candidates
     where not exists (
@@ -109,6 +123,14 @@ _HELD = f"""
 """  # noqa: S608 - column names of our own
 
 
+class Match(Protocol):
+    """A type's candidates, matched with its entities."""
+
+    def is_touched_by(self, changed: pa.Table) -> bool:
+        """Whether any of some rows of another type's entities shares a page or an id with it."""
+        ...
+
+
 class Look:
     """The lake as it was at one moment, as far as entities are made from it.
 
@@ -121,7 +143,7 @@ class Look:
         self.lake = lake
         self._connection = connection
         self._held: dict[str, Holders] = {}
-        self.matched: tuple[str, Any] | None = None  # the type that was matched last, see `type_now`
+        self.matched: dict[str, Match] = {}  # by type, see `type_now`
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -211,11 +233,13 @@ class Look:
     @cached_property
     def unheld(self) -> AbstractSet[str]:
         """Types with a page that surely is of that type, and for which no entity stands in any."""
-        rows = query(self._connection, _UNHELD.format(entities=rows_of(self.lake, ENTITIES)))
+        tables = {"entities": ENTITIES, "departures": ENTITY_DEPARTURES}
+        relations = {name: rows_of(self.lake, table) for name, table in tables.items()}
+        rows = query(self._connection, _UNHELD.format(**relations))
         return frozenset(row["entity_type"] for row in rows)
 
     def elsewhere(self, entity_type: str) -> list[Holders]:
-        """Current rows of the entities of all other types."""
+        """Current rows of the entities of all other types; those that a type gives up are suppressed."""
         others = (name for name in self.lake.partitions(ENTITIES) if name != entity_type)
         return [self._holders(name) for name in others]
 
@@ -250,18 +274,49 @@ class Look:
             by_type[row["entity_type"]].append(row)
         return by_type
 
-    def put_entities(self, entity_type: str) -> None:
-        """Let the entities of a type be those of its file: it was written."""
+    def standing_rows(self, entity_type: str) -> list[Row]:
+        """Current rows of a type's entities."""
+        rows = rows_of(self.lake, ENTITIES, [entity_type])
+        return list(query(self._connection, _HELD.format(entities=rows)))
+
+    def put_departures(self) -> None:
+        """Let those that types give up be those of the files: one was written."""
+        self._held.clear()
+        self.matched.clear()
+        for name in ("departing", "unheld"):
+            self.__dict__.pop(name, None)
+
+    def put_entities(self, entity_type: str, changed: Sequence[Row]) -> None:
+        """Let the entities of a type be those of its file: it was written.
+
+        Args:
+            entity_type: the type.
+            changed: its rows that may be others than before. Types with which none of them shares a page or
+                an id stay as they were matched.
+        """
         self._held.pop(entity_type, None)
-        self.matched = None
+        self.matched.pop(entity_type, None)
+        rows = pa.Table.from_pylist(list(changed), schema=_CHANGED)
+        for name in [name for name, match in self.matched.items() if match.is_touched_by(rows)]:
+            del self.matched[name]
         for name in ("redirects", "redirects_mark", "in_dispute", "unheld"):
             self.__dict__.pop(name, None)
 
+    @cached_property
+    def departing(self) -> AbstractSet[tuple[str, str, datetime]]:
+        """Entities that types give up: type, id, and since when the row is true that is given up."""
+        rows = query(self._connection, f"from ({rows_of(self.lake, ENTITY_DEPARTURES)})")
+        return frozenset((row["entity_type"], row["entity_id"], row["valid_from"]) for row in rows)
+
     def _holders(self, entity_type: str) -> Holders:
         if entity_type not in self._held:
-            rows = rows_of(self.lake, ENTITIES, [entity_type])
-            self._held[entity_type] = holders_of(query(self._connection, _HELD.format(entities=rows)))
+            rows = map(self._without_departing, self.standing_rows(entity_type))
+            self._held[entity_type] = holders_of(rows)
         return self._held[entity_type]
+
+    def _without_departing(self, row: Row) -> Row:
+        departs = (row["entity_type"], row["entity_id"], row["valid_from"]) in self.departing
+        return {**row, "state": "suppressed"} if departs else row
 
     @property
     def _redirects(self) -> str:

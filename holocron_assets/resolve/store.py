@@ -85,7 +85,7 @@ def store_entities(
     footer = write_table(
         look.lake, ENTITIES, entity_type, table, code_version=ENTITIES_VERSION, inputs=inputs
     )
-    look.put_entities(entity_type)
+    look.put_entities(entity_type, rows)
     return footer, table, entity_changes(current, rows).with_unchanged(_states(left))
 
 

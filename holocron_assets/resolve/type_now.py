@@ -32,25 +32,25 @@ _CANDIDATE = pa.schema(
 )
 _COLUMNS = ", ".join(f'"{name}"' for name in _CANDIDATE.names)
 _MAKE_CANDIDATES = f"""
-    create or replace temp table type_candidates as
+    create or replace table of_type.candidates as
     select {_COLUMNS}
     from (select *, 'page' as origin from present_candidates where entity_type = $type)
     union all by name
     from mention_candidates
 """  # noqa: S608 - column names of our own
-_MAKE_ENTITIES = "create or replace temp table type_entities as from ({entities})"
+_MAKE_ENTITIES = "create or replace table of_type.entities as from ({entities})"
 # Pages that stand for the entity that they stood for: of their title and page id there is one, and no other
 # type has anything to do with either.
 _MAKE_MATCHED = """
-    create or replace temp table type_matched as
+    create or replace table of_type.matched as
     with elsewhere as (
         select entity_id, source, title_key, page_id
         from ({entities})
         where valid_to is null and state <> 'suppressed' and entity_type <> $type
     )
     select candidates.title_key, entities.entity_id
-    from type_candidates as candidates
-    join type_entities as entities
+    from of_type.candidates as candidates
+    join of_type.entities as entities
         on candidates.title_key = entities.title_key
             and candidates.page_id is not distinct from entities.page_id
     where entities.valid_to is null
@@ -64,14 +64,17 @@ _MAKE_MATCHED = """
     qualify count(*) over (partition by candidates.title_key) = 1
 """
 _UNMATCHED = f"""
-    select {_COLUMNS} from type_candidates anti join type_matched using (title_key) order by source, title
+    select {_COLUMNS} from of_type.candidates anti join of_type.matched using (title_key)
+    order by source, title
 """  # noqa: S608 - the same
-_FREE = "from type_entities anti join type_matched using (entity_id) where valid_to is null"
-_IDENTIFIED = f"select entity_id, {_COLUMNS} from type_candidates join type_identified using (title_key)"  # noqa: S608 - the same
+_FREE = "from of_type.entities anti join of_type.matched using (entity_id) where valid_to is null"
+_IDENTIFIED = (
+    f"select entity_id, {_COLUMNS} from of_type.candidates join of_type.identified using (title_key)"  # noqa: S608 - the same
+)
 _WHO = """
     select entity_id, entity_type, source, title, title_key, page_id, batch, continuity, origin, name
-    from type_candidates
-    join type_identified using (title_key)
+    from of_type.candidates
+    join of_type.identified using (title_key)
 """
 _SAME = " and ".join(
     f"candidates.{name} is not distinct from entities.{name}"
@@ -90,35 +93,44 @@ _SAME = " and ".join(
 # Entities of which a run would say what is said already: only the policy has anything to say, and the page is
 # as it was.
 _MAKE_QUIET = f"""
-    create or replace temp table type_quiet as
+    create or replace table of_type.quiet as
     select
         entities.entity_id, entities.title_key, entities.state, entities.state_reason,
         candidates.entity_type, candidates.confidence, candidates.needs_review, candidates.has_lead,
         candidates.origin
-    from type_matched as matched
-    join type_candidates as candidates using (title_key)
-    join (from type_entities where valid_to is null) as entities using (entity_id)
+    from of_type.matched as matched
+    join of_type.candidates as candidates using (title_key)
+    join (from of_type.entities where valid_to is null) as entities using (entity_id)
     where entities.state in ('staged', 'candidate', 'promoted')
         and entities.review_reason is null
         and entities.entity_id not in (select unnest($busy::varchar[]))
         and {_SAME}
 """  # noqa: S608 - column names of our own
 _DECIDED = ("state", "state_reason", "entity_type", "confidence", "needs_review", "has_lead", "origin")
-_BY_WHAT = f"select distinct {', '.join(_DECIDED)} from type_quiet"  # noqa: S608 - the same
+_BY_WHAT = f"select distinct {', '.join(_DECIDED)} from of_type.quiet"  # noqa: S608 - the same
 _MAKE_LEFT = f"""
-    create or replace temp table type_left as
-    select entity_id, title_key from type_quiet semi join type_steady using ({", ".join(_DECIDED)})
+    create or replace table of_type.kept as
+    select entity_id, title_key from of_type.quiet semi join steady using ({", ".join(_DECIDED)})
 """  # noqa: S608 - the same
-_LEFT = "from type_entities where valid_to is not null or entity_id in (select entity_id from type_left)"
-_CHANGED = f"select {_COLUMNS} from type_candidates anti join type_left using (title_key)"  # noqa: S608 - the same
-_CURRENT = "from type_entities anti join type_left using (entity_id) where valid_to is null"
-_HELD = "from type_entities where valid_to is null and entity_id in (select unnest($ids::varchar[]))"
-_TAKEN = "select entity_id, count(*) filter (valid_to is null) as current from type_entities group by all"
+_LEFT = (
+    "from of_type.entities where valid_to is not null or entity_id in (select entity_id from of_type.kept)"
+)
+_CHANGED = f"select {_COLUMNS} from of_type.candidates anti join of_type.kept using (title_key)"  # noqa: S608 - the same
+_CURRENT = "from of_type.entities anti join of_type.kept using (entity_id) where valid_to is null"
+_HELD = "from of_type.entities where valid_to is null and entity_id in (select unnest($ids::varchar[]))"
+_TAKEN = "select entity_id, count(*) filter (valid_to is null) as current from of_type.entities group by all"
+_TOUCHED = """
+    select 1 as touched
+    where exists (from of_type.candidates semi join changed_rows using (title_key))
+        or exists (from of_type.candidates semi join changed_rows using (source, page_id))
+        or exists (from of_type.identified semi join changed_rows using (entity_id))
+        or exists (from of_type.entities semi join changed_rows using (entity_id))
+"""
 _MAKE_IDENTIFIED = """
-    create or replace temp table type_identified as
-    from type_matched
+    create or replace table of_type.identified as
+    from of_type.matched
     union all by name
-    from type_found
+    from found_ids
 """
 _FOUND = pa.schema([("title_key", pa.int64()), ("entity_id", pa.string())])
 
@@ -135,11 +147,12 @@ class TypeNow:
         connection.register("mention_candidates", pa.Table.from_pylist(mentions, schema=_CANDIDATE))
         own = [entity_type] if lake.has(ENTITIES, entity_type) else []
         for sql in (
+            f'create schema if not exists "{entity_type}"',
             _MAKE_CANDIDATES,
             _MAKE_ENTITIES.format(entities=rows_of(lake, ENTITIES, own)),
             _MAKE_MATCHED.format(entities=rows_of(lake, ENTITIES)),
         ):
-            query(connection, sql, {"type": entity_type} if "$type" in sql else None)
+            self._query(sql, {"type": entity_type} if "$type" in sql else None)
         self._identify()
 
     def _identify(self) -> None:
@@ -147,7 +160,7 @@ class TypeNow:
         current = {row["entity_id"]: row for row in free}
         ids = identified(candidates, current, self._known(free)) if candidates else {}
         found = [{"title_key": key, "entity_id": name} for key, name in ids.items()]
-        self._look.connection.register("type_found", pa.Table.from_pylist(found, schema=_FOUND))
+        self._look.connection.register("found_ids", pa.Table.from_pylist(found, schema=_FOUND))
         self._query(_MAKE_IDENTIFIED)
 
     def _known(self, free: Sequence[Row]) -> Known:
@@ -164,7 +177,7 @@ class TypeNow:
         """
         counted = self._query(_TAKEN)
         if any(row["current"] != 1 for row in counted):
-            current_rows(self._query("from type_entities"))
+            current_rows(self._query("from of_type.entities"))
         return frozenset(row["entity_id"] for row in counted)
 
     def identified(self) -> list[dict[str, Any]]:
@@ -193,11 +206,20 @@ class TypeNow:
             The candidates and the current rows that are to be resolved, and all other rows, history included.
         """
         self._query(_MAKE_QUIET, {"busy": sorted(busy)})
-        self._look.connection.register("type_steady", self._steady(policy))
+        self._look.connection.register("steady", self._steady(policy))
         self._query(_MAKE_LEFT)
-        rows: pa.Table = self._look.connection.sql(_LEFT).to_arrow_table()
+        rows: pa.Table = self._look.connection.sql(self._of_type(_LEFT)).to_arrow_table()
         left = rows.select(ENTITIES.arrow_schema.names).cast(ENTITIES.arrow_schema)
         return self._query(_CHANGED), self._query(_CURRENT), left
+
+    def is_touched_by(self, changed: pa.Table) -> bool:
+        """Whether any of some rows of another type's entities shares a page or an id with this type.
+
+        Args:
+            changed: rows with entity_id, source, title_key and page_id.
+        """
+        self._look.connection.register("changed_rows", changed)
+        return bool(self._query(_TOUCHED))
 
     def _steady(self, policy: PromotionPolicy) -> pa.Table:
         """Of what policies decide by, with what was decided, all that this one would decide so too."""
@@ -231,12 +253,17 @@ class TypeNow:
         return Member(**own, wiki=wiki, is_present=is_present)
 
     def _query(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        return query(self._look.connection, sql, parameters)
+        return query(self._look.connection, self._of_type(sql), parameters)
+
+    def _of_type(self, sql: str) -> str:
+        """A query about the tables of this type, which lie in a schema of its name."""
+        return sql.replace("of_type.", f'"{self._type}".')
 
 
 def type_now(look: Look, entity_type: str) -> TypeNow:
-    """The type as it is; matched once as long as nothing is written."""
-    if look.matched is None or look.matched[0] != entity_type:
-        look.matched = entity_type, TypeNow(look, entity_type)
-    found: TypeNow = look.matched[1]
+    """The type as it is; matched once as long as no entity is written."""
+    if entity_type not in look.matched:
+        look.matched[entity_type] = TypeNow(look, entity_type)
+    found = look.matched[entity_type]
+    assert isinstance(found, TypeNow)  # noqa: S101 - nothing else is put there
     return found

@@ -14,7 +14,7 @@ from holocron_assets.crawl.source_files import load_source
 from holocron_assets.crawl.sources import Source
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.resolve_stages import BY_SOURCE, IDENTITY, READ, TOLD, partitions_of
+from holocron_assets.orchestration.entity_stages import STAGES, partitions_of
 from holocron_assets.orchestration.steps import BATCH_STEPS, run_step
 from holocron_assets.resolve.look import look_at
 from holocron_assets.settings import PROJECT_FOLDER
@@ -104,10 +104,6 @@ def derive(holocron: Holocron, batches: Iterable[str]) -> None:
         for step in BATCH_STEPS:
             run_step(lake, step, batch, "no run")
     with look_at(lake) as look:
-        for stages in (READ, IDENTITY):
-            for name in sorted(ENTITY_TYPES):
-                for stage in stages:
-                    stage.store(look, name, "no run")
-        for stage in (*TOLD, *BY_SOURCE):
+        for stage in STAGES:
             for name in partitions_of(lake, stage):
                 stage.store(look, name, "no run")

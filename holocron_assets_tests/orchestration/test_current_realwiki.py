@@ -21,7 +21,7 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.tables import BATCH_PAGES, COMPARED_NAMES, PAGES
 from holocron_assets.lake.views import connect, query
 from holocron_assets.orchestration.change_sensor import changed_pages
-from holocron_assets.orchestration.resolve_stages import STAGES
+from holocron_assets.orchestration.entity_stages import STAGES
 from holocron_assets.orchestration.sensors import SENSORS
 from holocron_assets.orchestration.steps import BATCH_STEPS
 
@@ -160,7 +160,7 @@ def test_what_people_change_is_fetched_and_redone_and_nothing_else(wiki: RealWik
     tables = [BATCH_PAGES, PAGES, *(step.table for step in BATCH_STEPS)]
     assert set(after) - set(before) == {f"{table.name}/{batch}" for table in tables for batch in batches}
     redone = {name for name in before if after[name] != before[name]}
-    of_entities = tuple(f"{table}/" for table in (COMPARED_NAMES.name, *(each.table for each in STAGES)))
+    of_entities = tuple(f"{table}/" for table in (COMPARED_NAMES.name, *(each.name for each in STAGES)))
     assert {name for name in redone if not name.startswith(of_entities)} == set()
     assert {name for name in redone if name.startswith("entities/")} == {
         "entities/Droid",

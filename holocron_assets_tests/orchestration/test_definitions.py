@@ -9,6 +9,7 @@ import dagster as dg
 import pytest
 
 from holocron_assets.definitions import defs
+from holocron_assets.orchestration.names import WHOLE_RUN_CHECK
 from holocron_assets.orchestration.reference import names_markdown
 from holocron_assets.settings import PROJECT_FOLDER
 
@@ -91,17 +92,25 @@ def test_sensors_and_schedules_run_without_being_switched_on() -> None:
         if isinstance(thing, dg.SensorDefinition | dg.ScheduleDefinition)
     }
     of_work = ["new_pages", "lost_runs", "changed_pages", "settle", "promotion", "model_dispatch"]
-    sensors = [*of_work, "tell_webhooks", "raise_alerts", "read_schedules"]
+    sensors = [*of_work, "stale_views", "tell_webhooks", "raise_alerts", "read_schedules"]
     schedules = ["check_quality_hourly", "upkeep", "compaction", "report_status_hourly"]
     assert statuses == dict.fromkeys([*sensors, *schedules], "RUNNING")
 
 
-def test_only_the_quality_job_runs_checks() -> None:
-    checks = {
-        f"{spec.asset_key.to_user_string()}_{spec.name}"
-        for checks in defs.asset_checks or ()
-        for spec in checks.check_specs
+def test_only_the_quality_job_runs_checks_of_the_lake() -> None:
+    specs = [spec for checks in defs.asset_checks or () for spec in checks.check_specs]
+    of_the_lake = {
+        f"{spec.asset_key.to_user_string()}_{spec.name}" for spec in specs if spec.name != WHOLE_RUN_CHECK
     }
-    running = {job.name for job in JOBS if checks & {node.name for node in job.nodes}}
-    assert len(checks) > 4, "those of interrogations too"
+    running = {job.name for job in JOBS if of_the_lake & {node.name for node in job.nodes}}
+    assert len(of_the_lake) > 4, "those of interrogations too"
     assert running == {"check_quality"}
+
+
+@pytest.mark.parametrize("job", ["resolve_entities", "tag_and_review"])
+def test_a_run_over_several_partitions_ends_with_the_check_that_fails_it(job: str) -> None:
+    nodes = defs.resolve_job_def(job).nodes
+    assert len([node for node in nodes if node.name.endswith(WHOLE_RUN_CHECK)]) == 1
+    assert not any(
+        node.name.endswith(WHOLE_RUN_CHECK) for node in defs.resolve_job_def("check_quality").nodes
+    )

@@ -12,7 +12,9 @@ from sample_holocron import ENTITY_TYPES, Holocron
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.schema import SchemaError, Table
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_PAIRS
-from holocron_assets.orchestration import entity_assets
+from holocron_assets.orchestration import entity_stages
+from holocron_assets.orchestration.asset_events import RECORDED_LATE
+from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.work import entities_to_resolve
 from holocron_assets.resolve.store import store_entities
 
@@ -39,14 +41,14 @@ def times_written(holocron: Holocron, table: Table) -> dict[str, int]:
 
 
 def materialized(result: dg.ExecuteInProcessResult, table: Table) -> dict[str | None, dict[str, Any]]:
-    """Metadata by partition of what a run told Dagster of a table."""
+    """Metadata by partition of the files of a table that a run replaced."""
     told = [
         event.step_materialization_data.materialization for event in result.get_asset_materialization_events()
     ]
     return {
         said.partition: {name: value.value for name, value in said.metadata.items()}
         for said in told
-        if said.asset_key == dg.AssetKey(table.name)
+        if said.asset_key == dg.AssetKey(table.name) and said.description != RECORDED_LATE
     }
 
 
@@ -58,7 +60,7 @@ def fail_for(monkeypatch: pytest.MonkeyPatch, entity_type: str, error: Exception
             raise error
         return store_entities(look, name, **others)
 
-    monkeypatch.setattr(entity_assets, "store_entities", fail)
+    monkeypatch.setattr(entity_stages, "store_entities", fail)
 
 
 def test_one_run_resolves_every_stale_type_and_no_other(
@@ -66,7 +68,7 @@ def test_one_run_resolves_every_stale_type_and_no_other(
 ) -> None:
     before = times_written(stale, ENTITIES)
     result = run_job(stale, instance, "resolve_entities")
-    assert result.success
+    assert result.success, failure_message(result)
     said = materialized(result, ENTITIES)
     assert said.keys() == {"Droid", "Species"}
     assert (said["Droid"]["entities"], said["Droid"]["new"], said["Droid"]["for_review"]) == (4, 4, 0)
@@ -124,7 +126,9 @@ def test_a_type_that_fails_for_good_is_named_and_does_not_keep_others_from_their
     fail_for(monkeypatch, "Droid", SchemaError("table entities, partition 'Droid': key repeats"))
     result = run_job(stale, instance, "resolve_entities")
     assert not result.success
-    assert failure_message(result) == "Droid: table entities, partition 'Droid': key repeats"
+    assert failure_of(instance, result.run_id).reason == (
+        "entities of Droid: table entities, partition 'Droid': key repeats"
+    )
     assert materialized(result, ENTITIES).keys() == {"Species"}
     monkeypatch.undo()
     assert materialized(run_job(stale, instance, "resolve_entities"), ENTITIES).keys() == {"Droid"}
@@ -136,7 +140,7 @@ def test_a_type_that_may_work_later_is_tried_again_in_the_same_run(
     fail_for(monkeypatch, "Droid", OSError("no space left on device"))
     result = run_job(stale, instance, "resolve_entities")
     assert [event for event in result.all_events if event.is_step_up_for_retry]
-    assert "no space left on device" in failure_message(result)
+    assert "no space left on device" in failure_of(instance, result.run_id).reason
 
 
 def test_a_person_materializes_one_type_which_says_what_changed_and_then_that_nothing_did(

@@ -13,8 +13,7 @@ from holocron_assets.lake.schema import Row
 from holocron_assets.lake.tables import PAGES, SITES
 from holocron_assets.lake.titles import DEFAULT_SITE
 from holocron_assets.lake.views import connect, query
-from holocron_assets.orchestration.partitions import TYPES
-from holocron_assets.orchestration.resolve_stages import BY_SOURCE, IDENTITY, READ, TOLD, partitions_of
+from holocron_assets.orchestration.entity_stages import STAGES, partitions_of
 from holocron_assets.orchestration.steps import BATCH_STEPS, run_step
 from holocron_assets.resolve.look import look_at
 
@@ -85,16 +84,11 @@ class ListedWiki:
     def resolve(self) -> list[str]:
         """Make what is stale, in the order of the job; give the names of the tables that were."""
         made: list[str] = []
-        in_order = [
-            *((stage, TYPES) for stage in READ),
-            *((stage, [name]) for name in (*TYPES, *TYPES) for stage in IDENTITY),
-            *((stage, partitions_of(self.lake, stage)) for stage in (*TOLD, *BY_SOURCE)),
-        ]
         with look_at(self.lake) as look:
-            for stage, names in in_order:
-                for name in stage.stale(look, names):
+            for stage in STAGES:
+                for name in stage.stale(look, partitions_of(self.lake, stage)):
                     stage.store(look, name, "run-1")
-                    made.append(stage.table)
+                    made.append(stage.name)
         return made
 
     def query(self, sql: str) -> list[dict[str, Any]]:

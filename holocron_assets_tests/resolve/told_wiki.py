@@ -12,10 +12,9 @@ from holocron_assets.lake.parquet import read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, Table
 from holocron_assets.lake.tables import ENTITY_FACTS, ENTITY_RELATIONS, PAGE_SIGNALS
-from holocron_assets.orchestration.resolve_stages import IDENTITY, READ, TOLD
-from holocron_assets.orchestration.stages import Stage
-from holocron_assets.orchestration.stored import resolving
+from holocron_assets.orchestration.entity_stages import BY_TYPE
 from holocron_assets.resolve.facts.model_tables import FACTS, LISTED, RELATIONS
+from holocron_assets.resolve.look import look_at
 
 TYPES = ("PersonCharacter", "LocationPlace", "Organization", "Droid")
 MODEL_TABLES = {each.table.name: each.table for each in load_interrogations()}
@@ -40,11 +39,11 @@ class ToldWiki(ListedWiki):
     def resolve(self) -> list[str]:
         """Make what is stale of the knowledge base; give the tables and types that were."""
         made = []
-        with resolving(self.lake) as look:
-            for stage, names in _in_order():
-                for name in stage.stale(look, names):
+        with look_at(self.lake) as look:
+            for stage in BY_TYPE:
+                for name in stage.stale(look, TYPES):
                     stage.store(look, name, "run-1")
-                    made.append(f"{stage.table} {name}")
+                    made.append(f"{stage.name} {name}")
         return made
 
     def model_says(self, table: str, title: str, answers: Iterable[Row]) -> None:
@@ -92,13 +91,3 @@ def values(rows: Sequence[Mapping[str, Any]], key: str) -> list[str]:
         for row in rows
         if key in (row.get("fact_key"), row.get("relation"))
     )
-
-
-def _in_order() -> Iterable[tuple[Stage, Sequence[str]]]:
-    for stage in READ:
-        yield stage, TYPES
-    for name in TYPES:
-        for stage in IDENTITY:
-            yield stage, [name]
-    for stage in TOLD:
-        yield stage, TYPES

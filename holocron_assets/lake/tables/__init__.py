@@ -19,6 +19,7 @@ from holocron_assets.lake.tables.derive import GPU_RUNS, LLM_ATTEMPTS, LLM_RUNS,
 from holocron_assets.lake.tables.facts import ENTITY_FACTS, ENTITY_RELATIONS, PAGE_FACTS
 from holocron_assets.lake.tables.identity import (
     COMPARED_NAMES,
+    ENTITY_DEPARTURES,
     ENTITY_JUDGEMENTS,
     ENTITY_MENTIONS,
     ENTITY_PAIRS,
@@ -50,6 +51,7 @@ ALL_TABLES: tuple[Table, ...] = (
     PAGE_TAGS,
     ENTITY_CANDIDATES,
     ENTITY_MENTIONS,
+    ENTITY_DEPARTURES,
     ENTITY_PAIRS,
     COMPARED_NAMES,
     ENTITY_JUDGEMENTS,
@@ -85,6 +87,7 @@ __all__ = [
     "ENTITIES",
     "ENTITY_ALIASES",
     "ENTITY_CANDIDATES",
+    "ENTITY_DEPARTURES",
     "ENTITY_FACTS",
     "ENTITY_JUDGEMENTS",
     "ENTITY_MENTIONS",

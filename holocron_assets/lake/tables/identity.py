@@ -11,7 +11,7 @@ from holocron_assets.lake.schema import (
     type_time,
 )
 from holocron_assets.lake.tables.resolve import ENTITY_TYPE
-from holocron_assets.lake.tables.shared import BATCH, REVISION_ID, RUN_ID, SOURCE, TITLE_KEY
+from holocron_assets.lake.tables.shared import BATCH, PAGE_ID, REVISION_ID, RUN_ID, SOURCE, TITLE, TITLE_KEY
 
 _PAIR = (
     Column("pair_id", type_string, "Both entity ids, the smaller first, joined by '+'"),
@@ -115,6 +115,24 @@ ENTITY_MENTIONS = Table(
         Column("evidence", type_string, "Words of the list page that name it"),
         Column("supported", type_bool, "Whether the list page has these words"),
         Column("model", type_string, "Model that read the list"),
+        RUN_ID,
+    ),
+)
+
+ENTITY_DEPARTURES = Table(
+    name="entity_departures",
+    layer="resolve",
+    description="An entity that its type gives up, since its page is of another type now",
+    key=("entity_id",),
+    columns=(
+        Column("entity_id", type_string, "The entity; the other type takes it under the same id"),
+        ENTITY_TYPE,
+        SOURCE,
+        TITLE,
+        TITLE_KEY,
+        PAGE_ID,
+        Column("to_type", type_string, "Type that its page is of now"),
+        Column("valid_from", type_time, "Which of its rows is given up: the one that is true since then"),
         RUN_ID,
     ),
 )
