@@ -63,20 +63,19 @@ def write_runs(lake: Lake, scope: str, rows: Sequence[Row]) -> None:
     _write(lake, LLM_RUNS, scope, before, [*rows, *kept])
 
 
-def write_attempts(lake: Lake, scope: str, records: Iterable[Row]) -> None:
-    """Write the rows of `llm_attempts` of a scope.
+def write_attempts(lake: Lake, scope: str, calls: Iterable[Row]) -> None:
+    """Add rows to those of `llm_attempts` of a scope.
 
     Args:
         lake: where.
         scope: whose.
-        records: of the journal of exchanges. Calls that a lost journal told of stay.
+        calls: the rows; one that is there already is not added again.
     """
     before = _rows(lake, LLM_ATTEMPTS, scope)
-    calls = {row["call_id"]: row for row in before}
-    for record in records:
-        for call in record.get("calls", ()):
-            calls.setdefault(call["row"]["call_id"], LLM_ATTEMPTS.revive(call["row"]))
-    _write(lake, LLM_ATTEMPTS, scope, before, list(calls.values()))
+    known = {row["call_id"]: row for row in before}
+    for call in calls:
+        known.setdefault(call["call_id"], dict(call))
+    _write(lake, LLM_ATTEMPTS, scope, before, list(known.values()))
 
 
 def _rows(lake: Lake, table: Table, scope: str) -> list[dict[str, Any]]:
