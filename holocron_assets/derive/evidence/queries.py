@@ -90,6 +90,34 @@ def check_query(sql: str) -> CheckedQuery:
     )
 
 
+@cache
+def relations_named(sql: str) -> frozenset[tuple[str, str]]:
+    """Schema and name of each relation that a query reads; what it defines itself is none of them.
+
+    Raises:
+        QueryError: it is not one SELECT.
+    """
+    return frozenset(_relations(_syntax_tree(sql), frozenset()))
+
+
+def _relations(tree: Any, defined: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Relations read by a part of a syntax tree, in which some names stand for common table expressions."""
+    if isinstance(tree, dict):
+        if tree.get("type") == "BASE_TABLE" and "table_name" in tree:
+            schema, name = tree["schema_name"].lower(), tree["table_name"].lower()
+            if schema or name not in defined:
+                yield schema, name
+        if tree.get("type") == "RECURSIVE_CTE_NODE":
+            defined |= {tree["cte_name"].lower()}
+        for each in (tree.get("cte_map") or {}).get("map", ()):
+            yield from _relations(each["value"], defined)  # it does not see itself, nor those after it
+            defined |= {each["key"].lower()}
+        tree = [part for name, part in tree.items() if name != "cte_map"]
+    if isinstance(tree, list):
+        for part in tree:
+            yield from _relations(part, defined)
+
+
 @contextmanager
 def open_queries(lake: Lake) -> Iterator[AskSql]:
     """What asks queries of the lake as it is now.

@@ -10,9 +10,10 @@ from holocron_assets.derive.dispatch.backlog import Counts
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.gpu.background import told_by
 from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
+from holocron_assets.derive.gpu.open_partitions import inputs_mark, open_partition
 from holocron_assets.derive.gpu.request_turns import RequestTurns
 from holocron_assets.derive.gpu.slots import GPU_POOL, GpuLock
-from holocron_assets.derive.gpu.turns import Agenda, Supply, open_partition
+from holocron_assets.derive.gpu.turns import Agenda, Supply
 from holocron_assets.derive.gpu.working import Working, Written
 from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.lake.clock import utc_now
@@ -72,7 +73,8 @@ class Stretch:
         """Count a partition that was written; one that is written again counts as it is then."""
         work = written.opened.work
         place = (work.interrogation.name, work.partition)
-        self._counts[place] = Counts(work.answered, work.dead, work.untried, tuple(work.dues))
+        dues = tuple(work.dues)
+        self._counts[place] = Counts(work.answered, work.dead, work.untried, dues, work.awaiting)
 
     @property
     def items(self) -> int:
@@ -82,7 +84,7 @@ class Stretch:
     @property
     def remaining(self) -> int:
         """Of these, without an answer, and not given up."""
-        return sum(counts.left for counts in self._counts.values())
+        return sum(counts.left + counts.awaiting for counts in self._counts.values())
 
     @property
     def dead(self) -> int:
@@ -110,7 +112,9 @@ class Stretch:
     def told(self) -> str:
         """How much remains, for people."""
         due = f", due {self.due_at:%H:%M} UTC" if self.due_at else ""
-        return f"{self.remaining} of {self.items} remain{due}"
+        awaiting = sum(counts.awaiting for counts in self._counts.values())
+        inputs = f", {awaiting} of them until their inputs are answered" if awaiting else ""
+        return f"{self.remaining} of {self.items} remain{inputs}{due}"
 
 
 def work_on(
@@ -137,7 +141,7 @@ def work_on(
         stretch.paused = stretch.paused or pause
         return pause is not None
 
-    supply = Supply(agenda, open_one, is_wanted, is_paused)
+    supply = Supply(agenda, open_one, is_wanted, is_paused, partial(inputs_mark, run.lake))
     try:
         with closing(supply):
             yield from told_by(partial(_work, run, supply, stretch))
@@ -170,7 +174,8 @@ async def _work(run: ModelRun, supply: Supply, stretch: Stretch, tell: Callable[
             engine, turns, run.model, run.digest, run.run_id, written, supply.is_paused, stretch.tally
         )
         try:
-            await working.work(supply.steps())
+            while supply.has_moved and not working.problem:
+                await working.work(supply.steps())
         finally:
             turns.close()
         stretch.problem = working.problem

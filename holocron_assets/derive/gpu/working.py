@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 from holocron_assets.derive.engine.engine import Engine
 from holocron_assets.derive.gpu.gpu_log import Tally
+from holocron_assets.derive.gpu.open_partitions import OpenPartition
 from holocron_assets.derive.gpu.request_turns import RequestTurns
-from holocron_assets.derive.gpu.turns import OpenPartition, Step
+from holocron_assets.derive.gpu.turns import Step
 from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.derive.results.answer_tables import UNANSWERED
 from holocron_assets.lake.errors import PermanentError, TransientError
@@ -189,6 +190,7 @@ class Working:
     async def _write(self, opened: OpenPartition) -> None:
         footer = await self._in_thread(self._tables, opened.work.publish, self.run_id)
         opened.lock.release()
+        opened.is_over = True
         self.tally.calls_saved += opened.work.calls_saved
         self._unwritten.discard(opened)
         self._tell(Written(opened, footer, _remaining(opened, footer), is_over=True))

@@ -14,6 +14,13 @@ from holocron_assets.derive.evidence.queries import AskSql, QueryRows, open_quer
 from holocron_assets.derive.evidence.redaction import Redactor
 from holocron_assets.derive.evidence.room import fitting, room_for_evidence
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
+from holocron_assets.derive.interrogations.inputs import (
+    InputAnswers,
+    Subject,
+    input_answers,
+    input_variables,
+    subject_of,
+)
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.item_pages import missing_page, pages_of, pages_of_pairs
 from holocron_assets.derive.interrogations.prompting import TemplateError, rendered, system_part, user_part
@@ -49,6 +56,7 @@ class Item:
         problem: why it cannot be asked, naming the page.
         is_transient: whether the problem may be gone when its evidence is gathered again. Any other stays
             until page or interrogation changes.
+        waits_for: the input that has no answer about it yet; it has no evidence and no question until then.
         gather: its evidence again, cut to so many bytes.
     """
 
@@ -64,6 +72,7 @@ class Item:
     question: str
     problem: str | None = None
     is_transient: bool = False
+    waits_for: str | None = None
     gather: Callable[[int], Bundle] = field(repr=False)
 
     @property
@@ -130,8 +139,17 @@ class Item:
         return None if template is None else user_part("", rendered(template, variables))
 
 
+WaitsFor = Callable[[Subject], str | None]
+"""The input that has no answer about a subject yet, and may get one; None if none lacks."""
+
+
 def wanted_items(
-    lake: Lake, interrogation: Interrogation, partition: str, *, superseded: Superseded = ()
+    lake: Lake,
+    interrogation: Interrogation,
+    partition: str,
+    *,
+    superseded: Superseded = (),
+    waits_for: WaitsFor = lambda _: None,
 ) -> Iterator[Item]:
     """Every item of a partition that an interrogation wants, in the order of its pages or pairs.
 
@@ -142,6 +160,7 @@ def wanted_items(
         interrogation: what is asked.
         partition: a batch; for pairs, an entity type.
         superseded: pages to leave out.
+        waits_for: says which items wait for their inputs.
 
     Raises:
         MissingPartitionError: pages, signals, types or pairs of the partition are not there yet.
@@ -150,7 +169,8 @@ def wanted_items(
     rows = wanted_rows(lake, interrogation, partition, superseded=superseded)
     with ExitStack() as stack:
         ask_sql = stack.enter_context(open_queries(lake)) if interrogation.asks_the_lake else None
-        maker = _Maker(interrogation, partition, system_part(interrogation), ask_sql)
+        answers = input_answers(lake, interrogation, partition)
+        maker = _Maker(interrogation, partition, system_part(interrogation), ask_sql, answers, waits_for)
         if interrogation.over == "pairs":
             for pair, pages in pages_of_pairs(lake, rows):
                 yield maker.of_pair(pair, pages)
@@ -167,7 +187,13 @@ def derivation_of(interrogation: Interrogation) -> Derivation:
         if interrogation.over == "pairs"
         else (PAGES, PAGE_SIGNALS, TYPE_TABLES[interrogation.wants.of])
     )
-    return Derivation(interrogation.table, inputs, (), room_version("holocron_assets.derive"))
+    return Derivation(
+        interrogation.table,
+        inputs,
+        (),
+        room_version("holocron_assets.derive"),
+        optional_inputs=tuple(one.table for one in interrogation.upstream),
+    )
 
 
 @dataclass(frozen=True)
@@ -179,12 +205,16 @@ class _Maker:
         partition: of the items.
         system: the part of requests that all share.
         ask_sql: asks the lake, if any evidence is a query.
+        answers: what its inputs say.
+        waits_for: says which items wait for them.
     """
 
     interrogation: Interrogation
     partition: str
     system: str
     ask_sql: AskSql | None
+    answers: InputAnswers
+    waits_for: WaitsFor
 
     def of_page(self, row: Row, page: PageParts) -> Iterator[Item]:
         redact = self._redact()
@@ -199,6 +229,7 @@ class _Maker:
                 {"page": replace(page, chunk=chunk)},
                 page_variables(row, chunk, len(chunks)),
                 redact,
+                about=subject_of("pages", row),
                 item_id=f"{row['title_key']}{part}",
                 source=row["source"],
                 subject=f"{row['title']}{part}",
@@ -215,6 +246,7 @@ class _Maker:
             pair_variables(pair),
             self._redact(),
             missing_page(pair, pages),
+            about=subject_of("pairs", pair),
             item_id=pair["pair_id"],
             source=pair["first_source"],
             subject=f"{pair['first_title']} and {pair['second_title']}",
@@ -225,20 +257,23 @@ class _Maker:
         """What takes secrets out of texts, if it is to: the same secret is always called the same."""
         return Redactor().redact if self.interrogation.redact else str
 
-    def _item(
+    def _item(  # noqa: PLR0913 - it is what all items are made of
         self,
         pages: Pages,
         variables: Mapping[str, Any],
         redact: Redact,
         lack: str | None = None,
         *,
+        about: Subject,
         subject: str,
         **known: Any,
     ) -> Item:
-        gather = partial(self._gather, pages, _remembering(self.ask_sql), redact)
+        gather = partial(self._gather, pages, _remembering(self.ask_sql), self.answers.tables(about), redact)
+        variables = {**variables, **input_variables(self.interrogation, self.answers.about(about))}
+        waits_for = self.waits_for(about)
         problem, is_transient, bundle, question = lack, False, Bundle((), ()), ""
         try:
-            if lack is None:
+            if lack is None and waits_for is None:
                 # The question's length is needed before the evidence is gathered, its redaction after it.
                 bundle = fitting(gather, self._room(variables))
                 variables = redacted(variables, redact)
@@ -256,6 +291,7 @@ class _Maker:
             question=question,
             problem=redact(f"{subject}: {problem}") if problem else None,
             is_transient=is_transient,
+            waits_for=waits_for,
             gather=gather,
             **known,
         )
@@ -264,9 +300,16 @@ class _Maker:
         question = rendered(self.interrogation.question, variables)
         return room_for_evidence(self.interrogation, self.system, question)
 
-    def _gather(self, pages: Pages, ask_sql: AskSql | None, redact: Redact, limit_bytes: int) -> Bundle:
+    def _gather(
+        self,
+        pages: Pages,
+        ask_sql: AskSql | None,
+        answers: Mapping[str, QueryRows],
+        redact: Redact,
+        limit_bytes: int,
+    ) -> Bundle:
         specs = self.interrogation.evidence
-        return build_bundle(specs, pages, ask_sql, redact=redact, limit_bytes=limit_bytes)
+        return build_bundle(specs, pages, ask_sql, answers=answers, redact=redact, limit_bytes=limit_bytes)
 
 
 def _remembering(ask_sql: AskSql | None) -> AskSql | None:

@@ -28,6 +28,7 @@ from holocron_assets.derive.results.result_journals import (
     exchanges_path,
     journal_path,
 )
+from holocron_assets.derive.results.settled import runs_inputs, waiting_subjects
 from holocron_assets.lake.attempts import is_waiting
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.footers import Footer
@@ -82,7 +83,9 @@ class PartitionWork:
         self._recipe = recipe_of(interrogation, digest)
         # Before the items are read: an input that is replaced meanwhile makes the table stale, not wrong.
         self._inputs = self._recipe.inputs(lake, partition) or {}
-        self.items = tuple(wanted_items(lake, interrogation, partition, superseded=superseded))
+        waits_for = waiting_subjects(lake, interrogation, partition, superseded)
+        wanted = wanted_items(lake, interrogation, partition, superseded=superseded, waits_for=waits_for)
+        self.items = tuple(wanted)
         self._keys = {item.item_id: _key(item, digest) for item in self.items}
         self._journal = StateJournal(journal_path(lake, interrogation, partition))
         self._exchanges = ExchangeJournal(exchanges_path(lake, self.scope))
@@ -108,6 +111,11 @@ class PartitionWork:
     def untried(self) -> int:
         """Items that were never asked about to an end, and that nobody asks about now."""
         return sum(self._state(item).status == "untried" for item in self._open_items())
+
+    @property
+    def awaiting(self) -> int:
+        """Items that are not asked about before their inputs are answered."""
+        return sum(item.waits_for is not None for item in self.items)
 
     @property
     def dues(self) -> list[datetime]:
@@ -143,8 +151,10 @@ class PartitionWork:
         return [item for item in self.items if by_key.get(self._keys[item.item_id]) is item]
 
     def is_open(self, item: Item) -> bool:
-        """Whether an item lacks an outcome, be it due or not, and nobody asks about it now."""
-        return not _is_settled(item, self._state(item)) and self._keys[item.item_id] not in self._under_way
+        """Whether an item can be asked about and lacks an outcome, be it due or not; and nobody asks now."""
+        if item.waits_for or _is_settled(item, self._state(item)):
+            return False
+        return self._keys[item.item_id] not in self._under_way
 
     def answer_of(self, item: Item) -> dict[str, Any] | None:
         """The answer that is known for an item; None if there is none."""
@@ -216,7 +226,9 @@ class PartitionWork:
         self._has_news = False
         write_attempts(self._lake, self.scope, self._new_calls())
         states = [(item, self._state(item)) for item in self.items]  # as they are at one moment
-        write_runs(self._lake, self.scope, self._run_rows(states))
+        still_open = [item.item_id for item, state in states if not _is_settled(item, state)]
+        said = runs_inputs(self._lake, self.interrogation, self.partition, self._digest, still_open)
+        write_runs(self._lake, self.scope, self._run_rows(states), said)
         answers = ((item, state.answer) for item, state in states if state.answer is not None)
         return write_answers(
             self._lake,
@@ -224,7 +236,7 @@ class PartitionWork:
             self.partition,
             {item.item_id: self._rows(item, answer, run_id) for item, answer in answers},
             items=[item.item_id for item in self.items],
-            unanswered=sum(not _is_settled(*each) for each in states),
+            unanswered=len(still_open),
             code_version=self._recipe.derivation.code_version,
             inputs=self._inputs,
         )
@@ -310,4 +322,4 @@ def _is_hopeless(item: Item) -> bool:
 def _key(item: Item, digest: str) -> str:
     """An item's result key. Items that cannot be asked about have no request to tell them apart by."""
     key = item.result_key(digest)
-    return content_hash(f"{key} {item.item_id}") if item.problem else key
+    return content_hash(f"{key} {item.item_id}") if item.problem or item.waits_for else key
