@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from holocron_assets.derive.evidence.page_parts import PageParts
+from holocron_assets.derive.evidence.page_parts import PageParts, query_values
 from holocron_assets.derive.evidence.queries import AskSql, QueryError, QueryRows
 from holocron_assets.derive.evidence.quotes import is_quoted
 from holocron_assets.derive.evidence.sampling import cut_to_bytes, fair_shares, sampled, table_to_bytes
@@ -241,11 +241,7 @@ class _Gatherer:
     def _answer(self, spec: SqlEvidence) -> QueryRows:
         if self.ask_sql is None:
             raise QueryError("nothing was given to ask a query with")
-        values: dict[str, Any] = {}
-        for role, page in self.pages.items():
-            prefix = "" if role == "page" else f"{role}_"
-            values |= {f"{prefix}{name}": value for name, value in page.values.items()}
-        return self.ask_sql(spec.sql, values, spec.timeout_seconds)
+        return self.ask_sql(spec.sql, query_values(self.pages), spec.timeout_seconds)
 
     def _table(
         self, spec: SqlEvidence | SqlResultEvidence | AnswersEvidence, default_label: str, found: QueryRows

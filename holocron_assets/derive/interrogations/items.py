@@ -1,16 +1,20 @@
 """The items of an interrogation: each page, chunk of a page or pair that it asks about, with its request."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import Any
+
+import duckdb
 
 from holocron_assets.derive.evidence.bundles import Bundle, EvidenceError, Redact, build_bundle
 from holocron_assets.derive.evidence.chunks import Chunk, page_chunks
-from holocron_assets.derive.evidence.page_parts import PageParts
-from holocron_assets.derive.evidence.queries import AskSql, QueryRows, open_queries
+from holocron_assets.derive.evidence.item_queries import asking_at_once
+from holocron_assets.derive.evidence.page_parts import PageParts, query_values
+from holocron_assets.derive.evidence.queries import AskSql, QueryRows, locked_database
 from holocron_assets.derive.evidence.redaction import Redactor
 from holocron_assets.derive.evidence.room import fitting, room_for_evidence
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
@@ -22,7 +26,12 @@ from holocron_assets.derive.interrogations.inputs import (
     subject_of,
 )
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.item_pages import missing_page, pages_of, pages_of_pairs
+from holocron_assets.derive.interrogations.item_pages import (
+    PAIRS_AT_A_TIME,
+    missing_page,
+    pages_of,
+    pages_of_pairs,
+)
 from holocron_assets.derive.interrogations.prompting import TemplateError, rendered, system_part, user_part
 from holocron_assets.derive.interrogations.questions import page_variables, pair_variables, redacted
 from holocron_assets.derive.interrogations.tokens import TOKENS_OF_A_TURN, estimate_tokens
@@ -167,17 +176,30 @@ def wanted_items(
         ConditionError: the interrogation's condition failed on a page.
     """
     rows = wanted_rows(lake, interrogation, partition, superseded=superseded)
+    answers = input_answers(lake, interrogation, partition)
+    maker = _Maker(interrogation, partition, system_part(interrogation), answers, waits_for)
     with ExitStack() as stack:
-        ask_sql = stack.enter_context(open_queries(lake)) if interrogation.asks_the_lake else None
-        answers = input_answers(lake, interrogation, partition)
-        maker = _Maker(interrogation, partition, system_part(interrogation), ask_sql, answers, waits_for)
+        database = stack.enter_context(locked_database(lake)) if interrogation.asks_the_lake else None
         if interrogation.over == "pairs":
-            for pair, pages in pages_of_pairs(lake, rows):
-                yield maker.of_pair(pair, pages)
+            of_pairs = pages_of_pairs(lake, rows)
+            while some := list(islice(of_pairs, PAIRS_AT_A_TIME)):
+                with _asking(database, [pages for _, pages in some]) as ask_sql:
+                    yield from [maker.of_pair(pair, pages, ask_sql) for pair, pages in some]
             return
         found = pages_of(lake, partition, [row["title"] for row in rows])
-        for row in rows:
-            yield from maker.of_page(row, found[row["title"]])
+        with _asking(database, [{"page": found[row["title"]]} for row in rows]) as ask_sql:
+            for row in rows:
+                yield from maker.of_page(row, found[row["title"]], ask_sql)
+
+
+@contextmanager
+def _asking(database: duckdb.DuckDBPyConnection | None, items: Sequence[Pages]) -> Iterator[AskSql | None]:
+    """What asks queries about some items; None where no evidence is a query."""
+    if database is None:
+        yield None
+        return
+    with asking_at_once(database, [query_values(pages) for pages in items]) as ask_sql:
+        yield ask_sql
 
 
 def derivation_of(interrogation: Interrogation) -> Derivation:
@@ -204,7 +226,6 @@ class _Maker:
         interrogation: what is asked.
         partition: of the items.
         system: the part of requests that all share.
-        ask_sql: asks the lake, if any evidence is a query.
         answers: what its inputs say.
         waits_for: says which items wait for them.
     """
@@ -212,11 +233,10 @@ class _Maker:
     interrogation: Interrogation
     partition: str
     system: str
-    ask_sql: AskSql | None
     answers: InputAnswers
     waits_for: WaitsFor
 
-    def of_page(self, row: Row, page: PageParts) -> Iterator[Item]:
+    def of_page(self, row: Row, page: PageParts, ask_sql: AskSql | None) -> Iterator[Item]:
         redact = self._redact()
         characters = self.interrogation.chunk_characters
         # Redacted before it is cut: the end of a chunk could fall into a secret.
@@ -229,6 +249,7 @@ class _Maker:
                 {"page": replace(page, chunk=chunk)},
                 page_variables(row, chunk, len(chunks)),
                 redact,
+                ask_sql,
                 about=subject_of("pages", row),
                 item_id=f"{row['title_key']}{part}",
                 source=row["source"],
@@ -239,12 +260,13 @@ class _Maker:
                 },
             )
 
-    def of_pair(self, pair: Row, pages: Pages) -> Item:
+    def of_pair(self, pair: Row, pages: Pages, ask_sql: AskSql | None) -> Item:
         names = ("entity_type", "first_id", "second_id", "first_title", "second_title")
         return self._item(
             pages,
             pair_variables(pair),
             self._redact(),
+            ask_sql,
             missing_page(pair, pages),
             about=subject_of("pairs", pair),
             item_id=pair["pair_id"],
@@ -262,13 +284,14 @@ class _Maker:
         pages: Pages,
         variables: Mapping[str, Any],
         redact: Redact,
+        ask_sql: AskSql | None,
         lack: str | None = None,
         *,
         about: Subject,
         subject: str,
         **known: Any,
     ) -> Item:
-        gather = partial(self._gather, pages, _remembering(self.ask_sql), self.answers.tables(about), redact)
+        gather = partial(self._gather, pages, _remembering(ask_sql), self.answers.tables(about), redact)
         variables = {**variables, **input_variables(self.interrogation, self.answers.about(about))}
         waits_for = self.waits_for(about)
         problem, is_transient, bundle, question = lack, False, Bundle((), ()), ""
