@@ -42,6 +42,20 @@ def public_views(lake: Lake) -> list[View]:
     return [*own, *(_view(_derived_view(table), known) for table in live)]
 
 
+def tables_behind(schema: str, name: str) -> tuple[str, ...]:
+    """Names of the tables that a query reads when it names a relation; none if it is none of the lake's.
+
+    Of what an interrogation was answered, that is its own table: which pages count is known elsewhere.
+
+    Args:
+        schema: of the relation, as the query says it; may be empty.
+        name: the relation's.
+    """
+    if schema == "lake" or name.startswith(_LIVE):
+        return (name,)
+    return next((view.tables for view in _own_views() if view.name == name), ())
+
+
 @cache
 def _own_views() -> tuple[View, ...]:
     known: dict[str, View] = {}

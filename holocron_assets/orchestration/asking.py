@@ -132,7 +132,7 @@ def raise_unfinished(stretch: Stretch, *, more: Sequence[str] = ()) -> None:
 
 
 def materialization(lake: Lake, work: PartitionWork, footer: Footer) -> dg.AssetMaterialization:
-    """What Dagster is told of a partition that became complete."""
+    """What Dagster is told of a partition whose file was replaced."""
     return dg.AssetMaterialization(
         work.interrogation.table.name,
         partition=work.partition,
@@ -142,7 +142,7 @@ def materialization(lake: Lake, work: PartitionWork, footer: Footer) -> dg.Asset
 
 
 def answers_metadata(lake: Lake, work: PartitionWork, footer: Footer) -> dict[str, Any]:
-    """Items, calls and tokens of a complete partition, and some answers."""
+    """Items, calls and tokens of a partition, and some answers."""
     asked = lake.has(LLM_RUNS, work.scope)  # where nothing is wanted, nothing is
     runs = read_partition(lake, LLM_RUNS, work.scope, columns=_TOLD) if asked else []
     states = Counter(run["status"] for run in runs)

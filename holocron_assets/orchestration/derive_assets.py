@@ -19,6 +19,7 @@ from holocron_assets.derive.interrogations.items import derivation_of
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.footers import Footer
 from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.parquet import read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.controls import HeldBackError
 from holocron_assets.operations.wishes import StandingWishes
@@ -135,7 +136,8 @@ def _answered(
     """
     asked = asking(lake, models, context.run, [interrogation])
     model = next(name for name in interrogation.models if name in asked.served.digests)
-    stretch, seen, complete = Stretch(), set[str](), list[_Complete]()
+    stretch, seen = Stretch(), set[str]()
+    replaced, complete = dict[str, _Complete](), list[_Complete]()
     wishes = StandingWishes(lake)
     held = {name: why for name in context.partition_keys if (why := wishes.hold_of(interrogation, name))}
     agenda = Given(interrogation, [name for name in context.partition_keys if name not in held], wishes)
@@ -146,18 +148,24 @@ def _answered(
             work = written.opened.work
             seen.add(work.partition)
             if written.footer:
-                complete.append((work, written.footer))
+                replaced[work.partition] = (work, written.footer)
+            if written.is_over and written.is_complete and (standing := _standing(lake, work)):
+                complete.append((work, standing))
     context.log.info(f"{stretch.outcome}: {stretch.reason}. {dict(stretch_metadata(stretch))}")
     if len(complete) == len(context.partition_keys):
         yield _result(lake, stretch, complete)
         return
-    # What became complete is told all the same.
-    yield from (materialization(lake, work, footer) for work, footer in complete)
+    # What was written is told all the same.
+    yield from (materialization(lake, work, footer) for work, footer in replaced.values())
     if held or stretch.paused:
         raise HeldBackError("; ".join(dict.fromkeys([*held.values(), *filter(None, [stretch.paused])])))
     seen.update(partition for _, partition in stretch.problems)
     elsewhere = sorted(set(context.partition_keys) - seen)
     raise_unfinished(stretch, more=[f"another run works on {name}" for name in elsewhere])
+
+
+def _standing(lake: Lake, work: PartitionWork) -> Footer | None:
+    return read_footer(lake, work.interrogation.table, work.partition)
 
 
 def _result(lake: Lake, stretch: Stretch, complete: Sequence[_Complete]) -> dg.MaterializeResult[None]:

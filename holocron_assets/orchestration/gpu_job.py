@@ -1,7 +1,7 @@
 """The jobs that ask models: `derive` for those of this machine's GPU, and one for each pool of others.
 
 A run works on one model's backlog, over interrogations and partitions, for as long as the dispatcher would
-choose that model. What becomes complete is materialized. It waits for nothing: the dispatcher comes back when
+choose that model. What it writes is materialized. It waits for nothing: the dispatcher comes back when
 the rest is due.
 """
 
@@ -165,7 +165,7 @@ def _refuse_all_paused(lake: Lake, interrogations: Sequence[Interrogation]) -> N
 def _done(
     context: dg.OpExecutionContext, asked: Asking, config: WhatToAsk, run: ModelRun, agenda: Dispatched
 ) -> Iterator[dg.AssetMaterialization]:
-    """Ask the model; give what became complete, and say what became of the rest."""
+    """Ask the model; give what was written, as it is, and say what became of the rest."""
     stretch = Stretch()
     with closing(work_on(run, agenda, stretch, is_wanted=config.choice())) as working:
         for written in working:

@@ -109,8 +109,7 @@ def test_a_partition_whose_items_are_all_answered_is_a_table(lake: Lake) -> None
 def test_every_item_and_every_call_is_a_row(lake: Lake) -> None:
     work = work_on(lake)
     run(work, Birch=malformed())
-    assert work.publish("run-2") is None
-    assert read_footer(lake, KINDS.table, BATCH) is None
+    work.publish("run-2")
     row, failed = (runs(lake)[title] for title in ("Ash", "Birch"))
     assert (row["status"], row["attempts"], row["calls"], json.loads(row["output"])) == ("ok", 1, 1, GOOD)
     assert (row["parse_strategy"], row["unsupported"], row["error"], row["run_id"]) == (
@@ -139,11 +138,74 @@ def test_the_same_again_makes_no_call_and_changes_no_file(lake: Lake) -> None:
     marks = [lake.listing(table).mark(SCOPE) for table in (LLM_RUNS, LLM_ATTEMPTS)]
     again = work_on(lake)
     assert (again.ready(now()), again.is_complete, again.calls_saved) == ([], True, 0)
-    second = again.publish("run-3")
-    assert first is not None
-    assert second is not None
-    assert second.content_id == first.content_id
+    table = lake.listing(KINDS.table).mark(BATCH)
+    assert (first is not None, again.publish("run-3")) == (True, None)
+    assert lake.listing(KINDS.table).mark(BATCH) == table
     assert [lake.listing(table).mark(SCOPE) for table in (LLM_RUNS, LLM_ATTEMPTS)] == marks
+
+
+def test_answers_are_in_the_table_before_all_are_there(lake: Lake) -> None:
+    work = work_on(lake)
+    assert work.publish_so_far("run-2") is None, "there is nothing to write"
+    assert read_footer(lake, KINDS.table, BATCH) is None
+    for item in work.items[:2]:
+        work.start(item)
+        work.record(item, Outcome("ok", GOOD))
+    footer = work.publish_so_far("run-2")
+    assert footer is not None
+    assert footer.inputs["unanswered"] == "2"
+    assert [row["title"] for row in read_partition(lake, KINDS.table, BATCH)] == ["Ash", "Birch"]
+    assert list(runs(lake)) == ["Ash", "Birch"]
+    assert recipe_of(KINDS, DIGEST).differences(lake, BATCH) == ("unanswered",)
+    assert work.publish_so_far("run-2") is None, "nothing came since"
+    run(work)
+    assert work.publish_so_far("run-2") is not None
+    assert recipe_of(KINDS, DIGEST).differences(lake, BATCH) == ()
+
+
+def test_an_item_that_died_leaves_the_answers_of_the_others_and_completes_the_table(lake: Lake) -> None:
+    work = work_on(lake)
+    for item, outcome in zip(
+        work.items, [Outcome("dead", error="no"), *[Outcome("ok", GOOD)] * 2], strict=False
+    ):
+        work.start(item)
+        work.record(item, outcome)
+    assert (work.remaining, work.publish_so_far("run-2") is not None) == (1, True)
+    assert [row["title"] for row in read_partition(lake, KINDS.table, BATCH)] == ["Birch", "Cedar"]
+    run(work)
+    footer = work.publish("run-2")
+    assert footer is not None
+    assert (footer.rows, "unanswered" in footer.inputs) == (3, False)
+
+
+def test_answers_to_an_earlier_prompt_stand_until_each_is_replaced(lake: Lake) -> None:
+    run_and_publish(lake, work_on(lake))
+    changed = interrogation(rows={}, prompt="Say it otherwise.")
+    work = work_on(lake, changed)
+    work.start(work.items[0])
+    work.record(work.items[0], Outcome("ok", {"kind": "place"}))
+    footer = work.publish_so_far("run-3")
+    assert footer is not None
+    assert footer.inputs["unanswered"] == "3"
+    rows = read_partition(lake, KINDS.table, BATCH)
+    assert [row["kind"] for row in rows] == ["place", "person", "person", "person"]
+    assert {row["title"]: row["run_id"] for row in rows}["Birch"] == "run-2"
+    assert rows[0]["result_key"] == work.items[0].result_key(DIGEST)
+    assert recipe_of(changed, DIGEST).differences(lake, BATCH) == ("unanswered",)
+    for item in work.ready(now()):
+        work.start(item)
+        work.record(item, Outcome("dead", error="no"))
+    assert work.publish("run-3") is not None
+    assert [row["kind"] for row in read_partition(lake, KINDS.table, BATCH)] == ["place"]
+
+
+def test_a_table_made_before_unfinished_ones_were_written_is_complete(lake: Lake) -> None:
+    work = work_on(lake)
+    run(work)
+    work.publish("run-2")
+    footer = read_footer(lake, KINDS.table, BATCH)
+    assert footer is not None
+    assert footer.inputs == recipe_of(KINDS, DIGEST).inputs(lake, BATCH)
 
 
 def test_a_changed_page_alone_is_asked_about_again(lake: Lake) -> None:
@@ -330,7 +392,7 @@ def test_a_journals_torn_line_serves_nobody(lake: Lake) -> None:
 
 
 def test_a_shadow_that_goes_live_asks_nothing_again(lake: Lake) -> None:
-    shadow = work_on(lake, KINDS.model_copy(update={"shadow": True}))
+    shadow = work_on(lake, interrogation(rows={}, shadow=True))
     run(shadow)
     shadow.publish("run-2")
     live = work_on(lake)

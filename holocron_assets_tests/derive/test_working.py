@@ -65,7 +65,7 @@ def work(run: ModelRun, agenda: Agenda) -> tuple[Stretch, list[str]]:
         complete = [
             f"{one.opened.work.interrogation.name} of {one.opened.work.partition}"
             for one in working
-            if one.footer
+            if one.footer and one.is_complete
         ]
     return stretch, complete
 
@@ -140,9 +140,56 @@ def test_what_is_answered_already_loads_no_model(lake: Lake) -> None:
     with FakeOllama(answer=lambda _: GOOD) as fake:
         stretch, complete = work(model_run(lake, fake.url), Given(KINDS, names))
         assert (fake.chats, dict(fake.loads)) == ([], {})
-    assert sorted(complete) == [f"kinds of {name}" for name in names]
+    assert complete == [f"kinds of {names[1]}"], "the other's file says the same already"
     assert stretch.outcome == "complete"
     assert len(logged(lake)) == 1, "nothing was asked the second time"
+
+
+def test_answers_are_in_the_table_while_the_batch_goes_on(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holocron_assets.derive.gpu.working.WRITE_SECONDS", 0.1)
+    (name,) = batches(lake, 1, 12)
+    seen: list[tuple[int, int]] = []
+    with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.1) as fake:
+        run = model_run(lake, fake.url)
+        with closing(work_on(run, Given(KINDS, [name]), Stretch())) as working:
+            for one in working:
+                assert one.footer, "it is told only when a file was replaced"
+                seen.append((one.footer.rows, one.remaining))
+                assert one.footer.inputs.get("unanswered", "0") == str(one.remaining)
+                assert len(read_partition(lake, KINDS.table, name)) >= one.footer.rows
+    assert len(seen) > 3
+    assert seen == sorted(seen)
+    assert {rows + remaining for rows, remaining in seen} == {12}
+    assert seen[-1] == (12, 0)
+
+
+def test_what_a_killed_run_left_in_the_journal_is_written_before_anything_is_asked(lake: Lake) -> None:
+    (name,) = batches(lake, 1, 4)
+    killed = PartitionWork(lake, KINDS, name, model=SMALL, digest=DIGESTS[SMALL])
+    for item in killed.items[:2]:
+        killed.start(item)
+        killed.record(item, Outcome(status="ok", answer=GOOD))
+    with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.5) as fake:
+        working = work_on(model_run(lake, fake.url), Given(KINDS, [name]), Stretch())
+        first = next(working)
+        assert (first.footer and first.footer.rows, first.is_over, first.remaining) == (2, False, 2)
+        assert len(fake.chats) <= 2
+        last = list(working)[-1]
+    assert (last.footer and last.footer.rows, last.is_over, last.is_complete) == (4, True, True)
+
+
+def test_an_item_that_waits_hides_no_answer_and_a_rerun_writes_nothing(lake: Lake) -> None:
+    (name,) = batches(lake, 1, 3)
+    on = {"Page 1 1": malformed()}
+    with FakeOllama(answer=lambda _: GOOD, on=on) as fake:
+        stretch, complete = work(model_run(lake, fake.url), Given(KINDS, [name]))
+        mark = lake.listing(KINDS.table).mark(name)
+        (again,) = work_on(model_run(lake, fake.url), Given(KINDS, [name]), Stretch())
+    assert (complete, stretch.remaining, len(read_partition(lake, KINDS.table, name))) == ([], 1, 2)
+    assert (again.footer, again.is_over, again.remaining) == (None, True, 1)
+    assert lake.listing(KINDS.table).mark(name) == mark
 
 
 def test_interrogations_of_equal_priority_take_turns_and_a_higher_one_goes_first(lake: Lake) -> None:

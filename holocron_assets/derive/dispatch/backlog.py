@@ -38,6 +38,9 @@ OTHER_COLUMNS = ("schema",)
 
 _NANOSECONDS = 10**9
 
+_NEVER = FileMark(0, 0)
+"""The mark of a journal that is not there."""
+
 _State = tuple[FileMark | str | None, ...]
 _DIFFERENCES: dict[tuple[Path, str, str], tuple[_State, tuple[str, ...]]] = {}
 """What each partition of each interrogation's table lacked, in the state in which it was looked at."""
@@ -55,12 +58,14 @@ class Counts:
         dead: given up.
         untried: that may be asked about at once.
         dues: when each item that failed for now may be tried again; sorted.
+        awaiting: that are not asked about before their inputs are answered.
     """
 
     answered: int
     dead: int
     untried: int
     dues: tuple[datetime, ...]
+    awaiting: int = 0
 
     @property
     def left(self) -> int:
@@ -107,12 +112,14 @@ class StalePartition:
     @property
     def is_answered(self) -> bool:
         """Whether it lacks nothing but its table: every item is answered or given up."""
-        return self.counts is not None and not self.counts.left
+        return self.counts is not None and not self.counts.left and not self.counts.awaiting
 
     def waiting_since(self, now: datetime) -> datetime | None:
         """Since when something can be done; None if nothing can, until an item is due."""
-        if self.counts is None or self.counts.untried or not self.counts.dues:
+        if self.counts is None or self.counts.untried or self.is_answered:
             return self.possible_since
+        if not self.counts.dues:
+            return None
         return self.counts.dues[0] if self.counts.dues[0] <= now else None
 
 
@@ -204,11 +211,13 @@ def _stale(look: _Look, interrogation: Interrogation, model: str, digest: str) -
     recipe = recipe_of(interrogation, digest)
     version = content_hash(repr((sorted(recipe.versions.items()), recipe.derivation.code_version)))
     inputs = [look.listing(table) for table in recipe.derivation.inputs]
+    # What its inputs are answered comes page by page; before the first answer, nothing can be asked.
+    answers = [look.listing(table) for table in recipe.derivation.optional_inputs]
     of_sources = [look.listing(table) for table in recipe.derivation.source_inputs]
     own = look.listing(recipe.derivation.table)
     earlier = look.lake.earlier_partitions(recipe.derivation.table)
     for partition in inputs[0].names:
-        marks = [listed.mark(partition) for listed in inputs]
+        marks = [listed.mark(partition) for listed in (*inputs, *answers)]
         marks += [listed.mark(partition.rpartition("-")[0]) for listed in of_sources]
         there = [mark for mark in marks if mark]
         if len(there) < len(marks):
@@ -239,11 +248,11 @@ def _differences(lake: Lake, recipe: Recipe, name: str, partition: str, state: _
 
 
 def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | None) -> list[StalePartition]:
-    """Count the partitions that were begun; the others hold what they hold."""
+    """Count the partitions that were begun, or wait for inputs; the others hold what they hold."""
     begun = {
-        place: mark
+        place: mark or _NEVER
         for place, part in enumerate(stale)
-        if part.digest != ANY_MODEL and (mark := _journal_mark(lake, part))
+        if part.digest != ANY_MODEL and ((mark := _journal_mark(lake, part)) or part.interrogation.inputs)
     }
     counted = list(stale)
     opened, until = 0, monotonic() + LOOK_SECONDS
@@ -281,7 +290,7 @@ def count(lake: Lake, part: StalePartition) -> Counts | None:
         )
     except (ConditionError, DamagedPartitionError, MissingPartitionError):
         return None
-    return Counts(work.answered, work.dead, work.untried, tuple(sorted(work.dues)))
+    return Counts(work.answered, work.dead, work.untried, tuple(sorted(work.dues)), work.awaiting)
 
 
 def _waiting(parts: Sequence[StalePartition], now: datetime) -> Waiting:

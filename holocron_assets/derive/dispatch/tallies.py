@@ -116,7 +116,7 @@ def _items(counts: Counts | None) -> dict[str, int | None]:
     """What is known of a partition's items."""
     if counts is None:
         return dict.fromkeys(("to_ask", "kept", "dead"))
-    return {"to_ask": counts.left, "kept": counts.answered, "dead": counts.dead}
+    return {"to_ask": counts.left + counts.awaiting, "kept": counts.answered, "dead": counts.dead}
 
 
 def _is_begun(part: StalePartition) -> bool:
@@ -152,7 +152,8 @@ def _row(
     for partition in made:
         items.update(tallied.outcomes.get((name, partition), {}))
     for each in counts.values():
-        items.update(answered=each.answered, dead=each.dead, due=each.ready(now), waiting=each.waiting(now))
+        items.update(answered=each.answered, dead=each.dead, due=each.ready(now))
+        items["waiting"] += each.waiting(now) + each.awaiting
     not_begun = sum(tallied.wanted.get((name, partition), 0) for partition in undone - counts.keys())
     dues = [due for each in counts.values() if (due := each.next_due(now))]
     return {

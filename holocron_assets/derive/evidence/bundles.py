@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from holocron_assets.derive.evidence.page_parts import PageParts
+from holocron_assets.derive.evidence.page_parts import PageParts, query_values
 from holocron_assets.derive.evidence.queries import AskSql, QueryError, QueryRows
 from holocron_assets.derive.evidence.quotes import is_quoted
 from holocron_assets.derive.evidence.sampling import cut_to_bytes, fair_shares, sampled, table_to_bytes
@@ -15,6 +15,7 @@ from holocron_assets.derive.evidence.specs import (
     MOST_BYTES,
     MOST_COLUMNS,
     MOST_ITEMS,
+    AnswersEvidence,
     ChunkEvidence,
     EvidenceSpec,
     InlineEvidence,
@@ -51,7 +52,7 @@ class EvidenceItem:
 
     Attributes:
         number: its place in the bundle, from 1.
-        source: 'inline', 'page', 'chunk', 'sql_result' or 'sql'.
+        source: 'inline', 'page', 'chunk', 'sql_result', 'sql' or 'answers'.
         label: what the prompt calls it.
         text: what the model reads, never empty.
     """
@@ -139,11 +140,12 @@ class Bundle:
         }
 
 
-def build_bundle(
+def build_bundle(  # noqa: PLR0913 - two name the evidence, two what it is taken from, two how it is cut
     specs: Sequence[EvidenceSpec],
     pages: Mapping[str, PageParts],
     ask_sql: AskSql | None = None,
     *,
+    answers: Mapping[str, QueryRows] | None = None,
     redact: Redact | None = None,
     limit_bytes: int = MOST_BYTES,
 ) -> Bundle:
@@ -153,13 +155,14 @@ def build_bundle(
         specs: what the interrogation takes.
         pages: the page by the name 'page', or a pair's by 'first' and 'second'.
         ask_sql: asks queries; needed only where a spec has one.
+        answers: what other interrogations were answered, by their keys.
         redact: what takes secrets out of a text, before anything is cut, hashed or shown.
         limit_bytes: what `Bundle.text` may have at most, in UTF-8 bytes.
 
     Raises:
         EvidenceError: a query fails, or evidence names a page or chunk that the item does not have.
     """
-    gatherer = _Gatherer(pages, ask_sql, redact or str)
+    gatherer = _Gatherer(pages, ask_sql, answers or {}, redact or str)
     try:
         found = [piece for spec in specs for piece in gatherer.pieces(spec)]
     except (QueryError, KeyError) as error:
@@ -197,6 +200,7 @@ class _Piece:
 class _Gatherer:
     pages: Mapping[str, PageParts]
     ask_sql: AskSql | None
+    answers: Mapping[str, QueryRows]
     redact: Redact
 
     def pieces(self, spec: EvidenceSpec) -> Iterator[_Piece]:
@@ -211,6 +215,8 @@ class _Gatherer:
                 yield self._table(spec, "table", QueryRows(spec.columns, spec.values))
             case SqlEvidence():
                 yield self._table(spec, "query", self._answer(spec))
+            case AnswersEvidence():
+                yield self._table(spec, f"answers of {spec.of}", self.answers[spec.of])
 
     def _text(self, spec: EvidenceSpec, default_label: str, text: str) -> _Piece:
         return _piece(spec, default_label, partial(cut_to_bytes, self.redact(text)))
@@ -235,13 +241,11 @@ class _Gatherer:
     def _answer(self, spec: SqlEvidence) -> QueryRows:
         if self.ask_sql is None:
             raise QueryError("nothing was given to ask a query with")
-        values: dict[str, Any] = {}
-        for role, page in self.pages.items():
-            prefix = "" if role == "page" else f"{role}_"
-            values |= {f"{prefix}{name}": value for name, value in page.values.items()}
-        return self.ask_sql(spec.sql, values, spec.timeout_seconds)
+        return self.ask_sql(spec.sql, query_values(self.pages), spec.timeout_seconds)
 
-    def _table(self, spec: SqlEvidence | SqlResultEvidence, default_label: str, found: QueryRows) -> _Piece:
+    def _table(
+        self, spec: SqlEvidence | SqlResultEvidence | AnswersEvidence, default_label: str, found: QueryRows
+    ) -> _Piece:
         counts = {
             "rows": (len(found.rows), min(len(found.rows), spec.rows)),
             "columns": (len(found.columns), min(len(found.columns), MOST_COLUMNS)),

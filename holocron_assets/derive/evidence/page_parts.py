@@ -1,5 +1,6 @@
 """The parts of a page that evidence is taken from, as clean text, from the rows that its batch holds."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,19 @@ from holocron_assets.lake.titles import Site
 
 SQL_VALUES = ("source", "batch", "title", "title_key", "page_id", "revision_id")
 """Columns of `pages` that a query may name."""
+
+
+def query_values(pages: "Mapping[str, PageParts]") -> dict[str, Any]:
+    """The values that a query about an item may name.
+
+    Args:
+        pages: the item's page by the name 'page', or a pair's by 'first' and 'second'.
+    """
+    values: dict[str, Any] = {}
+    for role, page in pages.items():
+        prefix = "" if role == "page" else f"{role}_"
+        values |= {f"{prefix}{name}": value for name, value in page.values.items()}
+    return values
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,9 @@ _SCHEMAS = frozenset({"", "main", "lake"})
 # Of one time, it counts until today; DuckDB's list does not tell it from that of two
 _UNSTEADY_BESIDE = frozenset({"age"})
 _VIEW_NAME = re.compile(r"(?!(?:duckdb|sqlite|pragma|pg)_)[a-z_][a-z0-9_]*", re.IGNORECASE)
-_MOST_ROWS = 10_000
+MOST_ROWS = 10_000
+"""Rows that a query may give about an item."""
+
 # What the query or its values are to blame for; the rest is the machine's, or a file's that was just replaced
 _PERMANENT = (duckdb.ProgrammingError, duckdb.DataError, duckdb.NotSupportedError, duckdb.PermissionException)
 _CLOCK_WORDS = frozenset({"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"})
@@ -79,7 +81,7 @@ def check_query(sql: str) -> CheckedQuery:
         QueryError: it is not one SELECT, reads a file, calls a table function that is not known to be
             harmless, or a function that depends on time, chance or settings.
     """
-    tree = _syntax_tree(sql)
+    tree = syntax_tree(sql)
     for node in _nodes(tree):
         if problem := _problem(node):
             raise QueryError(f"query {_shown(sql)}: {problem}")
@@ -88,6 +90,34 @@ def check_query(sql: str) -> CheckedQuery:
         parameters=frozenset(node["identifier"] for node in _nodes(tree) if node.get("class") == "PARAMETER"),
         is_ordered=any(modifier["type"] == "ORDER_MODIFIER" for modifier in modifiers),
     )
+
+
+@cache
+def relations_named(sql: str) -> frozenset[tuple[str, str]]:
+    """Schema and name of each relation that a query reads; what it defines itself is none of them.
+
+    Raises:
+        QueryError: it is not one SELECT.
+    """
+    return frozenset(_relations(syntax_tree(sql), frozenset()))
+
+
+def _relations(tree: Any, defined: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Relations read by a part of a syntax tree, in which some names stand for common table expressions."""
+    if isinstance(tree, dict):
+        if tree.get("type") == "BASE_TABLE" and "table_name" in tree:
+            schema, name = tree["schema_name"].lower(), tree["table_name"].lower()
+            if schema or name not in defined:
+                yield schema, name
+        if tree.get("type") == "RECURSIVE_CTE_NODE":
+            defined |= {tree["cte_name"].lower()}
+        for each in (tree.get("cte_map") or {}).get("map", ()):
+            yield from _relations(each["value"], defined)  # it does not see itself, nor those after it
+            defined |= {each["key"].lower()}
+        tree = [part for name, part in tree.items() if name != "cte_map"]
+    if isinstance(tree, list):
+        for part in tree:
+            yield from _relations(part, defined)
 
 
 @contextmanager
@@ -100,7 +130,7 @@ def open_queries(lake: Lake) -> Iterator[AskSql]:
     with locked_database(lake) as connection:
 
         def ask(sql: str, values: Mapping[str, Any], seconds: float) -> QueryRows:
-            return _ask(connection, sql, values, seconds)
+            return ask_query(connection, sql, values, seconds)
 
         yield ask
 
@@ -120,37 +150,61 @@ def locked_database(lake: Lake) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def _ask(
+def ask_query(
     connection: duckdb.DuckDBPyConnection, sql: str, values: Mapping[str, Any], seconds: float
 ) -> QueryRows:
+    """Ask a query about one item.
+
+    Args:
+        connection: that of `locked_database`.
+        sql: the query.
+        values: those that it may name.
+        seconds: how long it may take.
+
+    Raises:
+        QueryError: it may not be asked, fails, takes longer, or gives more than `MOST_ROWS` rows.
+    """
     checked = check_query(sql)
     if unknown := checked.parameters - values.keys():
         raise QueryError(
             f"query {_shown(sql)}: no value is called {sorted(unknown)}; there are {sorted(values)}"
         )
-    alarm = Timer(seconds, connection.interrupt)
-    alarm.start()
     try:
-        # Counted before they are fetched: a page's worth of rows is wanted, and a lake has millions.
-        some = f"from ({sql.rstrip().removesuffix(';')}\n) limit {_MOST_ROWS + 1}"
-        found = query(connection, some, {name: values[name] for name in checked.parameters})
+        with interrupted_after(connection, seconds):
+            # Counted before they are fetched: a page's worth of rows is wanted, and a lake has millions.
+            some = f"from ({sql.rstrip().removesuffix(';')}\n) limit {MOST_ROWS + 1}"
+            found = query(connection, some, {name: values[name] for name in checked.parameters})
     except duckdb.InterruptException as error:
         raise QueryError(f"query {_shown(sql)}: took longer than {seconds:g} s", is_transient=True) from error
     except duckdb.Error as error:
         is_transient = not isinstance(error, _PERMANENT)
         raise QueryError(f"query {_shown(sql)}: {error}", is_transient=is_transient) from error
-    finally:
-        alarm.cancel()
-        alarm.join()  # an alarm that is just going off would stop the next query
-    if len(found) > _MOST_ROWS:
-        raise QueryError(f"query {_shown(sql)}: gave more than {_MOST_ROWS:,} rows: let it choose")
+    if len(found) > MOST_ROWS:
+        raise QueryError(f"query {_shown(sql)}: gave more than {MOST_ROWS:,} rows: let it choose")
     rows = [tuple(row.values()) for row in found]
     if not checked.is_ordered:
         rows.sort(key=repr)
     return QueryRows(tuple(found[0]) if found else (), tuple(rows))
 
 
-def _syntax_tree(sql: str) -> dict[str, Any]:
+@contextmanager
+def interrupted_after(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+    """Interrupt what a connection is asked if it takes longer than some seconds."""
+    alarm = Timer(seconds, connection.interrupt)
+    alarm.start()
+    try:
+        yield
+    finally:
+        alarm.cancel()
+        alarm.join()  # an alarm that is just going off would stop the next query
+
+
+def syntax_tree(sql: str) -> dict[str, Any]:
+    """A query as DuckDB's parser reads it.
+
+    Raises:
+        QueryError: it is not one SELECT.
+    """
     with empty_database() as connection:
         [[answer]] = connection.execute("select json_serialize_sql($1)", [sql]).fetchall()
     tree = json.loads(answer)

@@ -34,7 +34,7 @@ class _Spec(BaseModel):
 
 
 class _Rows(_Spec):
-    """What both sources of rows have in common.
+    """What all sources of rows have in common.
 
     Attributes:
         rows: how many are kept at most.
@@ -111,7 +111,18 @@ class SqlEvidence(_Rows):
         return sql
 
 
+class AnswersEvidence(_Rows):
+    """What another interrogation was answered about the same page or pair, as a table.
+
+    Attributes:
+        of: the other's key, which is to be one of `inputs`.
+    """
+
+    source: Literal["answers"]
+    of: str
+
+
 EvidenceSpec = Annotated[
-    InlineEvidence | PageEvidence | ChunkEvidence | SqlResultEvidence | SqlEvidence,
+    InlineEvidence | PageEvidence | ChunkEvidence | SqlResultEvidence | SqlEvidence | AnswersEvidence,
     Field(discriminator="source"),
 ]

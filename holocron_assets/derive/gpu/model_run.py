@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+from holocron_assets.derive.dispatch.backlog import Counts
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.gpu.background import told_by
 from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
+from holocron_assets.derive.gpu.open_partitions import inputs_mark, open_partition
 from holocron_assets.derive.gpu.request_turns import RequestTurns
 from holocron_assets.derive.gpu.slots import GPU_POOL, GpuLock
-from holocron_assets.derive.gpu.turns import Agenda, Supply, open_partition
+from holocron_assets.derive.gpu.turns import Agenda, Supply
 from holocron_assets.derive.gpu.working import Working, Written
 from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.lake.clock import utc_now
@@ -54,10 +56,6 @@ class Stretch:
         outcome: 'complete', 'partial', 'stopped' or 'paused'.
         reason: why it ended, in a sentence.
         paused: why partitions were left, if a person had them left.
-        items: items of the partitions that it worked on.
-        remaining: of these, without an answer, and not given up.
-        dead: of these, given up.
-        due_at: when the first that failed may be tried again; None if none failed.
         problems: why partitions could not be worked on, by interrogation and partition.
         problem: what the server lacks, if it ended for that.
     """
@@ -66,21 +64,37 @@ class Stretch:
     outcome: str = "stopped"
     reason: str = "it was interrupted"
     paused: str | None = None
-    items: int = 0
-    remaining: int = 0
-    dead: int = 0
-    due_at: datetime | None = None
     problems: dict[tuple[str, str], Exception] = field(default_factory=dict)
     problem: Exception | None = None
 
+    _counts: dict[tuple[str, str], Counts] = field(default_factory=dict)
+
     def count(self, written: Written) -> None:
-        """Count a partition that was written."""
+        """Count a partition that was written; one that is written again counts as it is then."""
         work = written.opened.work
-        left = work.untried + len(work.dues)
-        self.items += left + work.answered + work.dead
-        self.remaining += left
-        self.dead += work.dead
-        self.due_at = min((due for due in (self.due_at, *work.dues) if due), default=None)
+        place = (work.interrogation.name, work.partition)
+        dues = tuple(work.dues)
+        self._counts[place] = Counts(work.answered, work.dead, work.untried, dues, work.awaiting)
+
+    @property
+    def items(self) -> int:
+        """Items of the partitions that it worked on."""
+        return self.remaining + self.dead + sum(counts.answered for counts in self._counts.values())
+
+    @property
+    def remaining(self) -> int:
+        """Of these, without an answer, and not given up."""
+        return sum(counts.left + counts.awaiting for counts in self._counts.values())
+
+    @property
+    def dead(self) -> int:
+        """Of these, given up."""
+        return sum(counts.dead for counts in self._counts.values())
+
+    @property
+    def due_at(self) -> datetime | None:
+        """When the first that failed may be tried again; None if none failed."""
+        return min((due for counts in self._counts.values() for due in counts.dues), default=None)
 
     def conclude(self, stopped: str | None) -> None:
         """Say how it ended, and why."""
@@ -98,7 +112,9 @@ class Stretch:
     def told(self) -> str:
         """How much remains, for people."""
         due = f", due {self.due_at:%H:%M} UTC" if self.due_at else ""
-        return f"{self.remaining} of {self.items} remain{due}"
+        awaiting = sum(counts.awaiting for counts in self._counts.values())
+        inputs = f", {awaiting} of them until their inputs are answered" if awaiting else ""
+        return f"{self.remaining} of {self.items} remain{inputs}{due}"
 
 
 def work_on(
@@ -116,7 +132,7 @@ def work_on(
         is_wanted: whether to ask about an item at all.
 
     Yields:
-        Each partition whose outcomes were written, when they are.
+        Each partition whose outcomes were written, when they are; see `Working.tell`.
     """
     open_one = partial(open_partition, run.lake, model=run.model, digest=run.digest)
 
@@ -125,7 +141,7 @@ def work_on(
         stretch.paused = stretch.paused or pause
         return pause is not None
 
-    supply = Supply(agenda, open_one, is_wanted, is_paused)
+    supply = Supply(agenda, open_one, is_wanted, is_paused, partial(inputs_mark, run.lake))
     try:
         with closing(supply):
             yield from told_by(partial(_work, run, supply, stretch))
@@ -141,7 +157,7 @@ async def _work(run: ModelRun, supply: Supply, stretch: Stretch, tell: Callable[
 
     def written(one: Written) -> None:
         stretch.count(one)
-        if one.footer is None:
+        if one.is_over and not one.is_complete:
             supply.is_paused(one.opened.work.interrogation.name, one.opened.work.partition)
         tell(one)
 
@@ -158,7 +174,8 @@ async def _work(run: ModelRun, supply: Supply, stretch: Stretch, tell: Callable[
             engine, turns, run.model, run.digest, run.run_id, written, supply.is_paused, stretch.tally
         )
         try:
-            await working.work(supply.steps())
+            while supply.has_moved and not working.problem:
+                await working.work(supply.steps())
         finally:
             turns.close()
         stretch.problem = working.problem

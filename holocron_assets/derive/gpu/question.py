@@ -81,6 +81,11 @@ class Question:
             chosen = await engine.digest(self.interrogation.models)
             work = await asyncio.to_thread(self._work, chosen)
             new = [item for item in work.items if work.answer_of(item) is None]
+            if waiting := next((item.waits_for for item in new if item.waits_for), None):
+                raise PermanentError(
+                    f"{self.interrogation.name} builds on what {waiting} is answered about {self.title!r}, "
+                    f"which is not there yet; `holocron ask {waiting} {self.title!r}` asks that"
+                )
             run = GpuRun(run_id, *chosen, "ask", "stopped", "it was interrupted")
             outcomes = await self._ask(engine, run, work, new) if new else {}
         found = []

@@ -6,26 +6,20 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Protocol
 
-from filelock import Timeout
-
 from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, stale_partitions, waiting_of
 from holocron_assets.derive.dispatch.decisions import Decision, decide
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels
-from holocron_assets.derive.dispatch.under_way import lock_name
 from holocron_assets.derive.dispatch.wishes import NO_WISHES, Wishes
+from holocron_assets.derive.gpu.open_partitions import OpenPartition
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.derive.results.partition_work import PartitionWork
-from holocron_assets.derive.results.superseded import superseded_pages
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.shared.server_locks import Lock
 
 LONGEST_SECONDS = 30 * 60.0
 """A run that goes on because its model still has work ends after so long: others may wait for its place."""
-
-_PROBE_SECONDS = 0.2  # who looks whether a partition is worked on has its lock for a moment
 
 
 @dataclass(frozen=True)
@@ -139,6 +133,7 @@ class Dispatched:
             self.stopped = "it has had its time; the dispatcher goes on"
             return []
         decision = self.decision(held)
+        self.stopped = None
         if decision.model != self.model:
             self.stopped = decision.model and f"another model's turn: {decision.reasons[0]}"
             return []
@@ -152,25 +147,6 @@ def _share(interrogation: Interrogation, items: int, stale: Sequence[StalePartit
     # Those begun first: a partition is of use when it is complete.
     others = sorted((part for part in own if not part.is_answered), key=lambda part: part.counts is None)
     return Share(interrogation, completions, [part.partition for part in others], items)
-
-
-@dataclass(eq=False)
-class OpenPartition:
-    """A partition that this process works on, and no other.
-
-    Attributes:
-        work: its items and their outcomes.
-        lock: held until it is closed.
-        under_way: items that were taken and have no outcome yet.
-        is_all_out: whether no more of its items are to come.
-        passed: questions that other processes had asked when the journal was last read.
-    """
-
-    work: PartitionWork
-    lock: Lock
-    under_way: int = 0
-    is_all_out: bool = False
-    passed: int = 0
 
 
 OpenOne = Callable[[Interrogation, str], OpenPartition | None]
@@ -204,31 +180,59 @@ class Supply:
         open_one: opens a partition.
         is_wanted: whether to ask about an item at all.
         is_paused: whether to leave a partition, given with its interrogation's name, as it is for now.
+        inputs_of: the state of a partition's inputs now; see `inputs_mark`.
         problems: why partitions could not be opened, by interrogation and partition. The others go on.
+        has_moved: whether the last `steps` gave anything. What came of it may be what others waited for.
     """
 
     agenda: Agenda
     open_one: OpenOne
     is_wanted: Callable[[Item], bool] = lambda _: True
     is_paused: Callable[[str, str], bool] = lambda _interrogation, _partition: False
+    inputs_of: Callable[[Interrogation, str], str] = lambda _interrogation, _partition: ""
     problems: dict[tuple[str, str], Exception] = field(default_factory=dict)
+    has_moved: bool = True
     _shelves: dict[str, _Shelf] = field(default_factory=dict)
     _held: dict[tuple[str, str], int] = field(default_factory=dict)
     _opened: list[OpenPartition] = field(default_factory=list)
 
     def steps(self) -> Iterator[Step]:
         """Every item until the agenda says that it is enough, or nothing is left that this process can do."""
-        while shares := self.agenda.shares(self._held):
+        self.has_moved = False
+        while shares := self._shares():
             moved = False
             for share in shares:
                 for step in self._steps_of(share):
-                    moved = True
+                    moved = self.has_moved = True
                     yield step
             if not moved:
                 break
         for shelf in self._shelves.values():
-            if shelf.opened:
-                yield shelf.opened, None
+            if opened := shelf.opened:
+                if shelf.items:
+                    self._forget(opened.work)
+                shelf.opened = None
+                shelf.items.clear()
+                yield opened, None
+
+    def _shares(self) -> Sequence[Share]:
+        for opened in [opened for opened in self._opened if self._has_grown(opened)]:
+            self._opened.remove(opened)
+            self._forget(opened.work)
+        return self.agenda.shares(self._held)
+
+    def _forget(self, work: PartitionWork) -> None:
+        """Let a partition be opened anew."""
+        self._held.pop((work.interrogation.name, work.partition), None)
+        self._shelves[work.interrogation.name].seen.discard(work.partition)
+
+    def _has_grown(self, opened: OpenPartition) -> bool:
+        work = opened.work
+        return (
+            opened.is_over
+            and work.awaiting > 0
+            and self.inputs_of(work.interrogation, work.partition) != opened.inputs
+        )
 
     def close(self) -> None:
         """Let others work on what this process opened."""
@@ -291,27 +295,3 @@ class Supply:
         if opened:
             self._opened.append(opened)
         return opened
-
-
-def open_partition(
-    lake: Lake, interrogation: Interrogation, partition: str, *, model: str, digest: str
-) -> OpenPartition | None:
-    """Take a partition for this process; None if another process works on it.
-
-    Raises:
-        MissingPartitionError: what its items are made from is not there.
-        ConditionError: the interrogation's condition failed on a page.
-    """
-    lock = lake.lock(lock_name(interrogation, partition))
-    try:
-        lock.acquire(timeout=_PROBE_SECONDS)
-    except Timeout:
-        return None
-    try:
-        work = PartitionWork(
-            lake, interrogation, partition, model=model, digest=digest, superseded=superseded_pages(lake)
-        )
-    except BaseException:
-        lock.release()
-        raise
-    return OpenPartition(work, lock)

@@ -14,15 +14,20 @@ from typing import Any, TypeVar
 
 from holocron_assets.derive.engine.engine import Engine
 from holocron_assets.derive.gpu.gpu_log import Tally
+from holocron_assets.derive.gpu.open_partitions import OpenPartition
 from holocron_assets.derive.gpu.request_turns import RequestTurns
-from holocron_assets.derive.gpu.turns import OpenPartition, Step
+from holocron_assets.derive.gpu.turns import Step
 from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.results.answer_tables import UNANSWERED
 from holocron_assets.lake.errors import PermanentError, TransientError
 from holocron_assets.lake.footers import Footer
 from holocron_assets.observe.context import carried
 
 PREPARED = 16
 """Items that are ready to be asked about, waiting for the model."""
+
+WRITE_SECONDS = 30.0
+"""Tables are written so often while answers come, so that each is seen within a minute."""
 
 _ASKERS_MORE = 2
 """Items in hand beyond those that the server answers: they are being written, or wait to be tried again."""
@@ -37,11 +42,20 @@ class Written:
 
     Attributes:
         opened: the partition, with its counts.
-        footer: of the interrogation's table; None while answers lack.
+        footer: of the interrogation's table, if its file was replaced; it may lack answers.
+        remaining: items without an outcome: in that file, or else now.
+        is_over: whether this work on the partition has ended; more of it may be written otherwise.
     """
 
     opened: OpenPartition
     footer: Footer | None
+    remaining: int
+    is_over: bool
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every item had an answer, or was given up."""
+        return not self.remaining
 
 
 @dataclass
@@ -54,7 +68,8 @@ class Working:
         model: the model's name.
         digest: the model's digest.
         run_id: of the run that works.
-        tell: told each partition that was written, from another thread than the caller's.
+        tell: told of each partition when its table's file was replaced, and when the work on it is over; from
+            another thread than the caller's.
         is_paused: whether a partition, given with its interrogation's name, is to be left as it is for now.
         tally: what it came to so far.
         problem: why it could not go on; None if it could.
@@ -76,17 +91,21 @@ class Working:
 
         A server that is gone, lacks the model or has no memory for it ends the work: see `problem`.
         """
-        # One thread writes the journals, so that outcomes of one partition do not mix.
-        self._journals = ThreadPoolExecutor(1, "journals")
-        try:
-            await self._ask_about_all(steps, askers=self.turns.slots + _ASKERS_MORE)
-        except BaseExceptionGroup as errors:
-            self.problem = _halted_by(errors)
-            await self._in_journal(lambda: None)  # what was given up is recorded by now
-            for opened in list(self._unwritten):
-                await self._write(opened)
-        finally:
-            self._journals.shutdown()
+        # One thread writes the journals, so that outcomes of one partition do not mix; another the tables.
+        with (
+            ThreadPoolExecutor(1, "journals") as self._journals,
+            ThreadPoolExecutor(1, "tables") as self._tables,
+        ):
+            try:
+                async with TaskGroup() as tasks:
+                    writing = tasks.create_task(self._write_now_and_then())
+                    await self._ask_about_all(steps, askers=self.turns.slots + _ASKERS_MORE)
+                    writing.cancel()
+            except BaseExceptionGroup as errors:
+                self.problem = _halted_by(errors)
+                await self._in_thread(self._journals, lambda: None)  # what was given up is recorded by now
+                for opened in list(self._unwritten):
+                    await self._write(opened)
 
     async def _ask_about_all(self, steps: Iterator[Step], *, askers: int) -> None:
         queue: _Queue = Queue(PREPARED)
@@ -95,15 +114,29 @@ class Working:
                 tasks.create_task(self._ask(queue, tasks))
             while step := await asyncio.to_thread(next, steps, None):
                 opened, item = step
-                self._unwritten.add(opened)
                 if item is not None:
+                    if opened not in self._unwritten:
+                        tasks.create_task(self._begin(opened))
+                    self._unwritten.add(opened)
                     opened.under_way += 1
                     await queue.put((opened, item))
                 else:
+                    self._unwritten.add(opened)
                     opened.is_all_out = True
                     self._write_if_done(opened, tasks)
             for _ in range(askers):
                 await queue.put(None)
+
+    async def _begin(self, opened: OpenPartition) -> None:
+        """Write what a run before this one left in the journal, and what needs no asking."""
+        await self._in_thread(self._journals, opened.work.give_up_what_cannot_be_asked)
+        await self._write_so_far(opened)
+
+    async def _write_now_and_then(self) -> None:
+        while True:
+            await asyncio.sleep(WRITE_SECONDS)
+            for opened in list(self._unwritten):
+                await self._write_so_far(opened)
 
     async def _ask(self, queue: _Queue, tasks: TaskGroup) -> None:
         while step := await queue.get():
@@ -122,18 +155,18 @@ class Working:
             return False
         if opened.passed < self.turns.passed:
             opened.passed = self.turns.passed
-            await self._in_journal(opened.work.catch_up)
+            await self._in_thread(self._journals, opened.work.catch_up)
         return opened.work.is_open(item)
 
     async def _ask_about(self, opened: OpenPartition, item: Item) -> None:
         try:
-            attempt = await self._in_journal(opened.work.start, item)
+            attempt = await self._in_thread(self._journals, opened.work.start, item)
             outcome = await self.engine.answer(item, model=self.model, digest=self.digest, attempt=attempt)
         except BaseException:
             # Not awaited: who is cancelled has no time to wait.
             self._journals.submit(opened.work.abandon, item)
             raise
-        await self._in_journal(opened.work.record, item, outcome)
+        await self._in_thread(self._journals, opened.work.record, item, outcome)
         self.tally.count(opened.work.interrogation.name, outcome)
         if outcome.problem:
             raise outcome.problem
@@ -142,17 +175,40 @@ class Working:
         if opened.is_all_out and not opened.under_way:
             tasks.create_task(self._write(opened))
 
-    async def _write(self, opened: OpenPartition) -> None:
-        footer = await asyncio.to_thread(opened.work.publish, self.run_id)
-        opened.lock.release()
-        self.tally.calls_saved += opened.work.calls_saved
-        self.tally.partitions_completed += footer is not None
-        self._unwritten.discard(opened)
-        self.tell(Written(opened, footer))
+    async def _write_so_far(self, opened: OpenPartition) -> None:
+        """Write what is new of a partition that is being worked on, unless it was written to its end."""
 
-    async def _in_journal(self, write: Callable[..., _Result], *arguments: Any) -> _Result:
-        writing = asyncio.get_running_loop().run_in_executor(self._journals, carried(write), *arguments)
+        def write() -> Written | None:
+            if opened not in self._unwritten:
+                return None
+            footer = opened.work.publish_so_far(self.run_id)
+            return Written(opened, footer, _remaining(opened, footer), is_over=False) if footer else None
+
+        if written := await self._in_thread(self._tables, write):
+            self._tell(written)
+
+    async def _write(self, opened: OpenPartition) -> None:
+        footer = await self._in_thread(self._tables, opened.work.publish, self.run_id)
+        opened.lock.release()
+        opened.is_over = True
+        self.tally.calls_saved += opened.work.calls_saved
+        self._unwritten.discard(opened)
+        self._tell(Written(opened, footer, _remaining(opened, footer), is_over=True))
+
+    def _tell(self, written: Written) -> None:
+        self.tally.partitions_completed += written.footer is not None and written.is_complete
+        self.tell(written)
+
+    async def _in_thread(
+        self, thread: ThreadPoolExecutor, write: Callable[..., _Result], *arguments: Any
+    ) -> _Result:
+        writing = asyncio.get_running_loop().run_in_executor(thread, carried(write), *arguments)
         return await asyncio.shield(writing)  # what was answered is written, whoever is cancelled
+
+
+def _remaining(opened: OpenPartition, footer: Footer | None) -> int:
+    """Items without an outcome: by the file that was written, or else as it is now."""
+    return int(footer.inputs.get(UNANSWERED, 0)) if footer else opened.work.remaining
 
 
 def _halted_by(errors: BaseExceptionGroup[BaseException]) -> Exception:

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from holocron_assets.derive.evidence.queries import check_query
+from holocron_assets.derive.evidence.queries import check_query, relations_named
 from holocron_assets.derive.interrogations.derived_tables import Over
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import ENTITY_PAIRS, PAGE_SIGNALS, PAGE_TYPES, RULE_CLASSIFICATIONS
@@ -17,6 +17,7 @@ TYPE_TABLES = {table.name: table for table in (PAGE_TYPES, RULE_CLASSIFICATIONS)
 
 _KEY = "title_key"
 _POSITION = "row_number_in_file"
+_ROWS = "wanted_rows"
 _MEMORY = "512MB"
 
 
@@ -46,6 +47,15 @@ def check_condition(condition: str, over: Over, of: str) -> None:
         raise ConditionError(f"wants.sql: {condition!r} cannot be asked: {error}") from error
     if kind != "BOOLEAN":
         raise ConditionError(f"wants.sql: {condition!r} is no condition, but of type {kind}")
+
+
+def relations_of_condition(condition: str) -> frozenset[tuple[str, str]]:
+    """Schema and name of each relation that a condition reads beside the row itself.
+
+    Raises:
+        QueryError: it is no expression.
+    """
+    return relations_named(f"from {_ROWS} select 1 where ({condition})") - {("", _ROWS)}
 
 
 def rows_that_fit(

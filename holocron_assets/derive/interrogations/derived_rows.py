@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from holocron_assets.derive.interrogations.answer_schema import fitting
 from holocron_assets.derive.interrogations.derived_tables import split_schema
+from holocron_assets.derive.interrogations.interrogation import Interrogation
 
 if TYPE_CHECKING:
     from holocron_assets.derive.interrogations.items import Item
@@ -41,12 +42,13 @@ def derived_rows(
             **said,
             "supported": all(item.bundle.supports(said[name] or "") for name in quotes),
         }
-        for position, said in enumerate(_said(item, answer))
+        for position, said in enumerate(said_rows(item.interrogation, answer))
     ]
 
 
-def _said(item: "Item", answer: Mapping[str, Any]) -> list[dict[str, Any]]:
-    schema, each = item.interrogation.answer_schema, item.interrogation.rows.each
+def said_rows(interrogation: Interrogation, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What an answer itself says, row by row: the values of the interrogation's own columns."""
+    schema, each = interrogation.answer_schema, interrogation.rows.each
     if each is None:
         return [fitting(answer, schema)]
     around, one = split_schema(schema, each)

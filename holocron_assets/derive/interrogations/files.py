@@ -15,6 +15,8 @@ from holocron_assets.derive.evidence.queries import AskSql, QueryError, open_que
 from holocron_assets.derive.evidence.room import room_for_evidence
 from holocron_assets.derive.evidence.specs import SqlEvidence
 from holocron_assets.derive.interrogations.answer_schema import sample_answer
+from holocron_assets.derive.interrogations.chains import ChainError, linked
+from holocron_assets.derive.interrogations.inputs import input_variables, sample_inputs
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.interrogations.prompting import TemplateError, rendered, system_part
 from holocron_assets.derive.interrogations.questions import SAMPLES
@@ -85,9 +87,22 @@ def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:
             taken = found[interrogation.name][0]
             raise InterrogationError(f"{path}: key: {interrogation.name!r} is taken by {taken}")
         found[interrogation.name] = path, interrogation
+    found = _linked(found)
+    for path, interrogation in found.values():
+        _check_templates(path, interrogation)
     _check_contexts(found.values())
     _check_queries(found.values())
     return tuple(found[name][1] for name in sorted(found))
+
+
+def _linked(found: Mapping[str, tuple[Path, Interrogation]]) -> dict[str, tuple[Path, Interrogation]]:
+    """The same, each knowing the others that it reads."""
+    try:
+        known = linked(interrogation for _, interrogation in found.values())
+    except ChainError as error:
+        path = next(path for name, (path, _) in found.items() if name == error.interrogation)
+        raise InterrogationError(f"{path}: {error}") from error
+    return {one.name: (found[one.name][0], one) for one in known}
 
 
 def _paths(folder: Path) -> list[Path]:
@@ -113,7 +128,6 @@ def _read(path: Path) -> Interrogation:
     name = path.parent.name if path.name == _MAIN_FILE else path.stem
     if not name.startswith(interrogation.key) or (name != interrogation.key and not interrogation.shadow):
         raise InterrogationError(f"{path}: key: must be {name!r}, as the file is called")
-    _check_templates(path, interrogation)
     _check_columns(path, interrogation)
     return interrogation
 
@@ -169,7 +183,7 @@ def _problem(error: ValidationError) -> str:
 
 
 def _check_templates(path: Path, interrogation: Interrogation) -> None:
-    sample = SAMPLES[interrogation.over]
+    sample = {**SAMPLES[interrogation.over], **input_variables(interrogation, sample_inputs(interrogation))}
     tried = "prompt"
     try:
         system_part(interrogation.model_copy(update={"examples": ()}))

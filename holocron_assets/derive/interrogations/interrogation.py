@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
@@ -10,6 +11,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PrivateAttr,
     StrictBool,
     StrictInt,
     StrictStr,
@@ -19,7 +21,13 @@ from pydantic import (
 
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.derive.engine.replies import InvalidAnswerError, check_answer
-from holocron_assets.derive.evidence.specs import ChunkEvidence, EvidenceSpec, PageEvidence, SqlEvidence
+from holocron_assets.derive.evidence.specs import (
+    AnswersEvidence,
+    ChunkEvidence,
+    EvidenceSpec,
+    PageEvidence,
+    SqlEvidence,
+)
 from holocron_assets.derive.interrogations.answer_schema import read_answer_schema
 from holocron_assets.derive.interrogations.conditions import check_condition
 from holocron_assets.derive.interrogations.derived_tables import Over, answer_columns, derived_table
@@ -133,7 +141,9 @@ class Interrogation(_Settings):
         priority: from 0 to 1,000; more important ones go first.
         over: what it is asked of: pages, or pairs of entities.
         wants: which pages or pairs are asked about; every key narrows the choice.
-        evidence: what is shown of each, in this order: page, chunk, inline, sql_result or sql.
+        inputs: keys of other interrogations. An item is asked about once they were answered about it; what
+            they were answered can be shown as evidence, and named by the question.
+        evidence: what is shown of each, in this order: page, chunk, inline, sql_result, sql or answers.
         examples: evidence with the answer that it should get.
         answer_schema: JSON Schema of an answer.
         options: what the server is told of each call.
@@ -158,6 +168,7 @@ class Interrogation(_Settings):
     over: Over = "pages"
     shadow: StrictBool = False
     wants: Wants = Wants()
+    inputs: tuple[Text, ...] = ()
     evidence: tuple[EvidenceSpec, ...] = Field(min_length=1)
     redact: StrictBool = False
     chunk_characters: Annotated[StrictInt, Field(ge=200, le=10_000)] | None = None
@@ -170,6 +181,8 @@ class Interrogation(_Settings):
     rows: Rows = Rows()
     follow_up: Text | None = None
     retry_prompt: Text | None = None
+    _upstream: tuple["Interrogation", ...] = PrivateAttr(())
+    _tables_read: tuple[Table, ...] = PrivateAttr(())
 
     @field_validator("key")
     @classmethod
@@ -189,6 +202,15 @@ class Interrogation(_Settings):
             raise ValueError("chunk_characters and evidence from a chunk go together")
         if in_chunks and self.over == "pairs":
             raise ValueError("chunk_characters: a pair of entities is not read in chunks")
+        return self
+
+    @model_validator(mode="after")
+    def _inputs_are_named_once(self) -> Self:
+        if len(set(self.inputs)) < len(self.inputs):
+            raise ValueError("inputs: names one twice")
+        shown = {spec.of for spec in self.evidence if isinstance(spec, AnswersEvidence)}
+        if unknown := shown - set(self.inputs):
+            raise ValueError(f"evidence: answers of {', '.join(sorted(unknown))}: name it in inputs")
         return self
 
     @model_validator(mode="after")
@@ -250,6 +272,25 @@ class Interrogation(_Settings):
     def asks_the_lake(self) -> bool:
         """Whether some evidence is a query over the lake."""
         return any(isinstance(spec, SqlEvidence) for spec in self.evidence)
+
+    @property
+    def upstream(self) -> tuple["Interrogation", ...]:
+        """Its `inputs`, in their order, once it is linked; see `chains.linked`."""
+        return self._upstream
+
+    @property
+    def tables_read(self) -> tuple[Table, ...]:
+        """Tables that its queries read, by name, once it is linked."""
+        return self._tables_read
+
+    def reading(self, upstream: Iterable["Interrogation"], tables: Iterable[Table]) -> "Interrogation":
+        """The same interrogation, knowing its inputs and the tables that its queries read."""
+        known = self.model_copy()
+        known._know(tuple(upstream), tuple(tables))  # noqa: SLF001 - it is one of our own
+        return known
+
+    def _know(self, upstream: tuple["Interrogation", ...], tables: tuple[Table, ...]) -> None:
+        self._upstream, self._tables_read = upstream, tables
 
     @cached_property
     def schema_version(self) -> str:

@@ -11,7 +11,7 @@ from holocron_assets.lake.tables import PAGE_SIGNALS, PAGES, SITES
 from holocron_assets.lake.titles import Site
 
 _PAGE_COLUMNS = ("source", "batch", "title", "title_key", "page_id", "revision_id", "status", "wikitext")
-_PAIRS_AT_A_TIME = 500
+PAIRS_AT_A_TIME = 500
 """Pairs whose pages are held in memory together: some 20 MB of wikitext."""
 
 _SIDES = ("first", "second")
@@ -41,8 +41,8 @@ def pages_of_pairs(lake: Lake, pairs: Sequence[Row]) -> Iterator[tuple[Row, Mapp
 
     A page that the lake lacks is left out; see `missing_page`.
     """
-    for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
-        some = pairs[start : start + _PAIRS_AT_A_TIME]
+    for start in range(0, len(pairs), PAIRS_AT_A_TIME):
+        some = pairs[start : start + PAIRS_AT_A_TIME]
         titles = defaultdict(set)
         for pair in some:
             for side in _SIDES:

@@ -1,21 +1,37 @@
 """The items of an interrogation: each page, chunk of a page or pair that it asks about, with its request."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import Any
+
+import duckdb
 
 from holocron_assets.derive.evidence.bundles import Bundle, EvidenceError, Redact, build_bundle
 from holocron_assets.derive.evidence.chunks import Chunk, page_chunks
-from holocron_assets.derive.evidence.page_parts import PageParts
-from holocron_assets.derive.evidence.queries import AskSql, QueryRows, open_queries
+from holocron_assets.derive.evidence.item_queries import asking_at_once
+from holocron_assets.derive.evidence.page_parts import PageParts, query_values
+from holocron_assets.derive.evidence.queries import AskSql, QueryRows, locked_database
 from holocron_assets.derive.evidence.redaction import Redactor
 from holocron_assets.derive.evidence.room import fitting, room_for_evidence
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
+from holocron_assets.derive.interrogations.inputs import (
+    InputAnswers,
+    Subject,
+    input_answers,
+    input_variables,
+    subject_of,
+)
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.item_pages import missing_page, pages_of, pages_of_pairs
+from holocron_assets.derive.interrogations.item_pages import (
+    PAIRS_AT_A_TIME,
+    missing_page,
+    pages_of,
+    pages_of_pairs,
+)
 from holocron_assets.derive.interrogations.prompting import TemplateError, rendered, system_part, user_part
 from holocron_assets.derive.interrogations.questions import page_variables, pair_variables, redacted
 from holocron_assets.derive.interrogations.tokens import TOKENS_OF_A_TURN, estimate_tokens
@@ -49,6 +65,7 @@ class Item:
         problem: why it cannot be asked, naming the page.
         is_transient: whether the problem may be gone when its evidence is gathered again. Any other stays
             until page or interrogation changes.
+        waits_for: the input that has no answer about it yet; it has no evidence and no question until then.
         gather: its evidence again, cut to so many bytes.
     """
 
@@ -64,6 +81,7 @@ class Item:
     question: str
     problem: str | None = None
     is_transient: bool = False
+    waits_for: str | None = None
     gather: Callable[[int], Bundle] = field(repr=False)
 
     @property
@@ -130,8 +148,17 @@ class Item:
         return None if template is None else user_part("", rendered(template, variables))
 
 
+WaitsFor = Callable[[Subject], str | None]
+"""The input that has no answer about a subject yet, and may get one; None if none lacks."""
+
+
 def wanted_items(
-    lake: Lake, interrogation: Interrogation, partition: str, *, superseded: Superseded = ()
+    lake: Lake,
+    interrogation: Interrogation,
+    partition: str,
+    *,
+    superseded: Superseded = (),
+    waits_for: WaitsFor = lambda _: None,
 ) -> Iterator[Item]:
     """Every item of a partition that an interrogation wants, in the order of its pages or pairs.
 
@@ -142,22 +169,37 @@ def wanted_items(
         interrogation: what is asked.
         partition: a batch; for pairs, an entity type.
         superseded: pages to leave out.
+        waits_for: says which items wait for their inputs.
 
     Raises:
         MissingPartitionError: pages, signals, types or pairs of the partition are not there yet.
         ConditionError: the interrogation's condition failed on a page.
     """
     rows = wanted_rows(lake, interrogation, partition, superseded=superseded)
+    answers = input_answers(lake, interrogation, partition)
+    maker = _Maker(interrogation, partition, system_part(interrogation), answers, waits_for)
     with ExitStack() as stack:
-        ask_sql = stack.enter_context(open_queries(lake)) if interrogation.asks_the_lake else None
-        maker = _Maker(interrogation, partition, system_part(interrogation), ask_sql)
+        database = stack.enter_context(locked_database(lake)) if interrogation.asks_the_lake else None
         if interrogation.over == "pairs":
-            for pair, pages in pages_of_pairs(lake, rows):
-                yield maker.of_pair(pair, pages)
+            of_pairs = pages_of_pairs(lake, rows)
+            while some := list(islice(of_pairs, PAIRS_AT_A_TIME)):
+                with _asking(database, [pages for _, pages in some]) as ask_sql:
+                    yield from [maker.of_pair(pair, pages, ask_sql) for pair, pages in some]
             return
         found = pages_of(lake, partition, [row["title"] for row in rows])
-        for row in rows:
-            yield from maker.of_page(row, found[row["title"]])
+        with _asking(database, [{"page": found[row["title"]]} for row in rows]) as ask_sql:
+            for row in rows:
+                yield from maker.of_page(row, found[row["title"]], ask_sql)
+
+
+@contextmanager
+def _asking(database: duckdb.DuckDBPyConnection | None, items: Sequence[Pages]) -> Iterator[AskSql | None]:
+    """What asks queries about some items; None where no evidence is a query."""
+    if database is None:
+        yield None
+        return
+    with asking_at_once(database, [query_values(pages) for pages in items]) as ask_sql:
+        yield ask_sql
 
 
 def derivation_of(interrogation: Interrogation) -> Derivation:
@@ -167,7 +209,13 @@ def derivation_of(interrogation: Interrogation) -> Derivation:
         if interrogation.over == "pairs"
         else (PAGES, PAGE_SIGNALS, TYPE_TABLES[interrogation.wants.of])
     )
-    return Derivation(interrogation.table, inputs, (), room_version("holocron_assets.derive"))
+    return Derivation(
+        interrogation.table,
+        inputs,
+        (),
+        room_version("holocron_assets.derive"),
+        optional_inputs=tuple(one.table for one in interrogation.upstream),
+    )
 
 
 @dataclass(frozen=True)
@@ -178,15 +226,17 @@ class _Maker:
         interrogation: what is asked.
         partition: of the items.
         system: the part of requests that all share.
-        ask_sql: asks the lake, if any evidence is a query.
+        answers: what its inputs say.
+        waits_for: says which items wait for them.
     """
 
     interrogation: Interrogation
     partition: str
     system: str
-    ask_sql: AskSql | None
+    answers: InputAnswers
+    waits_for: WaitsFor
 
-    def of_page(self, row: Row, page: PageParts) -> Iterator[Item]:
+    def of_page(self, row: Row, page: PageParts, ask_sql: AskSql | None) -> Iterator[Item]:
         redact = self._redact()
         characters = self.interrogation.chunk_characters
         # Redacted before it is cut: the end of a chunk could fall into a secret.
@@ -199,6 +249,8 @@ class _Maker:
                 {"page": replace(page, chunk=chunk)},
                 page_variables(row, chunk, len(chunks)),
                 redact,
+                ask_sql,
+                about=subject_of("pages", row),
                 item_id=f"{row['title_key']}{part}",
                 source=row["source"],
                 subject=f"{row['title']}{part}",
@@ -208,13 +260,15 @@ class _Maker:
                 },
             )
 
-    def of_pair(self, pair: Row, pages: Pages) -> Item:
+    def of_pair(self, pair: Row, pages: Pages, ask_sql: AskSql | None) -> Item:
         names = ("entity_type", "first_id", "second_id", "first_title", "second_title")
         return self._item(
             pages,
             pair_variables(pair),
             self._redact(),
+            ask_sql,
             missing_page(pair, pages),
+            about=subject_of("pairs", pair),
             item_id=pair["pair_id"],
             source=pair["first_source"],
             subject=f"{pair['first_title']} and {pair['second_title']}",
@@ -225,20 +279,24 @@ class _Maker:
         """What takes secrets out of texts, if it is to: the same secret is always called the same."""
         return Redactor().redact if self.interrogation.redact else str
 
-    def _item(
+    def _item(  # noqa: PLR0913 - it is what all items are made of
         self,
         pages: Pages,
         variables: Mapping[str, Any],
         redact: Redact,
+        ask_sql: AskSql | None,
         lack: str | None = None,
         *,
+        about: Subject,
         subject: str,
         **known: Any,
     ) -> Item:
-        gather = partial(self._gather, pages, _remembering(self.ask_sql), redact)
+        gather = partial(self._gather, pages, _remembering(ask_sql), self.answers.tables(about), redact)
+        variables = {**variables, **input_variables(self.interrogation, self.answers.about(about))}
+        waits_for = self.waits_for(about)
         problem, is_transient, bundle, question = lack, False, Bundle((), ()), ""
         try:
-            if lack is None:
+            if lack is None and waits_for is None:
                 # The question's length is needed before the evidence is gathered, its redaction after it.
                 bundle = fitting(gather, self._room(variables))
                 variables = redacted(variables, redact)
@@ -256,6 +314,7 @@ class _Maker:
             question=question,
             problem=redact(f"{subject}: {problem}") if problem else None,
             is_transient=is_transient,
+            waits_for=waits_for,
             gather=gather,
             **known,
         )
@@ -264,9 +323,16 @@ class _Maker:
         question = rendered(self.interrogation.question, variables)
         return room_for_evidence(self.interrogation, self.system, question)
 
-    def _gather(self, pages: Pages, ask_sql: AskSql | None, redact: Redact, limit_bytes: int) -> Bundle:
+    def _gather(
+        self,
+        pages: Pages,
+        ask_sql: AskSql | None,
+        answers: Mapping[str, QueryRows],
+        redact: Redact,
+        limit_bytes: int,
+    ) -> Bundle:
         specs = self.interrogation.evidence
-        return build_bundle(specs, pages, ask_sql, redact=redact, limit_bytes=limit_bytes)
+        return build_bundle(specs, pages, ask_sql, answers=answers, redact=redact, limit_bytes=limit_bytes)
 
 
 def _remembering(ask_sql: AskSql | None) -> AskSql | None:

@@ -18,7 +18,8 @@ CODE = "code"
 ANY_MODEL = ""
 """Digest that stands for whichever model made a partition, where none can be asked."""
 
-_MODEL = "model"
+MODEL = "model"
+"""The version that is the digest of the model that is asked."""
 
 NOT_THERE = ("new",)
 """What differs where there is no partition yet."""
@@ -62,8 +63,8 @@ class Recipe:
         footer = read_footer(lake, self.derivation.table, partition)
         if footer is None:
             return NOT_THERE
-        if not self.versions[_MODEL]:
-            wanted[_MODEL] = footer.inputs.get(_MODEL, ANY_MODEL)
+        if not self.versions[MODEL]:
+            wanted[MODEL] = footer.inputs.get(MODEL, ANY_MODEL)
         return _changed(footer, wanted, self.derivation.code_version)
 
 
@@ -75,7 +76,7 @@ def recipe_of(interrogation: Interrogation, digest: str) -> Recipe:
         "options": _version(interrogation.options),
         "wants": _version(interrogation.wants),
         "rows": _version(interrogation.rows),
-        _MODEL: digest,
+        MODEL: digest,
     }
     return Recipe(derivation_of(interrogation), versions)
 

@@ -1,12 +1,12 @@
 """The rows of `llm_runs` and `llm_attempts`: what came of each item of a scope, and each call."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.derive.results.item_states import SUMMED, ItemState
-from holocron_assets.lake.parquet import MissingPartitionError, read_partition, write_partition
+from holocron_assets.lake.parquet import MissingPartitionError, read_footer, read_partition, write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row, Table
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
@@ -47,7 +47,7 @@ def run_row(item: Item, state: ItemState, scope: str, *, result_key: str) -> dic
     }
 
 
-def write_runs(lake: Lake, scope: str, rows: Sequence[Row]) -> None:
+def write_runs(lake: Lake, scope: str, rows: Sequence[Row], inputs: Mapping[str, str]) -> None:
     """Write the rows of `llm_runs` of a scope.
 
     Answers about items that are not asked about now stay: they serve whoever asks the same again.
@@ -56,27 +56,31 @@ def write_runs(lake: Lake, scope: str, rows: Sequence[Row]) -> None:
         lake: where.
         scope: whose.
         rows: the items that have an outcome.
+        inputs: what the file's footer is to name; see `settled.runs_inputs`.
     """
     before = _rows(lake, LLM_RUNS, scope)
     written = {row["item_id"] for row in rows}
     kept = [row for row in before if row["status"] == "ok" and row["item_id"] not in written]
-    _write(lake, LLM_RUNS, scope, before, [*rows, *kept])
+    after = [_clean(row) for row in [*rows, *kept]]
+    footer = read_footer(lake, LLM_RUNS, scope)
+    if after != before or (footer and footer.inputs != inputs):
+        write_partition(lake, LLM_RUNS, scope, after, inputs=inputs)
 
 
-def write_attempts(lake: Lake, scope: str, records: Iterable[Row]) -> None:
-    """Write the rows of `llm_attempts` of a scope.
+def write_attempts(lake: Lake, scope: str, calls: Iterable[Row]) -> None:
+    """Add rows to those of `llm_attempts` of a scope.
 
     Args:
         lake: where.
         scope: whose.
-        records: of the journal of exchanges. Calls that a lost journal told of stay.
+        calls: the rows; one that is there already is not added again.
     """
     before = _rows(lake, LLM_ATTEMPTS, scope)
-    calls = {row["call_id"]: row for row in before}
-    for record in records:
-        for call in record.get("calls", ()):
-            calls.setdefault(call["row"]["call_id"], LLM_ATTEMPTS.revive(call["row"]))
-    _write(lake, LLM_ATTEMPTS, scope, before, list(calls.values()))
+    known = {row["call_id"]: row for row in before}
+    for call in calls:
+        known.setdefault(call["call_id"], dict(call))
+    if len(known) > len(before):  # a new file is looked at again by whoever depends on it
+        write_partition(lake, LLM_ATTEMPTS, scope, [_clean(call) for call in known.values()])
 
 
 def _rows(lake: Lake, table: Table, scope: str) -> list[dict[str, Any]]:
@@ -86,13 +90,9 @@ def _rows(lake: Lake, table: Table, scope: str) -> list[dict[str, Any]]:
         return []
 
 
-def _write(lake: Lake, table: Table, scope: str, before: Sequence[Row], rows: Sequence[Row]) -> None:
-    """Replace a scope's rows if they changed: a new file is looked at again by whoever depends on it."""
-    clean = [{name: _clean(value) for name, value in row.items()} for row in rows]
-    if clean != before:
-        write_partition(lake, table, scope, clean)
-
-
-def _clean(value: Any) -> Any:
-    """A value as a column takes it: a model can write half of a surrogate pair, and Arrow cannot."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+def _clean(row: Row) -> dict[str, Any]:
+    """A row as columns take it: a model can write half of a surrogate pair, and Arrow cannot."""
+    return {
+        name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        for name, value in row.items()
+    }

@@ -4,7 +4,8 @@ Nothing is lost between two runs: an attempt is in the journal before it begins,
 next is sent. The partition's files are made from that, at any time and in any process.
 """
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,7 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.items import Item, wanted_items
 from holocron_assets.derive.interrogations.recipe import recipe_of
 from holocron_assets.derive.interrogations.wanted import Superseded
+from holocron_assets.derive.results.answer_tables import write_answers
 from holocron_assets.derive.results.item_states import ItemState
 from holocron_assets.derive.results.journaled_answers import journaled_answers
 from holocron_assets.derive.results.kept_answers import kept_answers, own_rows, scope_of, state_of
@@ -26,12 +28,13 @@ from holocron_assets.derive.results.result_journals import (
     exchanges_path,
     journal_path,
 )
+from holocron_assets.derive.results.settled import runs_inputs, waiting_subjects
 from holocron_assets.lake.attempts import is_waiting
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.footers import Footer
 from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.parquet import write_partition
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row
 
 __all__ = ["PartitionWork", "journal_path"]
 
@@ -39,8 +42,8 @@ __all__ = ["PartitionWork", "journal_path"]
 class PartitionWork:
     """An interrogation's items of one partition, each with its state.
 
-    One thread may begin and record attempts while another asks what is ready. Who begins attempts holds the
-    partition's lock; reading needs none.
+    One thread may begin and record attempts while another asks what is ready, and a third writes the tables.
+    Who begins attempts or writes tables holds the partition's lock; reading needs none.
 
     Attributes:
         interrogation: what is asked.
@@ -80,12 +83,19 @@ class PartitionWork:
         self._recipe = recipe_of(interrogation, digest)
         # Before the items are read: an input that is replaced meanwhile makes the table stale, not wrong.
         self._inputs = self._recipe.inputs(lake, partition) or {}
-        self.items = tuple(wanted_items(lake, interrogation, partition, superseded=superseded))
+        waits_for = waiting_subjects(lake, interrogation, partition, superseded)
+        wanted = wanted_items(lake, interrogation, partition, superseded=superseded, waits_for=waits_for)
+        self.items = tuple(wanted)
         self._keys = {item.item_id: _key(item, digest) for item in self.items}
         self._journal = StateJournal(journal_path(lake, interrogation, partition))
         self._exchanges = ExchangeJournal(exchanges_path(lake, self.scope))
         self._states, self.calls_saved = self._read_states()
         self._under_way: set[str] = set()
+        self._rows_known: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
+        self._calls: deque[Row] = deque()
+        self._are_calls_read = False
+        # What a run that was killed left in the journal is news to the tables.
+        self._has_news = any(state.status != "untried" for state in self._states.values())
 
     @property
     def answered(self) -> int:
@@ -103,6 +113,11 @@ class PartitionWork:
         return sum(self._state(item).status == "untried" for item in self._open_items())
 
     @property
+    def awaiting(self) -> int:
+        """Items that are not asked about before their inputs are answered."""
+        return sum(item.waits_for is not None for item in self.items)
+
+    @property
     def dues(self) -> list[datetime]:
         """When each item that failed for now may be tried again, soonest first."""
         return sorted(due for item in self._open_items() if (due := self._state(item).due_at))
@@ -113,9 +128,14 @@ class PartitionWork:
         return next(iter(self.dues), None)
 
     @property
+    def remaining(self) -> int:
+        """Items that have no answer and are not given up, be they asked about now or not."""
+        return sum(not _is_settled(item, self._state(item)) for item in self.items)
+
+    @property
     def is_complete(self) -> bool:
         """Whether every item has an answer or is given up."""
-        return all(self._state(item).status == "ok" or self._is_dead(item) for item in self.items)
+        return not self.remaining
 
     def ready(self, now: datetime) -> list[Item]:
         """The items that may be asked about now, in order; of those that ask the same, the first.
@@ -131,9 +151,10 @@ class PartitionWork:
         return [item for item in self.items if by_key.get(self._keys[item.item_id]) is item]
 
     def is_open(self, item: Item) -> bool:
-        """Whether an item lacks an outcome, be it due or not, and nobody asks about it now."""
-        is_settled = self._state(item).status == "ok" or self._is_dead(item)
-        return not is_settled and self._keys[item.item_id] not in self._under_way
+        """Whether an item can be asked about and lacks an outcome, be it due or not; and nobody asks now."""
+        if item.waits_for or _is_settled(item, self._state(item)):
+            return False
+        return self._keys[item.item_id] not in self._under_way
 
     def answer_of(self, item: Item) -> dict[str, Any] | None:
         """The answer that is known for an item; None if there is none."""
@@ -143,6 +164,7 @@ class PartitionWork:
         """Read what other processes recorded since; what is under way here stays so."""
         states, _ = self._read_states()
         self._states |= {key: state for key, state in states.items() if key not in self._under_way}
+        self._has_news, self._are_calls_read = True, False
 
     def start(self, item: Item) -> int:
         """Record that an attempt at an item begins.
@@ -162,7 +184,9 @@ class PartitionWork:
         unsupported = sum(not row["supported"] for row in self._rows(item, outcome.answer, ""))
         ended = self._journal.ended(item.item_id, key, outcome, unsupported=unsupported)
         self._states[key] = self._state(item).after(ended)
+        self._calls.extend(outcome.calls if outcome.exchanges else ())
         self._under_way.discard(key)
+        self._has_news = True
 
     def abandon(self, item: Item) -> None:
         """Record that an attempt was broken off by us: it does not count."""
@@ -170,31 +194,60 @@ class PartitionWork:
         self._states[key] = self._state(item).after(self._journal.abandoned(item.item_id, key))
         self._under_way.discard(key)
 
+    def give_up_what_cannot_be_asked(self) -> None:
+        """Record of each item that cannot be asked about, now or later, that it is given up."""
+        for item in self.items:
+            if _is_hopeless(item) and self._state(item).status != "dead":
+                self.record(item, Outcome(status="dead", error=item.problem))
+
     def publish(self, run_id: str) -> Footer | None:
-        """Write what came of the items: always `llm_runs` and `llm_attempts`, and the table when it is whole.
+        """Write the tables, when nothing is being asked about any more: see `publish_so_far`."""
+        self.give_up_what_cannot_be_asked()
+        self._has_news, self._are_calls_read = True, False
+        footer = self.publish_so_far(run_id)
+        self._journal.close()
+        self._exchanges.close()
+        return footer
+
+    def publish_so_far(self, run_id: str) -> Footer | None:
+        """Write what is known of the items: `llm_runs`, `llm_attempts` and the interrogation's table.
+
+        A file that says the same already is left as it is. Items may be asked about meanwhile.
 
         Args:
             run_id: the run that writes.
 
         Returns:
-            The footer of the interrogation's table; None while some items have no outcome.
+            The footer of the interrogation's table, if its file was replaced. It names as an input how many
+            items are `unanswered`, if any are.
         """
-        self._give_up_what_cannot_be_asked()
-        write_attempts(self._lake, self.scope, self._exchanges.records())
-        write_runs(self._lake, self.scope, self._run_rows())
-        self._journal.close()
-        self._exchanges.close()
-        if not self.is_complete:
+        if not self._has_news:
             return None
-        answers = ((item, self.answer_of(item)) for item in self.items)
-        return write_partition(
+        self._has_news = False
+        write_attempts(self._lake, self.scope, self._new_calls())
+        states = [(item, self._state(item)) for item in self.items]  # as they are at one moment
+        still_open = [item.item_id for item, state in states if not _is_settled(item, state)]
+        said = runs_inputs(self._lake, self.interrogation, self.partition, self._digest, still_open)
+        write_runs(self._lake, self.scope, self._run_rows(states), said)
+        answers = ((item, state.answer) for item, state in states if state.answer is not None)
+        return write_answers(
             self._lake,
             self.interrogation.table,
             self.partition,
-            [row for item, answer in answers for row in self._rows(item, answer, run_id)],
+            {item.item_id: self._rows(item, answer, run_id) for item, answer in answers},
+            items=[item.item_id for item in self.items],
+            unanswered=len(still_open),
             code_version=self._recipe.derivation.code_version,
             inputs=self._inputs,
         )
+
+    def _new_calls(self) -> Iterator[Row]:
+        """The calls that `llm_attempts` may lack: first those of the journal, later those made since."""
+        if not self._are_calls_read:
+            self._are_calls_read = True
+            yield from self._exchanges.calls()
+        while self._calls:
+            yield self._calls.popleft()
 
     def _read_states(self) -> tuple[dict[str, ItemState], int]:
         """The state of each wanted result key, and how many answers of other partitions serve."""
@@ -221,25 +274,25 @@ class PartitionWork:
         return self._states[self._keys[item.item_id]]
 
     def _is_dead(self, item: Item) -> bool:
-        return _is_hopeless(item) or self._state(item).status == "dead"
+        return _is_dead(item, self._state(item))
 
     def _open_items(self) -> Iterator[Item]:
         return filter(self.is_open, self.items)
 
-    def _give_up_what_cannot_be_asked(self) -> None:
-        for item in self.items:
-            if _is_hopeless(item) and self._state(item).status != "dead":
-                self.record(item, Outcome(status="dead", error=item.problem))
-
     def _rows(self, item: Item, answer: dict[str, Any] | None, run_id: str) -> list[dict[str, Any]]:
+        """The rows that an answer becomes. To find its quotes in the page takes a while, and is done once."""
         if answer is None:
             return []
-        return derived_rows(item, answer, model=self._model, digest=self._digest, run_id=run_id)
+        known = self._rows_known.get(item.item_id)
+        if known is None or known[0] is not answer:
+            rows = derived_rows(item, answer, model=self._model, digest=self._digest, run_id="")
+            known = self._rows_known[item.item_id] = (answer, rows)
+        return [{**row, "run_id": run_id} for row in known[1]]
 
-    def _run_rows(self) -> list[dict[str, Any]]:
+    def _run_rows(self, states: Iterable[tuple[Item, ItemState]]) -> list[dict[str, Any]]:
         rows = []
-        for item in self.items:
-            state, key = self._state(item), self._keys[item.item_id]
+        for item, state in states:
+            key = self._keys[item.item_id]
             if state.status != "untried":
                 row = run_row(item, state, self.scope, result_key=key)
                 rows.append({**row, "model": self._model, "model_digest": self._digest})
@@ -252,6 +305,15 @@ def _on_this_clock(state: ItemState, now: datetime) -> ItemState:
     return replace(state, due_at=now) if is_ahead else state
 
 
+def _is_settled(item: Item, state: ItemState) -> bool:
+    """Whether an item has an answer or is given up."""
+    return state.status == "ok" or _is_dead(item, state)
+
+
+def _is_dead(item: Item, state: ItemState) -> bool:
+    return _is_hopeless(item) or state.status == "dead"
+
+
 def _is_hopeless(item: Item) -> bool:
     """Whether an item cannot be asked about, now or later."""
     return item.problem is not None and not item.is_transient
@@ -260,4 +322,4 @@ def _is_hopeless(item: Item) -> bool:
 def _key(item: Item, digest: str) -> str:
     """An item's result key. Items that cannot be asked about have no request to tell them apart by."""
     key = item.result_key(digest)
-    return content_hash(f"{key} {item.item_id}") if item.problem else key
+    return content_hash(f"{key} {item.item_id}") if item.problem or item.waits_for else key

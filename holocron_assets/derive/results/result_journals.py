@@ -103,6 +103,12 @@ class ExchangeJournal:
         """Every record, in order."""
         return self._journal.records()
 
+    def calls(self) -> Iterator[dict[str, Any]]:
+        """Every call as a row of `llm_attempts`, in order."""
+        for record in self.records():
+            for call in record.get("calls", ()):
+                yield LLM_ATTEMPTS.revive(call["row"])
+
     def add(self, item: Item, outcome: Outcome) -> None:
         """Record the calls of an attempt; returns when they are on disk."""
         if not outcome.exchanges:

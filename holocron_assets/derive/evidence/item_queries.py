@@ -1,0 +1,205 @@
+"""Queries asked about many items at once: one that names values of an item becomes a join with all items.
+
+In the query's syntax tree, each `$name` becomes a column of a relation of items, and the query is joined with
+that relation laterally. Each item gets the rows that the query gives when it is asked about that item alone.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from holocron_assets.derive.evidence.queries import (
+    MOST_ROWS,
+    AskSql,
+    QueryError,
+    QueryRows,
+    ask_query,
+    check_query,
+    interrupted_after,
+    syntax_tree,
+)
+from holocron_assets.lake.empty_database import empty_database
+from holocron_assets.lake.views import query
+
+ITEMS = "holocron_items"
+"""The relation of items: column `holocron_item` and a column for each value that a query may name."""
+
+_TIMES_LONGER = 6
+"""All items together may take so many times as long as one of them."""
+
+_MOST_ROWS_AT_ONCE = 200_000
+"""Rows of all items together that are held in memory; a query that gives more is asked item by item."""
+
+_Values = tuple[tuple[str, Any], ...]
+
+
+class NotAtOnceError(ValueError):
+    """A query cannot be asked about many items at once."""
+
+
+@dataclass(frozen=True)
+class ItemQuery:
+    """A query that can be asked about all rows of `ITEMS` at once.
+
+    Attributes:
+        sql: the query, which names columns of `ITEMS` from outside.
+        is_ordered: whether it says in which order an item's rows come.
+    """
+
+    sql: str
+    is_ordered: bool
+
+    @property
+    def joined(self) -> str:
+        """SQL of `holocron_item`, `holocron_row` (its place among the item's) and the query's columns."""
+        return self._joined("*")
+
+    @property
+    def told(self) -> str:
+        """SQL of `holocron_item`, `holocron_row` and `said`: the query's columns as JSON."""
+        return self._joined("to_json(answer)::varchar as said")
+
+    def _joined(self, columns: str) -> str:
+        return (
+            f"select {ITEMS}.holocron_item, answers.* from {ITEMS}, lateral ("  # noqa: S608 - it was checked
+            f"select row_number() over () as holocron_row, {columns} from ({self.sql}\n) as answer "
+            f"limit {MOST_ROWS + 1}) as answers"
+        )
+
+
+def item_query(connection: duckdb.DuckDBPyConnection, sql: str) -> ItemQuery:
+    """A query as one that is asked about all items at once. Rows that tie come in the order of their columns.
+
+    Args:
+        connection: where `ITEMS` is, with whatever the query reads.
+        sql: the query; it was checked.
+
+    Raises:
+        NotAtOnceError: it cannot be asked so, or would choose other rows.
+    """
+    tree = syntax_tree(sql)
+    kinds = {modifier["type"] for modifier in tree["node"]["modifiers"]}
+    if "ORDER_MODIFIER" not in kinds and kinds - {"DISTINCT_MODIFIER"}:
+        raise NotAtOnceError("which rows it takes depends on where they lie")
+    tree = _with_columns(tree)
+    if "ORDER_MODIFIER" not in kinds:
+        return ItemQuery(_sql_of(tree), is_ordered=False)
+    columns = _columns(connection, ItemQuery(_sql_of(tree), is_ordered=True))
+    for modifier in tree["node"]["modifiers"]:
+        if modifier["type"] == "ORDER_MODIFIER":
+            modifier["orders"] += [_by_place(place) for place in range(1, columns + 1)]
+    return ItemQuery(_sql_of(tree), is_ordered=True)
+
+
+@contextmanager
+def asking_at_once(
+    connection: duckdb.DuckDBPyConnection, items: Sequence[Mapping[str, Any]]
+) -> Iterator[AskSql]:
+    """What asks queries about some items: each query once, of all of them.
+
+    A query that cannot be asked so, fails or takes long is asked item by item, and names the item at fault.
+
+    Args:
+        connection: that of `locked_database`.
+        items: the values that each item's queries may name.
+    """
+    known: dict[str, dict[_Values, QueryRows] | None] = {}
+    connection.register(ITEMS, _relation(items))
+
+    def ask(sql: str, values: Mapping[str, Any], seconds: float) -> QueryRows:
+        check_query(sql)
+        if sql not in known:
+            known[sql] = _ask_all(connection, sql, items, seconds) if len(items) > 1 else None
+        found = known[sql]
+        answer = found.get(_named(values)) if found is not None else None
+        return ask_query(connection, sql, values, seconds) if answer is None else answer
+
+    try:
+        yield ask
+    finally:
+        connection.unregister(ITEMS)
+
+
+def _ask_all(
+    connection: duckdb.DuckDBPyConnection, sql: str, items: Sequence[Mapping[str, Any]], seconds: float
+) -> dict[_Values, QueryRows] | None:
+    """The rows of each item that has not too many; None if the query is to be asked item by item."""
+    try:
+        with interrupted_after(connection, seconds * _TIMES_LONGER):
+            asked = item_query(connection, sql)
+            limited = f"from ({asked.joined}) limit {_MOST_ROWS_AT_ONCE + 1}"
+            rows = query(connection, f"from ({limited}) order by holocron_item, holocron_row")
+            names = _names(connection, sql, items[0])
+    except (NotAtOnceError, QueryError, duckdb.Error):
+        return None
+    if len(rows) > _MOST_ROWS_AT_ONCE:
+        return None
+    found: dict[int, list[tuple[Any, ...]]] = {number: [] for number in range(len(items))}
+    for row in rows:
+        found[row["holocron_item"]].append(tuple(row.values())[2:])
+    return {
+        _named(items[number]): _rows(names, own, is_ordered=asked.is_ordered)
+        for number, own in found.items()
+        if len(own) <= MOST_ROWS
+    }
+
+
+def _rows(names: tuple[str, ...], rows: list[tuple[Any, ...]], *, is_ordered: bool) -> QueryRows:
+    if not is_ordered:
+        rows.sort(key=repr)
+    return QueryRows(names if rows else (), tuple(rows))
+
+
+def _names(connection: duckdb.DuckDBPyConnection, sql: str, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the columns of a query are called: some are called by the values that they name."""
+    named = {name: values[name] for name in check_query(sql).parameters}
+    found = connection.execute(f"from ({sql.rstrip().removesuffix(';')}\n) limit 0", named)
+    return tuple(column[0] for column in found.description or ())
+
+
+def _named(values: Mapping[str, Any]) -> _Values:
+    return tuple(sorted(values.items()))
+
+
+def _relation(items: Sequence[Mapping[str, Any]]) -> pa.Table:
+    names = sorted({name for values in items for name in values})
+    columns = {name: [values.get(name) for values in items] for name in names}
+    return pa.table({"holocron_item": pa.array(range(len(items)), pa.int64()), **columns})
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, asked: ItemQuery) -> int:
+    """How many columns a query gives."""
+    return len(connection.execute(f"describe {asked.joined}").fetchall()) - 2
+
+
+def _by_place(place: int) -> dict[str, Any]:
+    literal = {"kind": "INTEGER", "text": str(place)}
+    constant = {"class": "CONSTANT", "type": "VALUE_CONSTANT", "alias": "", "literal": literal}
+    return {"type": "ORDER_DEFAULT", "null_order": "ORDER_DEFAULT", "expression": constant}
+
+
+def _with_columns(tree: Any) -> Any:
+    """A syntax tree in which the values that it names are columns of the items."""
+    if isinstance(tree, list):
+        return [_with_columns(part) for part in tree]
+    if not isinstance(tree, dict):
+        return tree
+    if tree.get("class") == "PARAMETER":
+        names = [ITEMS, tree["identifier"]]
+        return {"class": "COLUMN_REF", "type": "COLUMN_REF", "alias": tree["alias"], "column_names": names}
+    return {name: _with_columns(part) for name, part in tree.items()}
+
+
+def _sql_of(tree: Mapping[str, Any]) -> str:
+    statement = json.dumps({"error": False, "statements": [tree]})
+    with empty_database() as connection:
+        try:
+            [[sql]] = connection.execute("select json_deserialize_sql($1)", [statement]).fetchall()
+        except duckdb.Error as error:
+            raise NotAtOnceError(str(error)) from error
+    return str(sql)

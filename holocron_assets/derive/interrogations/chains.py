@@ -1,0 +1,139 @@
+"""Chains of interrogations: which reads the answers of which. A chain that bites its tail is refused."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+from holocron_assets.derive.evidence.queries import relations_named
+from holocron_assets.derive.evidence.specs import SqlEvidence
+from holocron_assets.derive.interrogations.conditions import relations_of_condition
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.lake.public_views import tables_behind
+from holocron_assets.lake.schema import Table
+from holocron_assets.lake.tables import ALL_TABLES, ENTITY_PAIRS
+
+_TYPES = ("page_classification",)
+_LISTS = (*_TYPES, "entity_extraction")
+_IDENTITY = (*_LISTS, "identity_check")
+
+MADE_FROM_ANSWERS: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(("page_types", "entity_candidates"), _TYPES),
+    **dict.fromkeys(("entity_mentions", "entity_pairs", "page_tags", "tags", "tag_relations"), _LISTS),
+    **dict.fromkeys(("entities", "entity_aliases", "entity_judgements", "entity_tags"), _IDENTITY),
+    "entity_facts": (*_IDENTITY, "entity_facts"),
+    "entity_relations": (*_IDENTITY, "relationship_extraction"),
+    "review_items": (*_IDENTITY, "entity_facts", "relationship_extraction"),
+}
+"""Tables that are made from answers, by whatever steps, with the keys of those interrogations."""
+
+_OWN_TABLES = {table.name: table for table in ALL_TABLES}
+
+
+class ChainError(ValueError):
+    """An interrogation reads answers that it cannot read.
+
+    Attributes:
+        interrogation: its name.
+    """
+
+    def __init__(self, interrogation: str, reason: str) -> None:
+        """Say which and why."""
+        super().__init__(reason)
+        self.interrogation = interrogation
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """Tables that an interrogation reads, beside those that its items are made from.
+
+    Attributes:
+        same_partition: of the same partitions: other interrogations' tables. A partition may be missing.
+        whole: of which any partition is read.
+    """
+
+    same_partition: tuple[Table, ...]
+    whole: tuple[Table, ...]
+
+
+def upstream_tables(interrogation: Interrogation) -> Upstream:
+    """What an interrogation reads beside what its items are made from: for the lineage.
+
+    Args:
+        interrogation: one that was linked; see `linked`.
+    """
+    inputs = [one.table for one in interrogation.upstream]
+    read = [table for table in interrogation.tables_read if table not in inputs]
+    column = interrogation.table.partition_column
+    beside = [table for table in read if _is_derived(table) and table.partition_column == column]
+    return Upstream((*inputs, *beside), tuple(table for table in read if table not in beside))
+
+
+def linked(interrogations: Iterable[Interrogation]) -> tuple[Interrogation, ...]:
+    """The same interrogations, each knowing those that it reads.
+
+    Raises:
+        ChainError: one reads answers that there are not, answers about something else than it asks about, or
+            what is made from its own.
+    """
+    linking = _Linking({one.name: one for one in interrogations})
+    return tuple(linking.link(name, ()) for name in linking.known)
+
+
+class _Linking:
+    """Links interrogations, those that others read first."""
+
+    def __init__(self, known: Mapping[str, Interrogation]) -> None:
+        self.known = known
+        self._tables = _OWN_TABLES | {one.table.name: one.table for one in known.values()}
+        self._names = {one.table.name: one.name for one in known.values()}
+        self._linked: dict[str, Interrogation] = {}
+
+    def link(self, name: str, path: tuple[str, ...]) -> Interrogation:
+        if name in path:
+            cycle = " <- ".join((*path[path.index(name) :], name))
+            raise ChainError(name, f"it reads what is made from its own answers: {cycle}")
+        if name not in self._linked:
+            self._linked[name] = self._link(self.known[name], (*path, name))
+        return self._linked[name]
+
+    def _link(self, interrogation: Interrogation, path: tuple[str, ...]) -> Interrogation:
+        inputs = [self._input(interrogation, key) for key in interrogation.inputs]
+        tables = {table for each in _relations(interrogation) for table in tables_behind(*each)}
+        for name in sorted({*inputs, *self._answers_behind(interrogation, tables)}):
+            self.link(name, path)
+        read = sorted((self._tables[name] for name in tables & self._tables.keys()), key=attrgetter("name"))
+        return interrogation.reading([self._linked[name] for name in inputs], read)
+
+    def _input(self, interrogation: Interrogation, key: str) -> str:
+        one = self.known.get(key)
+        if one is None or one.shadow:
+            live = ", ".join(sorted(name for name, other in self.known.items() if not other.shadow))
+            raise ChainError(
+                interrogation.name, f"inputs: {key!r} is no interrogation that counts; there are {live}"
+            )
+        if one.over != interrogation.over:
+            raise ChainError(
+                interrogation.name, f"inputs: {key} is asked of {one.over}, not of {interrogation.over}"
+            )
+        return key
+
+    def _answers_behind(self, interrogation: Interrogation, tables: Iterable[str]) -> Iterator[str]:
+        """Interrogations whose answers are in some tables, or in what the items are made from, by name."""
+        items = ENTITY_PAIRS.name if interrogation.over == "pairs" else interrogation.wants.of
+        for table in (items, *tables):
+            if table in self._names:
+                yield self._names[table]
+            yield from self.known.keys() & set(MADE_FROM_ANSWERS.get(table, ()))
+
+
+def _relations(interrogation: Interrogation) -> Iterator[tuple[str, str]]:
+    """Schema and name of each relation that its queries read."""
+    for spec in interrogation.evidence:
+        if isinstance(spec, SqlEvidence):
+            yield from relations_named(spec.sql)
+    if interrogation.wants.sql is not None:
+        yield from relations_of_condition(interrogation.wants.sql)
+
+
+def _is_derived(table: Table) -> bool:
+    return table.name not in _OWN_TABLES

@@ -1,0 +1,82 @@
+"""The table of an interrogation's answers in one partition: it shows what there is, whether whole or not.
+
+A file that lacks answers says so in its footer, so that whoever compares footers finds it unfinished. Until
+the partition is complete, an item that has no new answer keeps the rows of the one that stands.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from holocron_assets.lake.footers import Footer
+from holocron_assets.lake.keys import table_hash
+from holocron_assets.lake.parquet import MissingPartitionError, read_footer, read_table, write_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Row, Table
+
+UNANSWERED = "unanswered"
+"""What the footer of a file that lacks answers names as an input: the number of items without an outcome."""
+
+_RUN = "run_id"
+"""The column that says nothing of an answer but which run wrote it down."""
+
+RowsByItem = Mapping[str, Sequence[Row]]
+
+
+def write_answers(  # noqa: PLR0913 - two name the file, the rest is what it holds and says of itself
+    lake: Lake,
+    table: Table,
+    partition: str,
+    answers: RowsByItem,
+    *,
+    items: Sequence[str],
+    unanswered: int,
+    code_version: str,
+    inputs: Mapping[str, str],
+) -> Footer | None:
+    """Write the answers of a partition, unless its file holds them already.
+
+    Args:
+        lake: where.
+        table: the interrogation's table.
+        partition: the partition's name.
+        answers: the rows of each item that has an answer; one may have none.
+        items: ids of all wanted items, in order.
+        unanswered: how many of these have no outcome yet.
+        code_version: version of the code that made the rows.
+        inputs: fingerprints of what they were made from.
+
+    Returns:
+        The new file's footer; None if no file was replaced.
+    """
+    standing = _standing(lake, table, partition)
+    if unanswered:
+        answers = {**_by_item(standing), **answers}
+        inputs = {**inputs, UNANSWERED: str(unanswered)}
+    rows = [row for item in items for row in answers.get(item, ())]
+    if _says(table.to_arrow(rows, partition)) == _says(standing):
+        footer = read_footer(lake, table, partition)
+        # Without a new answer, an unfinished file would say nothing new.
+        if unanswered or (footer and (footer.code_version, footer.inputs) == (code_version, inputs)):
+            return None
+    return write_partition(lake, table, partition, rows, code_version=code_version, inputs=inputs)
+
+
+def _standing(lake: Lake, table: Table, partition: str) -> pa.Table:
+    try:
+        return read_table(lake, table, partition)
+    except MissingPartitionError:
+        return table.arrow_schema.empty_table()
+
+
+def _by_item(rows: pa.Table) -> RowsByItem:
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows.to_pylist():
+        found[row["item_id"]].append(row)
+    return found
+
+
+def _says(rows: pa.Table) -> str:
+    return table_hash(rows.drop_columns(_RUN))

@@ -1,0 +1,106 @@
+"""Which items of a partition have an outcome that stands: those that build on them need not wait.
+
+The rows of `llm_runs` say in their footer which items were open, and what was asked of which pages. As long
+as that is what it would be now, every other item is settled, however much of the partition is to come.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+
+from holocron_assets.derive.interrogations.inputs import Subject, subject_of
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.items import derivation_of
+from holocron_assets.derive.interrogations.recipe import ANY_MODEL, CODE, MODEL, recipe_of
+from holocron_assets.derive.interrogations.wanted import Superseded, wanted_rows
+from holocron_assets.derive.results.kept_answers import scope_of
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.parquet import MissingPartitionError, read_footer
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import LLM_RUNS
+
+_ASKED_OF = "asked_of"
+_OPEN = "open"
+
+_Waits = Callable[[Subject], bool]
+
+
+def runs_inputs(
+    lake: Lake, interrogation: Interrogation, partition: str, digest: str, open_items: Iterable[str]
+) -> dict[str, str]:
+    """What the footer of a scope's rows of `llm_runs` is to name.
+
+    Args:
+        lake: where.
+        interrogation: what is asked.
+        partition: of which partition.
+        digest: of the model that is asked.
+        open_items: ids of the items without an outcome.
+    """
+    asked_of = _asked_of(lake, interrogation, partition, digest)
+    return {_ASKED_OF: asked_of, MODEL: digest, _OPEN: " ".join(sorted(open_items))}
+
+
+def waiting_subjects(
+    lake: Lake, interrogation: Interrogation, partition: str, superseded: Superseded = ()
+) -> Callable[[Subject], str | None]:
+    """Says which input of an interrogation may still get an answer about a subject.
+
+    Args:
+        lake: where.
+        interrogation: whose inputs.
+        partition: a batch; for pairs, an entity type.
+        superseded: pages that are not asked about.
+    """
+    waits = {one.name: _waits(lake, one, partition, superseded) for one in interrogation.upstream}
+
+    def waits_for(subject: Subject) -> str | None:
+        return next((name for name, waits_there in waits.items() if waits_there(subject)), None)
+
+    return waits_for
+
+
+def _waits(lake: Lake, interrogation: Interrogation, partition: str, superseded: Superseded) -> _Waits:
+    """Says whether an interrogation has yet to come to an outcome about a subject of a partition."""
+    made = read_footer(lake, interrogation.table, partition) is not None
+    differences = recipe_of(interrogation, ANY_MODEL).differences(lake, partition)
+    if made and differences in ((), (CODE,)):
+        return lambda _: False
+    try:
+        rows = wanted_rows(lake, interrogation, partition, superseded=superseded)
+    except MissingPartitionError:
+        return lambda _: True
+    wanted = {_item_id(interrogation, row): subject_of(interrogation.over, row) for row in rows}
+    still_open = _open_items(lake, interrogation, partition)
+    if still_open is None:
+        return set(wanted.values()).__contains__
+    return {wanted[item] for item in still_open if item in wanted}.__contains__
+
+
+def _open_items(lake: Lake, interrogation: Interrogation, partition: str) -> set[str] | None:
+    """Pages or pairs that were open when outcomes were last written; None if these do not stand any more."""
+    footer = read_footer(lake, LLM_RUNS, scope_of(interrogation.name, partition))
+    said: Mapping[str, str] = footer.inputs if footer else {}
+    if said.get(_ASKED_OF) != _asked_of(lake, interrogation, partition, said.get(MODEL, ANY_MODEL)):
+        return None
+    return {item.partition("#")[0] for item in said[_OPEN].split()}
+
+
+def _asked_of(lake: Lake, interrogation: Interrogation, partition: str, digest: str) -> str:
+    """A hash of what decides which items there are and what they are asked, and of their inputs the same.
+
+    What the inputs say is left out: it grows, and what is settled stays.
+    """
+    derivation = derivation_of(interrogation)
+    footers = [read_footer(lake, table, partition) for table in derivation.inputs]
+    versions = sorted(recipe_of(interrogation, digest).versions.items())
+    above = []
+    for one in interrogation.upstream:
+        runs = read_footer(lake, LLM_RUNS, scope_of(one.name, partition))
+        model = runs.inputs.get(MODEL, ANY_MODEL) if runs else ANY_MODEL
+        above.append(_asked_of(lake, one, partition, model))
+    made_from = [footer.content_id if footer else None for footer in footers]
+    return content_hash(json.dumps([made_from, versions, above]))
+
+
+def _item_id(interrogation: Interrogation, row: Mapping[str, object]) -> str:
+    return str(row["pair_id"] if interrogation.over == "pairs" else row["title_key"])
