@@ -18,9 +18,9 @@ from holocron_assets.orchestration.clock_schedules import clock_schedules
 from holocron_assets.orchestration.crawl_assets import batch_pages, pages, seed_titles, sites
 from holocron_assets.orchestration.derive_assets import derive_assets
 from holocron_assets.orchestration.derive_checks import derive_checks
-from holocron_assets.orchestration.dispatch_sensor import DISPATCH_SENSORS
+from holocron_assets.orchestration.derive_jobs import derive_jobs
+from holocron_assets.orchestration.dispatch_sensor import dispatch_sensors
 from holocron_assets.orchestration.entity_assets import ENTITY_JOBS, STAGE_ASSETS, WHOLE_RUN_CHECKS
-from holocron_assets.orchestration.gpu_job import DERIVE_JOBS
 from holocron_assets.orchestration.group_job import run_group
 from holocron_assets.orchestration.jobs import ASSET_JOBS
 from holocron_assets.orchestration.link_assets import known_links
@@ -39,6 +39,7 @@ from holocron_assets.orchestration.status_assets import hourly_status, operation
 from holocron_assets.orchestration.telling import tell_webhooks
 from holocron_assets.orchestration.upkeep import compaction_job, upkeep_job
 from holocron_assets.orchestration.view_assets import views
+from holocron_assets.orchestration.what_to_ask import RESOURCE, WhatToAsk
 from holocron_assets.settings import (
     data_folder,
     dispatch_file,
@@ -62,19 +63,22 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
         "snapshot": SnapshotResource(folder=lake.folder),
         "sources": SourcesResource(folder=str(sources_folder()), politeness_folder=str(politeness_folder())),
         "models": ModelsResource(folder=str(data_folder())),
+        RESOURCE: WhatToAsk.configure_at_launch(),
         **overrides,
     }
     schedules = load_schedules()
+    interrogations, dispatch = load_interrogations(), read_dispatch_settings(dispatch_file())
+    asking_models = derive_jobs(interrogations, dispatch)
     return dg.Definitions(
         assets=[
             *(batch_pages, sites, seed_titles, page_changes, revision_checks, pages),
             *(*BATCH_ASSETS, *STAGE_ASSETS, known_links, views, operation_status),
-            *derive_assets(load_interrogations(), read_dispatch_settings(dispatch_file())),
+            *derive_assets(interrogations, dispatch),
         ],
-        asset_checks=[*QUALITY_CHECKS, *WHOLE_RUN_CHECKS, *derive_checks(load_interrogations())],
+        asset_checks=[*QUALITY_CHECKS, *WHOLE_RUN_CHECKS, *derive_checks(interrogations)],
         jobs=[
             *ASSET_JOBS.values(),
-            *DERIVE_JOBS,
+            *asking_models,
             *ENTITY_JOBS,
             upkeep_job,
             compaction_job,
@@ -87,7 +91,7 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
             *SENSORS,
             lost_runs,
             changed_pages,
-            *DISPATCH_SENSORS,
+            *dispatch_sensors(dispatch, asking_models),
             tell_webhooks,
             raise_alerts,
             schedules_sensor(schedules),

@@ -40,7 +40,9 @@ def dispatch(*, dry_run: bool, as_json: bool) -> None:
         return
     from holocron_assets.orchestration.dispatching import launch_plans  # noqa: PLC0415 - Dagster takes seconds
 
-    error = launch_plans(plans, tell=lambda text: click.echo(text, err=as_json))
+    error = launch_plans(
+        plans, load_interrogations(), settings, tell=lambda text: click.echo(text, err=as_json)
+    )
     if error:
         fail(error)
 

@@ -20,6 +20,7 @@ from holocron_assets.lake.footers import Footer
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
+from holocron_assets.orchestration.asset_events import Stored, materialization
 from holocron_assets.orchestration.failures import DUE_AT
 from holocron_assets.orchestration.metadata import sample_list
 from holocron_assets.orchestration.names import WORK_TAG
@@ -54,12 +55,11 @@ class Asking:
         """Whether the dispatcher asked for the run, and not a person."""
         return _SENSOR_TAG in self.run.tags
 
-    def in_pool(self, interrogations: Sequence[Interrogation], pool: str) -> dict[str, list[Interrogation]]:
-        """Interrogations by the model that each is to ask, of those models that a pool has."""
+    def by_model(self, interrogations: Sequence[Interrogation]) -> dict[str, list[Interrogation]]:
+        """Interrogations by the model that each is to ask."""
         found: dict[str, list[Interrogation]] = {}
         for interrogation in interrogations:
-            chosen = model_to_ask(interrogation, self.served.digests)
-            if chosen and self.settings.pool_of(chosen[0]) == pool:
+            if chosen := model_to_ask(interrogation, self.served.digests):
                 found.setdefault(chosen[0], []).append(interrogation)
         return found
 
@@ -131,14 +131,10 @@ def raise_unfinished(stretch: Stretch, *, more: Sequence[str] = ()) -> None:
         raise dg.Failure("; ".join(reasons), metadata=due, allow_retries=False)
 
 
-def materialization(lake: Lake, work: PartitionWork, footer: Footer) -> dg.AssetMaterialization:
-    """What Dagster is told of a partition whose file was replaced."""
-    return dg.AssetMaterialization(
-        work.interrogation.table.name,
-        partition=work.partition,
-        metadata=answers_metadata(lake, work, footer),
-        tags={"dagster/data_version": footer.content_id},
-    )
+def written_event(lake: Lake, work: PartitionWork, footer: Footer) -> dg.AssetMaterialization:
+    """The event of a partition whose file was replaced."""
+    key = dg.AssetKey(work.interrogation.table.name)
+    return materialization(key, work.partition, Stored(footer, answers_metadata(lake, work, footer)))
 
 
 def answers_metadata(lake: Lake, work: PartitionWork, footer: Footer) -> dict[str, Any]:

@@ -8,7 +8,7 @@ Dagster makes by itself (its Materialize button, a backfill) does not bear it, a
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import dagster as dg
 
@@ -20,6 +20,9 @@ DEFERRED: Mapping[str, str] = {"dagster/defer_asset_events": "true"}
 
 RANGE_TAGS = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 """Tags of a run over several partitions. Without them or a partition, a step that follows another fails."""
+
+RANGE_OF_TAG = "holocron/range_of"
+"""Tag of a job over dynamic partitions: their definition. The range is known when a run begins."""
 
 PARTITIONS_SEPARATOR = ","
 """Between partitions in the tag that names several: no partition's name holds it."""
@@ -52,6 +55,27 @@ def range_tags(every_partition: Sequence[str]) -> dict[str, str]:
     makes: a range of dynamic partitions follows the order of their registration, and mixes sources.
     """
     return dict(zip(RANGE_TAGS, (every_partition[0], every_partition[-1]), strict=True))
+
+
+def makes_what_is_stale(tags: Mapping[str, str]) -> bool:
+    """Whether runs of a job with these tags find out themselves which partitions they make."""
+    return RANGE_OF_TAG in tags or RANGE_TAGS[0] in tags
+
+
+def set_range(instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
+    """Give a run that begins the range of all partitions that there are, if its job asks for that.
+
+    Whoever launches such a job need not know them. Steps of this process go by the tags of `run` itself.
+    """
+    name = run.tags.get(RANGE_OF_TAG)
+    if name is None or PARTITION_TAG in run.tags or RANGE_TAGS[0] in run.tags:
+        return
+    if known := instance.get_dynamic_partitions(name):
+        tags = range_tags(known)
+        instance.add_run_tags(run.run_id, tags)
+        # Dagster's steps go by the tags that the run had when it was loaded; those in the storage come too
+        # late.
+        cast("dict[str, str]", run.tags).update(tags)
 
 
 def partitions_of_run(run: dg.DagsterRun) -> list[str]:

@@ -1,12 +1,15 @@
-"""An asset for each interrogation, partitioned as its pages or pairs are: what a model answered about them.
+"""The assets of interrogations: one step makes those that one model is asked and that are partitioned alike.
 
-The dispatcher fills them by the jobs of `gpu_job`. A person may materialize them too: such a run asks about
-all of its partitions, and fails with counts if it cannot. What is asked of which pages is data.
+The dispatcher fills them by the jobs of `derive_jobs`, in turns, for as long as it would choose that model
+(`dispatched_runs`). A person may materialize them too: such a run asks about all of its partitions, and fails
+with counts if it cannot. What is asked of which pages is data.
 """
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
@@ -14,6 +17,7 @@ import dagster as dg
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.gpu.model_run import Stretch, work_on
 from holocron_assets.derive.gpu.turns import Given
+from holocron_assets.derive.interrogations.chains import upstream_tables
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.items import derivation_of
 from holocron_assets.derive.results.partition_work import PartitionWork
@@ -21,63 +25,89 @@ from holocron_assets.lake.footers import Footer
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.parquet import read_footer
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.schema import Table
+from holocron_assets.lake.tables import ALL_TABLES
 from holocron_assets.operations.controls import HeldBackError
 from holocron_assets.operations.wishes import StandingWishes
 from holocron_assets.orchestration.asking import (
     answers_metadata,
     asking,
-    materialization,
     raise_unfinished,
     stretch_metadata,
+    written_event,
 )
+from holocron_assets.orchestration.asset_events import StepResult, is_deferred
+from holocron_assets.orchestration.dispatched_runs import asked_in_turns
+from holocron_assets.orchestration.entity_stages import STAGES
 from holocron_assets.orchestration.failures import RETRIES, clear_failures
 from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.metadata import OWNER, table_description, table_metadata
 from holocron_assets.orchestration.names import PRIORITY_TAG
 from holocron_assets.orchestration.partitions import BATCHES, ENTITY_TYPES
 from holocron_assets.orchestration.resources import LakeResource, ModelsResource
+from holocron_assets.orchestration.what_to_ask import WhatToAsk
 
 GROUP = "derivations"
 _PRIORITIES_A_MODEL = 10_000
 """More than an interrogation's priority can be: a model's steps come before all of the next one's."""
 
+_NO_ASSETS = frozenset(
+    table.name for table in ALL_TABLES if table.layer not in {"crawl", "signals", "classify", "resolve"}
+) - {stage.name for stage in STAGES}
+"""Tables that interrogations may read, and that no asset makes."""
+
 _Complete = tuple[PartitionWork, Footer]
 
 
-def derive_asset(interrogation: Interrogation, *, pool: str, step_priority: int) -> dg.AssetsDefinition:
-    """The asset of one interrogation.
+@dataclass(frozen=True)
+class ModelGroup:
+    """The interrogations that one step asks: of one model, over one kind of partitions.
+
+    Attributes:
+        model: the model that they name first.
+        by_type: whether their partitions are entity types, and not batches.
+        pool: of the model.
+        interrogations: which.
+    """
+
+    model: str
+    by_type: bool
+    pool: str
+    interrogations: tuple[Interrogation, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the step."""
+        return f"ask_{re.sub(r'[^a-z0-9]+', '_', self.model.lower())}{'_by_type' if self.by_type else ''}"
+
+    @property
+    def assets(self) -> list[str]:
+        """The names of its assets."""
+        return [one.table.name for one in self.interrogations]
+
+
+def model_groups(interrogations: Sequence[Interrogation], settings: DispatchSettings) -> list[ModelGroup]:
+    """Interrogations by what step asks them; the model of the most important one first.
 
     Args:
-        interrogation: what is asked.
-        pool: of its model.
-        step_priority: the higher, the sooner among the steps that wait for the pool, of whatever runs.
+        interrogations: which.
+        settings: says which pool a model is of.
     """
-    name = interrogation.table.name
+    found: dict[tuple[str, bool], list[Interrogation]] = {}
+    for one in interrogations:
+        found.setdefault((one.models[0], is_by_type(one)), []).append(one)
+    models = _models_by_priority(interrogations)
+    return [
+        ModelGroup(model, by_type, settings.pool_of(model), tuple(several))
+        for (model, by_type), several in sorted(
+            found.items(), key=lambda item: (models.index(item[0][0]), item[0][1])
+        )
+    ]
 
-    @dg.asset(
-        name=name,
-        deps=[table.name for table in derivation_of(interrogation).inputs],
-        partitions_def=ENTITY_TYPES if interrogation.over == "pairs" else BATCHES,
-        pool=pool,
-        # One run for all partitions of all models: a run for each would load every model anew.
-        backfill_policy=dg.BackfillPolicy.single_run(),
-        op_tags={PRIORITY_TAG: str(step_priority)},
-        group_name=GROUP,
-        kinds={"parquet", "ollama"},
-        owners=[OWNER],
-        tags={"shadow": "true"} if interrogation.shadow else {},
-        code_version=content_hash(f"{interrogation.prompt_version}{interrogation.schema_version}")[:16],
-        description=f"{interrogation.title}\n\n{table_description(interrogation.table)}",
-        metadata={**table_metadata(interrogation.table), **_declared(interrogation)},
-        retry_policy=RETRIES,
-    )
-    def answered(
-        context: dg.AssetExecutionContext, lake: LakeResource, models: ModelsResource
-    ) -> Iterator[dg.AssetMaterialization | dg.MaterializeResult[None]]:
-        with ended_when_held(context), clear_failures():
-            yield from _answered(context, interrogation, lake.open(), models)
 
-    return answered
+def is_by_type(interrogation: Interrogation) -> bool:
+    """Whether an interrogation's partitions are entity types, and not batches."""
+    return interrogation.table.partition_column == "entity_type"
 
 
 def derive_assets(
@@ -89,19 +119,77 @@ def derive_assets(
         interrogations: which.
         settings: says which pool a model is of.
     """
-    models = _models_by_priority(interrogations)
+    groups, models = model_groups(interrogations, settings), _models_by_priority(interrogations)
     with warnings.catch_warnings():
         # Of backfill policies, which this version of Dagster has, and which is pinned.
         warnings.simplefilter("ignore", dg.BetaWarning)
         return [
-            derive_asset(
-                one,
-                pool=settings.pool_of(one.models[0]),
-                step_priority=(len(models) - models.index(one.models[0])) * _PRIORITIES_A_MODEL
-                + one.priority,
-            )
-            for one in interrogations
+            model_assets(group, step_priority=(len(models) - models.index(group.model)) * _PRIORITIES_A_MODEL)
+            for group in groups
         ]
+
+
+def model_assets(group: ModelGroup, *, step_priority: int) -> dg.AssetsDefinition:
+    """The assets that one step makes.
+
+    Args:
+        group: what it asks.
+        step_priority: the higher, the sooner among the steps that wait for the pool, of whatever runs.
+    """
+
+    @dg.multi_asset(
+        name=group.name,
+        description=f"Ask {group.model} what is to be asked of it.",
+        specs=[_spec(one) for one in group.interrogations],
+        can_subset=True,
+        partitions_def=ENTITY_TYPES if group.by_type else BATCHES,
+        pool=group.pool,
+        # One run for all partitions of all models: a run for each would load every model anew.
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        op_tags={PRIORITY_TAG: str(step_priority + max(one.priority for one in group.interrogations))},
+        retry_policy=RETRIES,
+    )
+    def asked(
+        context: dg.AssetExecutionContext,
+        lake: LakeResource,
+        models: ModelsResource,
+        what_to_ask: WhatToAsk,
+    ) -> Iterator[StepResult]:
+        keys = context.selected_asset_keys
+        chosen = [one for one in group.interrogations if dg.AssetKey(one.table.name) in keys]
+        with ended_when_held(context), clear_failures():
+            if is_deferred(context.run):
+                yield from asked_in_turns(context, lake.open(), models, what_to_ask, chosen, group.pool)
+            else:
+                for one in chosen:
+                    yield from _asked_by_hand(context, one, lake.open(), models)
+
+    return asked
+
+
+def _spec(interrogation: Interrogation) -> dg.AssetSpec:
+    table, read = interrogation.table, upstream_tables(interrogation)
+    own = [*derivation_of(interrogation).inputs, *read.same_partition]
+    every = dg.AllPartitionMapping()
+    return dg.AssetSpec(
+        table.name,
+        deps=[
+            *(dg.AssetDep(name) for name in _assets_of(own)),
+            *(dg.AssetDep(name, partition_mapping=every) for name in _assets_of(read.whole)),
+        ],
+        group_name=GROUP,
+        kinds={"parquet", "ollama"},
+        owners=[OWNER],
+        tags={"shadow": "true"} if interrogation.shadow else {},
+        code_version=content_hash(f"{interrogation.prompt_version}{interrogation.schema_version}")[:16],
+        description=f"{interrogation.title}\n\n{table_description(table)}",
+        metadata={**table_metadata(table), **_declared(interrogation)},
+    )
+
+
+def _assets_of(tables: Sequence[Table]) -> list[str]:
+    names = dict.fromkeys(table.name for table in tables)
+    return [name for name in names if name not in _NO_ASSETS]
 
 
 def _models_by_priority(interrogations: Sequence[Interrogation]) -> list[str]:
@@ -124,13 +212,13 @@ def _declared(interrogation: Interrogation) -> dict[str, Any]:
     }
 
 
-def _answered(
+def _asked_by_hand(
     context: dg.AssetExecutionContext,
     interrogation: Interrogation,
     lake: Lake,
     models: ModelsResource,
-) -> Iterator[dg.AssetMaterialization | dg.MaterializeResult[None]]:
-    """Ask about everything in the run's partitions; what is complete is told even if not all is.
+) -> Iterator[StepResult]:
+    """Ask about everything in the run's partitions; what was written is recorded even if not all is answered.
 
     What a person holds back is left out, and the run ends as canceled.
     """
@@ -153,10 +241,10 @@ def _answered(
                 complete.append((work, standing))
     context.log.info(f"{stretch.outcome}: {stretch.reason}. {dict(stretch_metadata(stretch))}")
     if len(complete) == len(context.partition_keys):
-        yield _result(lake, stretch, complete)
+        yield _result(lake, interrogation, stretch, complete)
         return
-    # What was written is told all the same.
-    yield from (materialization(lake, work, footer) for work, footer in replaced.values())
+    # What was written is recorded all the same.
+    yield from (written_event(lake, work, footer) for work, footer in replaced.values())
     if held or stretch.paused:
         raise HeldBackError("; ".join(dict.fromkeys([*held.values(), *filter(None, [stretch.paused])])))
     seen.update(partition for _, partition in stretch.problems)
@@ -168,12 +256,17 @@ def _standing(lake: Lake, work: PartitionWork) -> Footer | None:
     return read_footer(lake, work.interrogation.table, work.partition)
 
 
-def _result(lake: Lake, stretch: Stretch, complete: Sequence[_Complete]) -> dg.MaterializeResult[None]:
-    """What is told of all partitions of the run at once: Dagster has one result for them."""
+def _result(
+    lake: Lake, interrogation: Interrogation, stretch: Stretch, complete: Sequence[_Complete]
+) -> dg.MaterializeResult[None]:
+    """What is said of all partitions of the run at once: Dagster has one result for them."""
+    key = dg.AssetKey(interrogation.table.name)
     if len(complete) == 1:
         ((work, footer),) = complete
         return dg.MaterializeResult(
+            asset_key=key,
             metadata={**answers_metadata(lake, work, footer), **stretch_metadata(stretch)},
             data_version=dg.DataVersion(footer.content_id),
         )
-    return dg.MaterializeResult(metadata={"partitions": len(complete), **stretch_metadata(stretch)})
+    metadata = {"partitions": len(complete), **stretch_metadata(stretch)}
+    return dg.MaterializeResult(asset_key=key, metadata=metadata)

@@ -14,8 +14,6 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.held_runs import is_held
 from holocron_assets.orchestration.names import (
-    GPU_JOB,
-    GPU_MODEL_TAG,
     MODEL_POOL_TAG,
     MODEL_TAG,
     PROGRESS_TAG,
@@ -28,17 +26,6 @@ _MOST_FAILURES = 4
 """Runs of the past that matter: after so many, the wait grows no longer."""
 
 _STOPPED = (DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED)
-
-
-def job_of(pool: str) -> str:
-    """The job that asks models of a pool."""
-    return GPU_JOB if pool == GPU_POOL else f"{GPU_JOB}_{pool}"
-
-
-def run_tags(pool: str, model: str) -> dict[str, str]:
-    """Tags of a run that asks a model: what limits go by, and the next tick."""
-    tags = {MODEL_TAG: model, MODEL_POOL_TAG: pool}
-    return {**tags, GPU_MODEL_TAG: model} if pool == GPU_POOL else tags
 
 
 def at_work(instance: dg.DagsterInstance, lake: Lake, pool: str) -> set[str]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import dagster as dg
 
@@ -22,23 +22,28 @@ from holocron_assets.lake.tables import GPU_RUNS
 from holocron_assets.models.connection import fetch_command
 from holocron_assets.models.errors import ModelServerError
 from holocron_assets.operations.wishes import StandingWishes
-from holocron_assets.orchestration.dispatch_runs import at_work, history, job_of, run_tags
-from holocron_assets.orchestration.gpu_job import WhatToAsk, run_config
+from holocron_assets.orchestration.derive_jobs import job_of_plan
+from holocron_assets.orchestration.dispatch_runs import at_work, history
+from holocron_assets.orchestration.dispatched_runs import run_tags
 from holocron_assets.orchestration.holding import holds_named
 from holocron_assets.orchestration.mending import mended_tick
 from holocron_assets.orchestration.names import PROGRESS_TAG, WORK_TAG
 from holocron_assets.orchestration.resources import LakeResource
+from holocron_assets.orchestration.what_to_ask import WhatToAsk
 from holocron_assets.orchestration.work import Work
 from holocron_assets.settings import dispatch_file
+
+if TYPE_CHECKING:
+    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 _NAME = "model_dispatch"
 _SHADOW = "shadow"
 
 
-def _dispatch_sensor(pool: str) -> dg.SensorDefinition:
+def _dispatch_sensor(pool: str, jobs: "Sequence[UnresolvedAssetJobDefinition]") -> dg.SensorDefinition:
     @dg.sensor(
         name=_NAME if pool == GPU_POOL else f"{_NAME}_{pool}",
-        job_name=job_of(pool),
+        jobs=list(jobs) or None,
         # At every round of Dagster's daemon, five seconds: from one run's end to the next one's start the GPU
         # waits for us. With five here, a round that comes a moment early would be left out.
         minimum_interval_seconds=1,
@@ -113,7 +118,7 @@ def _answers(  # noqa: PLR0913, PLR0917 - all that a decision is made of
         plans = plan_pool(
             pool, waiting, settings, served.loaded, utc_now(), at_work=busy, resting=resting.keys()
         )
-        answers = [_answer(instance, one, interrogations, served) for one in plans]
+        answers = [_answer(instance, one, settings, interrogations, served) for one in plans]
         rest = {str(one.plan.decision.model): one.rests for one in answers if one.rests}
         if not rest:
             return answers, [f"{model} {why}" for model, why in resting.items()]
@@ -121,12 +126,15 @@ def _answers(  # noqa: PLR0913, PLR0917 - all that a decision is made of
 
 
 def _answer(
-    instance: dg.DagsterInstance, wanted: Plan, interrogations: Sequence[Interrogation], served: ServedModels
+    instance: dg.DagsterInstance,
+    wanted: Plan,
+    settings: DispatchSettings,
+    interrogations: Sequence[Interrogation],
+    served: ServedModels,
 ) -> _Answer:
-    model = wanted.decision.model
-    if model is None:
+    model, job = wanted.decision.model, job_of_plan(wanted, interrogations, settings)
+    if model is None or job is None:
         return _Answer(wanted, None, None)
-    job = job_of(wanted.pool)
     work = Work(job, None, version_of(interrogations, model, served.digests[model]))
     last_run, rests = history(instance, work, wanted.progress)
     if rests:
@@ -135,7 +143,7 @@ def _answer(
         # A run key is refused for ever once used, even after a failure; so it names the run that came before.
         run_key=f"{work.key}/{wanted.progress}/{last_run or 'first'}",
         job_name=job,
-        run_config=run_config(wanted.pool, WhatToAsk(model=model)),
+        run_config=WhatToAsk(model=model).run_config(),
         tags={**run_tags(wanted.pool, model), WORK_TAG: work.key, PROGRESS_TAG: wanted.progress},
     )
     return _Answer(wanted, request, None)
@@ -155,7 +163,13 @@ def _recorded(context: dg.SensorEvaluationContext, lake: Lake, answers: Sequence
     return dg.SkipReason(f"shadow mode: would launch {models}; nothing is launched")
 
 
-DISPATCH_SENSORS = [_dispatch_sensor(pool) for pool in read_dispatch_settings(dispatch_file()).limits]
-"""One for each pool of models; the first is `model_dispatch`, of the GPU."""
+def dispatch_sensors(
+    settings: DispatchSettings, jobs: "Sequence[UnresolvedAssetJobDefinition]"
+) -> list[dg.SensorDefinition]:
+    """A sensor for each pool of models; the first is `model_dispatch`, of the GPU.
 
-model_dispatch = DISPATCH_SENSORS[0]
+    Args:
+        settings: names the pools.
+        jobs: those that ask models.
+    """
+    return [_dispatch_sensor(pool, jobs) for pool in settings.limits]

@@ -1,17 +1,27 @@
 """Launching what the dispatcher decides, on a person's word."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from holocron_assets.derive.dispatch.plans import Plan
-from holocron_assets.orchestration.dispatch_runs import job_of, run_tags
+from holocron_assets.derive.dispatch.pools import DispatchSettings
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.orchestration.derive_jobs import job_of_plan
+from holocron_assets.orchestration.dispatched_runs import run_tags
 from holocron_assets.orchestration.launching import launch_job
 
 
-def launch_plans(plans: Iterable[Plan], tell: Callable[[str], None]) -> str | None:
+def launch_plans(
+    plans: Iterable[Plan],
+    interrogations: Sequence[Interrogation],
+    settings: DispatchSettings,
+    tell: Callable[[str], None],
+) -> str | None:
     """Put the runs of some plans into the run queue.
 
     Args:
         plans: what was decided; those without a model launch nothing.
+        interrogations: those that it was decided about.
+        settings: says which pool a model is of.
         tell: told the runs' ids.
 
     Returns:
@@ -19,7 +29,7 @@ def launch_plans(plans: Iterable[Plan], tell: Callable[[str], None]) -> str | No
     """
     errors = [
         launch_job(
-            job_of(one.pool),
+            job,
             config={"model": model},
             partition=None,
             wait=False,
@@ -27,6 +37,6 @@ def launch_plans(plans: Iterable[Plan], tell: Callable[[str], None]) -> str | No
             tags=run_tags(one.pool, model),
         )
         for one in plans
-        if (model := one.decision.model)
+        if (model := one.decision.model) and (job := job_of_plan(one, interrogations, settings))
     ]
     return "; ".join(error for error in errors if error) or None

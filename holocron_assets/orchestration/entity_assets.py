@@ -16,9 +16,11 @@ from holocron_assets.lake.parquet import read_footer
 from holocron_assets.orchestration.asset_events import (
     DEFERRED,
     PARTITIONS_SEPARATOR,
+    RANGE_OF_TAG,
     StepResult,
     is_deferred,
     materialization,
+    partitions_of_run,
     range_tags,
     recorded_late,
     recorded_partitions,
@@ -84,7 +86,8 @@ def _stale_made(context: dg.AssetExecutionContext, stage: Stage, look: Look) -> 
     left = {
         name for failed in failures_of_steps(context.instance, context.run.run_id).values() for name in failed
     }
-    names = [name for name in partitions_of(look.lake, stage) if name not in left]
+    wanted = partitions_of_run(context.run) or partitions_of(look.lake, stage)
+    names = [name for name in partitions_of(look.lake, stage) if name in wanted and name not in left]
     yield from _unrecorded(context, stage, look, names)
     errors: dict[str, Exception] = {}
     for name in names:
@@ -193,7 +196,7 @@ ENTITY_JOBS = [
     dg.define_asset_job(
         SOURCES_JOB,
         selection=_steps(BY_SOURCE),
-        tags=DEFERRED,
+        tags={**DEFERRED, RANGE_OF_TAG: str(SOURCES.name)},
         description="Collect the tags and the review queue of all stale sources, once entities are resolved.",
     ),
 ]

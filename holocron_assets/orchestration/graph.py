@@ -41,7 +41,6 @@ from holocron_assets.lake.tables import (
 )
 from holocron_assets.operations.told.dead_letters import TABLES as DEAD_LETTER_TABLES
 from holocron_assets.orchestration.change_schedules import RECHECK_PREFIX
-from holocron_assets.orchestration.derive_assets import GROUP as DERIVATIONS
 from holocron_assets.orchestration.names import GPU_JOB
 from holocron_assets.orchestration.partitions import BATCHES, ENTITY_TYPES, SOURCES
 from holocron_assets.orchestration.sensors import ENTITY_TABLES, FRONTIER_TABLES, SETTLED_TABLES
@@ -224,18 +223,8 @@ def _jobs() -> tuple[dg.JobDefinition, ...]:
 
 
 def _makes(job: dg.JobDefinition) -> frozenset[str]:
-    """The assets that a job makes. Of jobs of ops, which materialize as they go, Dagster does not know."""
-    if job.name == GPU_JOB or job.name.startswith(f"{GPU_JOB}_"):
-        pools = {pool for node in job.nodes for pool in node.definition.pools}
-        return frozenset(_asked_in(pools))
+    """The assets that a job makes."""
     return frozenset(key.to_user_string() for key in job.asset_layer.selected_asset_keys)
-
-
-def _asked_in(pools: set[str]) -> Iterator[str]:
-    """The derivations whose models are of some pools."""
-    for node in defs.resolve_asset_graph().asset_nodes:
-        if node.group_name == DERIVATIONS and pools.intersection(node.pools or ()):
-            yield node.key.to_user_string()
 
 
 def _sensors() -> Iterator[Trigger]:

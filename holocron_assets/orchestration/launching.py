@@ -14,9 +14,11 @@ from dagster import DagsterInstance, DagsterRunStatus
 
 from holocron_assets.crawl.source_files import source_names
 from holocron_assets.definitions import defs
+from holocron_assets.orchestration.asset_events import makes_what_is_stale
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.instance import open_instance
 from holocron_assets.orchestration.names import ADD_PAGES_JOB, GPU_JOB, PARTITION_TAG, REFRESH_JOB
+from holocron_assets.orchestration.what_to_ask import RESOURCE
 from holocron_assets.settings import PROJECT_FOLDER, sources_folder
 
 _POLL_SECONDS = 0.5
@@ -27,17 +29,24 @@ _SILENT_SECONDS = 180  # a daemon shows every half minute that it lives
 
 @dataclass(frozen=True)
 class _Configured:
-    """What a job's config belongs to, and which of it is needed and allowed."""
+    """Where a job's config stands in its run config, and which of it is needed and allowed."""
 
-    op: str
+    place: tuple[str, str]
     needed: frozenset[str]
     allowed: frozenset[str]
 
+    def run_config(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The run config with this config in its place."""
+        kind, name = self.place
+        return {kind: {name: {"config": dict(config)}}}
+
 
 _CONFIGURED: Mapping[str, _Configured] = {
-    REFRESH_JOB: _Configured("refresh_sources", frozenset(), frozenset({"source", "maximum_batches"})),
+    REFRESH_JOB: _Configured(
+        ("ops", "refresh_sources"), frozenset(), frozenset({"source", "maximum_batches"})
+    ),
     ADD_PAGES_JOB: _Configured(
-        "add_given_pages", frozenset({"source", "titles"}), frozenset({"source", "titles"})
+        ("ops", "add_given_pages"), frozenset({"source", "titles"}), frozenset({"source", "titles"})
     ),
 }
 _OPTIONS = {"source": "--source", "titles": "--title", "maximum_batches": "--maximum-batches"}
@@ -77,7 +86,7 @@ def launch_job(  # noqa: PLR0913 - what is launched, and how it is told of
         command = [sys.executable, "-m", "dagster", "job", "launch", "-w", str(_WORKSPACE), "-j", job]
         command += ["--run-id", run_id]
         if config:
-            command += ["--config-json", json.dumps({"ops": {_configured(job).op: {"config": config}}})]
+            command += ["--config-json", json.dumps(_configured(job).run_config(config))]
         if all_tags := {**(tags or {}), **({PARTITION_TAG: partition} if partition else {})}:
             command += ["--tags", json.dumps(all_tags)]
         launched = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
@@ -115,7 +124,7 @@ def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | N
     if lacking := takes.needed - config.keys():
         raise ValueError(f"job {job} needs {_options(lacking)}")
     partitioned = jobs[job].partitions_def is not None
-    if partitioned != bool(partition):
+    if partitioned != bool(partition) and not (partitioned and makes_what_is_stale(jobs[job].run_tags)):
         raise ValueError(f"job {job} {'needs' if partitioned else 'takes no'} --partition")
     if (source := config.get("source")) is not None:
         _refuse_unknown("there is no source", source, source_names(sources_folder()))
@@ -138,8 +147,8 @@ def _refuse_unknown(lacking: str, name: str, known: Sequence[str]) -> None:
 
 def _configured(job: str) -> _Configured:
     if job == GPU_JOB or job.startswith(f"{GPU_JOB}_"):  # one for each pool of models
-        return _Configured(defs.resolve_job_def(job).nodes[0].name, frozenset(), frozenset({"model"}))
-    return _CONFIGURED.get(job, _Configured("", frozenset(), frozenset()))
+        return _Configured(("resources", RESOURCE), frozenset(), frozenset({"model"}))
+    return _CONFIGURED.get(job, _Configured(("", ""), frozenset(), frozenset()))
 
 
 def _options(names: Iterable[str]) -> str:

@@ -16,7 +16,6 @@ from holocron_assets.crawl.batches import source_of
 from holocron_assets.crawl.sources import Source
 from holocron_assets.derive.dispatch.backlog import StalePartition, model_to_ask, stale_partitions, waiting_of
 from holocron_assets.derive.dispatch.served import served_models
-from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -33,8 +32,8 @@ from holocron_assets.models.connection import fetch_command, model_server
 from holocron_assets.models.fetching import fetch_models, own_model_files
 from holocron_assets.operations.controls import Scope, standing_controls
 from holocron_assets.operations.wishes import StandingWishes
-from holocron_assets.orchestration.gpu_job import WhatToAsk, run_config
 from holocron_assets.orchestration.names import GPU_JOB
+from holocron_assets.orchestration.what_to_ask import WhatToAsk
 from holocron_assets.orchestration.work import Work
 
 _MOST_LINKED = """
@@ -171,7 +170,7 @@ class ModelStage:
 
     def work(self, what: WhatToAsk) -> Work:
         """The run that asks it. Each is other work: a run that stops half way is followed by another."""
-        config = run_config(GPU_POOL, what)
+        config = what.run_config()
         version = f"{content_hash(repr(config))} {next(self._rounds)}"
         return Work(GPU_JOB, None, version, config=config, about=", ".join(what.interrogations or ()))
 

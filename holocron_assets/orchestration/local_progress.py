@@ -10,7 +10,7 @@ from holocron_assets.derive.results.result_journals import StateJournal, journal
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.packs import FileMark
 from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.gpu_job import WhatToAsk
+from holocron_assets.orchestration.what_to_ask import WhatToAsk
 
 _SECONDS = 2.0
 

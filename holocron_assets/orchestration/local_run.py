@@ -24,7 +24,6 @@ from holocron_assets.operations.controls import Scope, standing_controls
 from holocron_assets.orchestration.checks import concerns
 from holocron_assets.orchestration.dispatch_runs import at_work
 from holocron_assets.orchestration.failures import failure_of
-from holocron_assets.orchestration.gpu_job import WhatToAsk
 from holocron_assets.orchestration.holding import hold_on
 from holocron_assets.orchestration.local_models import ModelStage
 from holocron_assets.orchestration.local_progress import outcomes_told
@@ -32,6 +31,7 @@ from holocron_assets.orchestration.mending import mending
 from holocron_assets.orchestration.names import BATCH_JOB, OUTCOME_TAG, QUALITY_JOB
 from holocron_assets.orchestration.run_requests import priority_of
 from holocron_assets.orchestration.runs import QUIET, FinishedRun, LocalRuns, run_of_ours
+from holocron_assets.orchestration.what_to_ask import WhatToAsk
 from holocron_assets.orchestration.work import (
     Work,
     batches_to_fetch,

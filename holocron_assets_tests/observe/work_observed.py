@@ -15,7 +15,6 @@ from holocron_assets.crawl.source_files import load_source
 from holocron_assets.definitions import defs
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.gpu_job import WhatToAsk, run_config
 from holocron_assets.orchestration.names import BATCH_JOB, GPU_JOB, SEEDS_JOB, TRACE_TAG
 from holocron_assets.settings import data_folder, sources_folder
 
@@ -25,11 +24,9 @@ def main() -> None:
     with dg.DagsterInstance.ephemeral() as instance:
 
         def run(job: str, partition: str | None = None) -> None:
-            config = run_config("gpu", WhatToAsk()) if job == GPU_JOB else {}
             defs.resolve_job_def(job).execute_in_process(
                 instance=instance,
                 partition_key=partition,
-                run_config={"ops": config["ops"]} if config else {},
                 raise_on_error=False,
                 tags={TRACE_TAG: parent},
             )

@@ -7,7 +7,9 @@ import dagster as dg
 from sample_holocron import Holocron
 
 from holocron_assets.definitions import build_definitions
+from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.lake.schema import Table
+from holocron_assets.orchestration.dispatch_sensor import dispatch_sensors
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -28,6 +30,11 @@ def definitions_of(holocron: Holocron) -> dg.Definitions:
     return build_definitions({"lake": lake_resource(holocron), "sources": sources_resource(holocron)})
 
 
+def model_dispatch() -> dg.SensorDefinition:
+    """The sensor that gives work to models of the GPU."""
+    return dispatch_sensors(DispatchSettings(), [])[0]
+
+
 def run_job(  # noqa: PLR0913 - what a run may be given
     holocron: Holocron,
     instance: dg.DagsterInstance,
@@ -35,6 +42,7 @@ def run_job(  # noqa: PLR0913 - what a run may be given
     partition: str | None = None,
     config: Mapping[str, Any] | None = None,
     *,
+    resources: Mapping[str, Any] | None = None,
     tags: Mapping[str, str] | None = None,
 ) -> dg.ExecuteInProcessResult:
     """Run a job in this process. A run that fails is given back like any other."""
@@ -46,7 +54,7 @@ def run_job(  # noqa: PLR0913 - what a run may be given
             partition_key=partition,
             tags=dict(tags or {}),
             raise_on_error=False,
-            run_config={**_QUIET, "ops": config or {}},
+            run_config={**_QUIET, "ops": config or {}, "resources": resources or {}},
         )
     )
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from holocron_assets.orchestration.dispatch_runs import job_of, run_tags
+from holocron_assets.orchestration.derive_jobs import job_of
+from holocron_assets.orchestration.dispatched_runs import run_tags
 from holocron_assets.orchestration.instance import open_instance, pool_limits
 from holocron_assets.settings import PROJECT_FOLDER
 
@@ -38,7 +39,8 @@ def test_the_pools_of_the_settings_reach_the_instance_whenever_it_is_opened(
 
 
 def test_a_remote_model_s_run_is_of_its_pool_s_job_and_does_not_take_the_gpu() -> None:
-    assert job_of("remote") == "derive_remote"
+    assert job_of("remote", by_type=False) == "derive_remote"
+    assert job_of("gpu", by_type=True) == "derive_by_type"
     assert run_tags("remote", "big-cloud") == {
         "holocron/model": "big-cloud",
         "holocron/model_pool": "remote",

@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 from dagster import DagsterRunStatus
 from fake_ollama import LARGE, SMALL, FakeOllama
-from sample_dagster import run_job
+from sample_dagster import model_dispatch, run_job
 from sample_holocron import Holocron
 from watched import Watched
 
@@ -20,7 +20,6 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.tables import GPU_RUNS
 from holocron_assets.orchestration import dispatch_runs
-from holocron_assets.orchestration.dispatch_sensor import model_dispatch
 
 QUESTION: dict[str, Any] = {
     "version": 1,
@@ -53,7 +52,7 @@ class Dispatched:
         (self.folder / "dispatch.yaml").write_text(text, encoding="utf-8")
 
     def tick(self) -> tuple[list[dg.RunRequest], str]:
-        tick = self.watched.tick(model_dispatch, self.cursor)
+        tick = self.watched.tick(model_dispatch(), self.cursor)
         self.cursor = tick.cursor
         return tick.asked, tick.skipped or ""
 
@@ -63,7 +62,7 @@ class Dispatched:
             self.watched.holocron,
             self.watched.instance,
             request.job_name or "",
-            config=request.run_config["ops"],
+            resources=request.run_config["resources"],
             tags={**request.tags, "dagster/sensor_name": "model_dispatch"},
         )
         assert result.success
@@ -95,7 +94,7 @@ def later(monkeypatch: pytest.MonkeyPatch, wait: timedelta) -> None:
 def test_one_run_is_asked_for_of_the_model_with_the_most_important_work(dispatched: Dispatched) -> None:
     ((request,), _) = dispatched.tick()
     assert request.job_name == "derive"
-    assert request.run_config == {"ops": {"ask_gpu": {"config": {"model": SMALL}}}}
+    assert request.run_config == {"resources": {"what_to_ask": {"config": {"model": SMALL}}}}
     tags = request.tags
     assert (tags["holocron/gpu_model"], tags["holocron/model_pool"]) == (SMALL, "gpu")
     assert (request.run_key or "").startswith(tags["holocron/work"])
@@ -263,7 +262,7 @@ def test_after_a_failure_for_good_other_work_does_not_wait_for_an_hour(
             dispatched.watched.holocron,
             dispatched.watched.instance,
             request.job_name or "",
-            config=request.run_config["ops"],
+            resources=request.run_config["resources"],
             tags=request.tags,
         )
     assert not result.success

@@ -11,8 +11,8 @@ from fake_ollama import LARGE, SMALL, FakeOllama, malformed, out_of_memory, refu
 from sample_dagster import failure_message, run_job
 
 from holocron_assets.orchestration.failures import failure_of
-from holocron_assets.orchestration.gpu_job import WhatToAsk, run_config
 from holocron_assets.orchestration.names import OUTCOME_TAG
+from holocron_assets.orchestration.what_to_ask import WhatToAsk
 
 
 @pytest.fixture
@@ -35,9 +35,9 @@ def derive(
     asked: AskedHolocron, instance: dg.DagsterInstance, *, dispatched: bool = False, **what: Any
 ) -> dg.ExecuteInProcessResult:
     """Run the job, by a person's hand or as the dispatcher asks for it."""
-    config = run_config("gpu", WhatToAsk(**what))["ops"]
+    resources = WhatToAsk(**what).run_config().get("resources")
     tags = {"dagster/sensor_name": "model_dispatch"} if dispatched else {}
-    return run_job(asked.holocron, instance, "derive", config=config, tags=tags)
+    return run_job(asked.holocron, instance, "derive", resources=resources, tags=tags)
 
 
 def materialized(result: dg.ExecuteInProcessResult) -> dict[tuple[str, str | None], dict[str, Any]]:

@@ -12,7 +12,7 @@ from asked_holocron import AskedHolocron, asked_holocron, write_interrogation
 from dagster import DagsterRunStatus
 from fake_mediawiki import FakeWiki
 from fake_ollama import SMALL, FakeOllama
-from sample_dagster import definitions_of, run_job
+from sample_dagster import definitions_of, model_dispatch, run_job
 from sample_holocron import SAMPLE_BATCH, SAMPLE_EXPORT, Holocron, fetch, list_seeds_and_cut, sample_holocron
 from tiny_wiki import add_tiny_source, tiny_wiki
 from watched import Watched
@@ -23,10 +23,10 @@ from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGE_LINKS, PAGES
 from holocron_assets.operations.controls import ALL, DRAIN, PAUSE, PRIORITIZE, RESUME, Scope, control
-from holocron_assets.orchestration import change_sensor, dispatch_sensor, sensors
+from holocron_assets.orchestration import change_sensor, sensors
 from holocron_assets.orchestration.failures import failure_of
-from holocron_assets.orchestration.gpu_job import WhatToAsk, run_config
 from holocron_assets.orchestration.names import OUTCOME_TAG
+from holocron_assets.orchestration.what_to_ask import WhatToAsk
 
 SAMPLE, TINY = Scope("source", "sample"), Scope("source", "tiny")
 MANY = {f"Page {number}": "'''A page''' is a pilot." for number in range(60)}
@@ -234,9 +234,9 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AskedHolo
 
 
 def derive(asked: AskedHolocron, instance: dg.DagsterInstance, **what: Any) -> dg.ExecuteInProcessResult:
-    config = run_config("gpu", WhatToAsk(**what))["ops"]
+    resources = WhatToAsk(**what).run_config().get("resources")
     tags = {"dagster/sensor_name": "model_dispatch"}
-    return run_job(asked.holocron, instance, "derive", config=config, tags=tags)
+    return run_job(asked.holocron, instance, "derive", resources=resources, tags=tags)
 
 
 KINDS, MORE = Scope("interrogation", "kinds"), Scope("interrogation", "more")
@@ -293,7 +293,7 @@ def test_the_dispatcher_asks_for_nothing_that_is_held_back_and_says_so(
 ) -> None:
     say(asked.holocron.lake, DRAIN, KINDS)
     say(asked.holocron.lake, PAUSE, MORE)
-    tick = Watched(asked.holocron, instance).tick(dispatch_sensor.model_dispatch)
+    tick = Watched(asked.holocron, instance).tick(model_dispatch())
     assert tick.asked == []
     assert "interrogation kinds is drained" in (tick.skipped or "")
     assert "interrogation more is paused" in (tick.skipped or "")
@@ -321,18 +321,18 @@ def test_a_persons_priority_counts_in_the_next_decision_without_a_restart(
 
 def test_a_run_after_a_pause_is_due_at_once(asked: AskedHolocron, instance: dg.DagsterInstance) -> None:
     watched = Watched(asked.holocron, instance)
-    (request,) = watched.tick(dispatch_sensor.model_dispatch).asked
+    (request,) = watched.tick(model_dispatch()).asked
     pausing_after(asked, 1, ALL)
     run_job(
         asked.holocron,
         instance,
         "derive",
-        config=request.run_config["ops"],
+        resources=request.run_config["resources"],
         tags={**request.tags, "dagster/sensor_name": "model_dispatch"},
     )
-    assert watched.tick(dispatch_sensor.model_dispatch).asked == []
+    assert watched.tick(model_dispatch()).asked == []
     say(asked.holocron.lake, RESUME, ALL)
-    (again,) = watched.tick(dispatch_sensor.model_dispatch).asked
+    (again,) = watched.tick(model_dispatch()).asked
     assert again.run_key != request.run_key
 
 

@@ -10,8 +10,8 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.journal_packing import pack_journals
 from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.gpu_job import WhatToAsk
 from holocron_assets.orchestration.local_progress import outcomes_told
+from holocron_assets.orchestration.what_to_ask import WhatToAsk
 
 BATCH = "sample-000001"
 AT = "2026-11-21T12:00:00+00:00"

@@ -53,7 +53,7 @@ class Watched:
         """Record the run of a request, as the daemon does, without running it."""
         job = definitions_of(self.holocron).resolve_job_def(request.job_name or "")
         partition = {"dagster/partition": request.partition_key} if request.partition_key else {}
-        tags = {**request.tags, **partition}
+        tags = {**job.run_tags, **request.tags, **partition}
         self.instance.create_run_for_job(job, status=status, tags=tags)
 
     def run(self, request: dg.RunRequest) -> None:

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Protocol
 
 from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, stale_partitions, waiting_of
-from holocron_assets.derive.dispatch.decisions import Decision, decide
+from holocron_assets.derive.dispatch.decisions import Decision, Score, decide
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels
 from holocron_assets.derive.dispatch.wishes import NO_WISHES, Wishes
@@ -90,6 +90,8 @@ class Dispatched:
         partitions: only these; all if None.
         wishes: what people hold back, and which priorities they gave.
         model: that is asked; None while it is not chosen.
+        own: names of the interrogations that are worked on; all if None. The others only say whose turn it
+            is.
         deadline: on the clock `monotonic`; after it, no more is begun.
         stopped: why no more is to be done although there is more.
     """
@@ -101,6 +103,7 @@ class Dispatched:
     partitions: frozenset[str] | None = None
     wishes: Wishes = NO_WISHES
     model: str | None = None
+    own: frozenset[str] | None = None
     deadline: float = field(default_factory=lambda: monotonic() + LONGEST_SECONDS)
     stopped: str | None = None
     _stale: Sequence[StalePartition] = ()
@@ -137,8 +140,15 @@ class Dispatched:
         if decision.model != self.model:
             self.stopped = decision.model and f"another model's turn: {decision.reasons[0]}"
             return []
-        named = {one.name: one for one in self.interrogations}
-        return [_share(named[turn.interrogation], turn.items, self._stale) for turn in decision.turns]
+        named = {one.name: one for one in self.interrogations if self.own is None or one.name in self.own}
+        own = [turn for turn in decision.turns if turn.interrogation in named]
+        if not own and any(score.waiting.is_due for score in decision.scores if _is_of(score, named)):
+            self.stopped = f"the same model's turn with other work: {decision.reasons[0]}"
+        return [_share(named[turn.interrogation], turn.items, self._stale) for turn in own]
+
+
+def _is_of(score: Score, named: Mapping[str, Interrogation]) -> bool:
+    return score.waiting.interrogation in named
 
 
 def _share(interrogation: Interrogation, items: int, stale: Sequence[StalePartition]) -> Share:
