@@ -8,7 +8,7 @@ Dagster makes by itself (its Materialize button, a backfill) does not bear it, a
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import dagster as dg
 
@@ -60,22 +60,6 @@ def range_tags(every_partition: Sequence[str]) -> dict[str, str]:
 def makes_what_is_stale(tags: Mapping[str, str]) -> bool:
     """Whether runs of a job with these tags find out themselves which partitions they make."""
     return RANGE_OF_TAG in tags or RANGE_TAGS[0] in tags
-
-
-def set_range(instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
-    """Give a run that begins the range of all partitions that there are, if its job asks for that.
-
-    Whoever launches such a job need not know them. Steps of this process go by the tags of `run` itself.
-    """
-    name = run.tags.get(RANGE_OF_TAG)
-    if name is None or PARTITION_TAG in run.tags or RANGE_TAGS[0] in run.tags:
-        return
-    if known := instance.get_dynamic_partitions(name):
-        tags = range_tags(known)
-        instance.add_run_tags(run.run_id, tags)
-        # Dagster's steps go by the tags that the run had when it was loaded; those in the storage come too
-        # late.
-        cast("dict[str, str]", run.tags).update(tags)
 
 
 def partitions_of_run(run: dg.DagsterRun) -> list[str]:

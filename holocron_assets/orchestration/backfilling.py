@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import Any
 
 import dagster as dg
+from dagster import DagsterRunStatus, RunsFilter
 
 from holocron_assets.crawl.batches import source_of
 from holocron_assets.definitions import defs
@@ -20,6 +21,8 @@ from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.controls import refuse_held
+from holocron_assets.orchestration.asset_events import DEFERRED, partitions_of_run
+from holocron_assets.orchestration.entity_assets import failures_of_steps
 from holocron_assets.orchestration.names import SOURCE_TAG
 from holocron_assets.orchestration.open_work import made_already, runs_for, runs_waiting
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
@@ -27,6 +30,7 @@ from holocron_assets.settings import PROJECT_FOLDER
 
 # It is no module that Python runs, and an argument of a process holds fewer partitions than there may be.
 _GRAPHQL = "import sys; from dagster_graphql.cli import main; sys.argv += ['-v', sys.stdin.read()]; main()"
+_ENDED = (DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE)
 _MUTATION = """
 mutation ($params: LaunchBackfillParams!) {
   launchPartitionBackfill(backfillParams: $params) {
@@ -87,9 +91,32 @@ def asset_partitions(instance: dg.DagsterInstance, asset: str) -> Sequence[str]:
 
 
 def failed_partitions(instance: dg.DagsterInstance, asset: str, partitions: Sequence[str]) -> list[str]:
-    """Those of some partitions whose last run failed."""
+    """Those of some partitions whose last run failed, be it a run of ours or of Dagster's own making."""
     statuses = instance.get_status_by_partition(dg.AssetKey(asset), partitions, _definition(asset)) or {}
-    return [name for name in partitions if (status := statuses.get(name)) and status.value == "FAILED"]
+    failed = {name for name, status in statuses.items() if status and status.value == "FAILED"}
+    failed |= _failed_in_jobs(instance, asset)
+    return [name for name in partitions if name in failed]
+
+
+def _failed_in_jobs(instance: dg.DagsterInstance, asset: str) -> set[str]:
+    """Partitions whose last run by a job of ours failed; Dagster keeps no state of these."""
+    key, last = dg.AssetKey(asset), dict[str, dg.RunRecord]()
+    for job in defs.resolve_all_job_defs():
+        if not _is_of(job, key) or not DEFERRED.items() <= job.run_tags.items():
+            continue
+        for record in instance.get_run_records(RunsFilter(job_name=job.name, statuses=_ENDED)):
+            for name in partitions_of_run(record.dagster_run):
+                if name not in last or record.create_timestamp > last[name].create_timestamp:
+                    last[name] = record
+    return {name for name, record in last.items() if _failed_of(instance, record.dagster_run, asset, name)}
+
+
+def _failed_of(instance: dg.DagsterInstance, run: dg.DagsterRun, asset: str, partition: str) -> bool:
+    """Whether a run failed to make a partition of an asset; of one over several, its steps say of which."""
+    if run.status != DagsterRunStatus.FAILURE:
+        return False
+    by_step = failures_of_steps(instance, run.run_id)
+    return partition in by_step.get(asset, ()) if by_step else True
 
 
 def plan_backfill(instance: dg.DagsterInstance, asset: str, partitions: Sequence[str]) -> Backfill:

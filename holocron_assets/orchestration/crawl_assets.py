@@ -15,7 +15,7 @@ from holocron_assets.crawl.tally import Tally
 from holocron_assets.crawl.wiki_client import WikiClient
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.durable import replaced_files
-from holocron_assets.lake.parquet import Footer, read_footer
+from holocron_assets.lake.parquet import read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES, SITES
 from holocron_assets.operations.controls import refuse_held, safe_point
@@ -47,19 +47,6 @@ batch_pages = dg.AssetSpec(
     + "\n\nCut by the `new_pages` sensor or a person, never by a run.",
     metadata=table_metadata(BATCH_PAGES),
 )
-
-
-def batch_cut(lake: Lake, batch: str) -> dg.AssetMaterialization:
-    """The event that tells Dagster of a manifest, once its partition is made."""
-    started = perf_counter()
-    rows = manifest(lake, batch)
-    footer = read_footer(lake, BATCH_PAGES, batch) or Footer(rows=len(rows), content_id="")
-    return dg.AssetMaterialization(
-        BATCH_PAGES.name,
-        partition=batch,
-        description="Cut from the frontier",
-        metadata=written_metadata(footer, rows, counted="reason", seconds=perf_counter() - started),
-    )
 
 
 @dg.asset(

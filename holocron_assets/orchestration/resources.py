@@ -14,11 +14,11 @@ from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.paths import Lake
 from holocron_assets.models.connection import model_server
 from holocron_assets.operations.run_tags import keep_tags
-from holocron_assets.orchestration.asset_events import set_range
 from holocron_assets.orchestration.known_lake import expect_lake
 from holocron_assets.orchestration.names import OUTCOME_TAG, REPEATED
 from holocron_assets.orchestration.observing import run_observed
 from holocron_assets.orchestration.reaper import held_by_run
+from holocron_assets.orchestration.registration import set_range
 from holocron_assets.resolve.look import Look, look_at
 
 
@@ -43,7 +43,7 @@ class LakeResource(dg.ConfigurableResource["LakeResource"]):
             return
         if context.instance:
             expect_lake(context.instance, self.open())
-            set_range(context.instance, context.run)
+            set_range(context.instance, self.open(), context.run)
             if context.run.parent_run_id and OUTCOME_TAG in context.run.tags:
                 # Dagster gives a run that repeats another that one's tags; what became of it is not ours.
                 context.instance.add_run_tags(context.run.run_id, {OUTCOME_TAG: REPEATED})

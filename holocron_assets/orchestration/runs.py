@@ -12,12 +12,10 @@ import dagster as dg
 from dagster import DagsterRunStatus
 from dagster._core.origin import JobPythonOrigin
 from dagster._core.remote_origin import RemoteJobOrigin
-from sqlalchemy.exc import IntegrityError
 
 from holocron_assets.interrupts import end_if_asked
 from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.run_tags import tags_by_people
-from holocron_assets.orchestration.crawl_assets import batch_cut
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.held_runs import is_held
 from holocron_assets.orchestration.names import (
@@ -30,6 +28,7 @@ from holocron_assets.orchestration.names import (
 )
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.reaper import held_by_run
+from holocron_assets.orchestration.registration import register_partition
 from holocron_assets.orchestration.run_requests import work_tags
 from holocron_assets.orchestration.work import Work
 
@@ -195,20 +194,8 @@ def _finished(instance: dg.DagsterInstance, item: Work, run_id: str, *, succeede
 def make_partition(instance: dg.DagsterInstance, lake: Lake, item: Work) -> None:
     """Tell the instance of a partition that it does not know yet."""
     definition = _PARTITIONED_BY.get(item.job)
-    if definition is None or item.partition is None:
-        return
-    name = definition.name or ""
-    if instance.has_dynamic_partition(name, item.partition):
-        return
-    try:
-        instance.add_dynamic_partitions(name, [item.partition])
-    except IntegrityError:
-        # In SQLite, Dagster looks, and then inserts: another process did so in between, and tells of it.
-        if not instance.has_dynamic_partition(name, item.partition):
-            raise
-        return
-    if definition is BATCHES:
-        instance.report_runless_asset_event(batch_cut(lake, item.partition))
+    if definition and item.partition:
+        register_partition(instance, lake, definition, item.partition)
 
 
 def step_seconds(instance: dg.DagsterInstance, run_id: str) -> dict[str, float]:

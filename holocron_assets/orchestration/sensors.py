@@ -33,7 +33,6 @@ from holocron_assets.lake.tables import (
     UNREAD_PAGES,
 )
 from holocron_assets.operations.controls import standing_controls
-from holocron_assets.orchestration.crawl_assets import batch_cut
 from holocron_assets.orchestration.entity_assets import ENTITY_JOBS
 from holocron_assets.orchestration.entity_stages import BY_SOURCE, BY_TYPE
 from holocron_assets.orchestration.holding import holds_named
@@ -51,6 +50,7 @@ from holocron_assets.orchestration.names import (
 )
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.reaper import reap_dead_runs
+from holocron_assets.orchestration.registration import batch_cut
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.run_requests import UNDER_WAY, Requested, run_requests
 from holocron_assets.orchestration.steps import BATCH_STEPS
@@ -185,7 +185,10 @@ def promotion(
         context.update_cursor(json.dumps({"waiting_since": waiting_since.isoformat()}))
         return dg.SkipReason("batches are in flight; entities are resolved after them, or in 10 minutes")
     waiting: list[str] = []
-    for job, find in ((ENTITIES_JOB, entities_to_resolve), (SOURCES_JOB, sources_to_tag)):
+    finds = [(ENTITIES_JOB, entities_to_resolve), (SOURCES_JOB, sources_to_tag)]
+    if _last_failed(context.instance, ENTITIES_JOB):  # what failed keeps the sources from nothing
+        finds.reverse()
+    for job, find in finds:
         work = _stale_knowledge(context.instance, opened, job, marks[job], find)
         requested = run_requests(context.instance, opened, work)
         waiting += requested.waiting
@@ -224,6 +227,12 @@ def _marks(lake: Lake) -> dict[str, str]:
         ENTITIES_JOB: f"{lake.mark(tables)} {said}",
         SOURCES_JOB: f"{lake.mark((*tables, *SOURCE_TABLES))} {said}",
     }
+
+
+def _last_failed(instance: dg.DagsterInstance, job: str) -> bool:
+    return any(
+        run.status == DagsterRunStatus.FAILURE for run in instance.get_runs(RunsFilter(job_name=job), limit=1)
+    )
 
 
 def _stale_knowledge(

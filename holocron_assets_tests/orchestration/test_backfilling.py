@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -24,17 +25,20 @@ from sample_holocron import Holocron, fetch, list_seeds_and_cut, sample_holocron
 
 from holocron_assets.definitions import defs
 from holocron_assets.lake.errors import PermanentError
-from holocron_assets.lake.tables import PAGE_LINKS, PAGES
+from holocron_assets.lake.tables import ENTITIES, PAGE_LINKS, PAGES
 from holocron_assets.operations.controls import PAUSE, HeldBackError, Scope, control
+from holocron_assets.orchestration import entity_stages
 from holocron_assets.orchestration.backfill_choice import chosen_partitions
 from holocron_assets.orchestration.backfilling import (
     Backfill,
     BackfillRefusedError,
     Guards,
+    failed_partitions,
     plan_backfill,
     refuse_unguarded,
     source_tag,
 )
+from holocron_assets.resolve.store import store_entities
 
 BATCHES = [f"wiki-{number:06d}" for number in range(1, 7)]
 
@@ -272,6 +276,27 @@ def test_failed_are_those_whose_last_run_failed(holocron: Holocron, instance: dg
     failed = run_job(holocron, instance, "crawl_batch", BATCHES[0])  # no such batch was cut
     assert not failed.success
     assert chosen_partitions(holocron.lake, instance, "pages", failed=True) == [BATCHES[0]]
+
+
+def test_of_a_run_over_several_partitions_only_those_failed_that_its_steps_name(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holocron = finished_sample.copy_to(tmp_path)
+
+    def broken(look: Any, name: str, **others: Any) -> Any:
+        if name == "Droid":
+            raise PermanentError("its policy cannot be read")
+        return store_entities(look, name, **others)
+
+    for name in ("Droid", "Species"):
+        holocron.lake.file(ENTITIES, name).unlink()
+    with monkeypatch.context() as breaking:
+        breaking.setattr(entity_stages, "store_entities", broken)
+        assert not run_job(holocron, instance, "resolve_entities").success
+    assert failed_partitions(instance, "entities", ["Droid", "Species"]) == ["Droid"]
+    assert failed_partitions(instance, "entity_pairs", ["Droid", "Species"]) == []
+    assert run_job(holocron, instance, "resolve_entities").success
+    assert failed_partitions(instance, "entities", ["Droid", "Species"]) == []
 
 
 def test_stale_are_those_that_the_lake_lacks_or_would_make_otherwise(

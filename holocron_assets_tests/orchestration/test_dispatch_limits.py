@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asked_holocron import write_interrogation
 from ruamel.yaml import YAML
 
 from holocron_assets.orchestration.derive_jobs import job_of
@@ -49,18 +50,23 @@ def test_a_remote_model_s_run_is_of_its_pool_s_job_and_does_not_take_the_gpu() -
 
 def test_a_pool_in_the_settings_has_a_job_and_a_sensor_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "dispatch.yaml").write_text(REMOTE, encoding="utf-8")
+    write_interrogation(tmp_path, "kinds", "small:1b", 500)
+    write_interrogation(tmp_path, "facts", "big-cloud", 400, prompt="Say facts.")
     program = (
         "from holocron_assets.definitions import defs; "
-        "sensors = {sensor.name: sensor.job_name for sensor in defs.sensors if 'dispatch' in sensor.name}; "
-        "pools = [next(iter(defs.resolve_job_def(job).nodes)).definition.pool for job in sensors.values()]; "
-        "print(sensors, pools)"
+        "print([sensor.name for sensor in defs.sensors if 'dispatch' in sensor.name]); "
+        "jobs = [job for job in defs.resolve_all_job_defs() if job.name.startswith('derive')]; "
+        "print([(job.name, [node.definition.pool for node in job.nodes], "
+        "job.run_tags.get('holocron/gpu_model')) for job in jobs])"
     )
+    interrogations = {"HOLOCRON_INTERROGATIONS": str(tmp_path / "interrogations")}
     done = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-c", program],
-        env={**os.environ, "HOLOCRON_DISPATCH": str(tmp_path / "dispatch.yaml")},
+        env={**os.environ, **interrogations, "HOLOCRON_DISPATCH": str(tmp_path / "dispatch.yaml")},
         capture_output=True,
         text=True,
         check=True,
     )
-    sensors = {"model_dispatch": "derive", "model_dispatch_remote": "derive_remote"}
-    assert done.stdout.strip() == f"{sensors} ['gpu', 'remote']"
+    sensors, jobs = done.stdout.splitlines()
+    assert sensors == "['model_dispatch', 'model_dispatch_remote']"
+    assert jobs == "[('derive', ['gpu'], 'any'), ('derive_remote', ['remote'], None)]"

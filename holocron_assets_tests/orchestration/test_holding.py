@@ -111,7 +111,7 @@ def test_entities_do_not_wait_for_batches_of_a_paused_source(watched: Watched) -
     lake.file(PAGES, SAMPLE_BATCH).rename(lake.root / "aside")
     assert "batches are in flight" in (watched.tick(sensors.promotion).skipped or "")
     say(lake, PAUSE, SAMPLE)
-    assert watched.tick(sensors.promotion).work == [("resolve_entities", None)]
+    assert watched.tick(sensors.promotion).work == [("tag_and_review", None)]
     say(lake, PAUSE, ALL)
     tick = watched.tick(sensors.promotion)
     assert tick.asked == []

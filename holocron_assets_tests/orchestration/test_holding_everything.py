@@ -14,7 +14,7 @@ from holocron_assets.definitions import defs
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_FACTS, PAGES
 from holocron_assets.operations.controls import ALL, DRAIN, PAUSE, RESUME, control
-from holocron_assets.orchestration import entity_assets
+from holocron_assets.orchestration import entity_stages
 from holocron_assets.orchestration.derive_assets import GROUP as DERIVATIONS
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.names import COMPACTION_JOB, ENTITIES_JOB, OUTCOME_TAG, UPKEEP_JOB
@@ -122,7 +122,7 @@ def held_between(holocron: Holocron, monkeypatch: pytest.MonkeyPatch, action: st
         control(holocron.lake, action, ALL, author="ada", reason="the disk is being replaced")
         return store_entities(look, name, **others)
 
-    monkeypatch.setattr(entity_assets, "store_entities", holding)
+    monkeypatch.setattr(entity_stages, "store_entities", holding)
 
 
 @pytest.mark.parametrize("made_by", ["the job", "a person"])

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -20,9 +21,11 @@ from watched import Watched
 
 from holocron_assets.classify.decisions import decide_type
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
 from holocron_assets.lake.views import connect, query
-from holocron_assets.orchestration import run_requests, sensors
+from holocron_assets.orchestration import entity_stages, run_requests, sensors
+from holocron_assets.resolve.store import store_entities
 
 
 @pytest.fixture
@@ -200,7 +203,7 @@ def test_an_unfetched_batch_is_not_settled(watched: Watched) -> None:
     assert watched.tick(sensors.settle).skipped == "every batch is settled"
 
 
-def test_the_entities_of_all_types_are_resolved_in_one_run_once_no_batch_is_in_flight(
+def test_the_entities_of_all_types_are_resolved_in_one_run_and_sources_in_another_when_it_ended(
     finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance
 ) -> None:
     watched = Watched(finished_sample.copy_to(tmp_path), instance)
@@ -212,7 +215,34 @@ def test_the_entities_of_all_types_are_resolved_in_one_run_once_no_batch_is_in_f
     assert tick.cursor is not None
     watched.run(tick.asked[0])
     assert watched.holocron.lake.has(ENTITIES, "Droid")
+    follows = watched.tick(sensors.promotion)
+    assert follows.work == [("tag_and_review", None)]
+    watched.run(follows.asked[0])
     assert watched.tick(sensors.promotion).skipped == "every entity type is resolved"
+
+
+def test_sources_are_reviewed_while_a_type_waits_that_failed_for_good(
+    finished_sample: Holocron, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(finished_sample.copy_to(tmp_path), instance)
+    for name in ("Droid", "Species"):
+        watched.holocron.lake.file(ENTITIES, name).unlink()
+
+    def broken(look: Any, name: str, **others: Any) -> Any:
+        if name == "Droid":
+            raise PermanentError("its policy cannot be read")
+        return store_entities(look, name, **others)
+
+    monkeypatch.setattr(entity_stages, "store_entities", broken)
+    (request,) = watched.tick(sensors.promotion).asked
+    assert not run_job(watched.holocron, instance, request.job_name or "", tags=request.tags).success
+    follows = watched.tick(sensors.promotion)
+    assert follows.work == [("tag_and_review", None)]
+    watched.run(follows.asked[0])
+    (request,) = watched.tick(sensors.promotion).asked  # less of it is left: that is other work
+    assert not run_job(watched.holocron, instance, request.job_name or "", tags=request.tags).success
+    waiting = watched.tick(sensors.promotion)
+    assert (waiting.work, "resolve_entities is due at" in (waiting.skipped or "")) == ([], True)
 
 
 def test_entities_that_are_being_resolved_are_not_asked_for_again_whatever_was_written_since(
@@ -232,10 +262,15 @@ def test_entities_of_a_large_lake_are_looked_at_by_the_run_and_not_by_the_tick(
     watched = Watched(finished_sample.copy_to(tmp_path), instance)
     watched.holocron.lake.file(ENTITIES, "Droid").unlink()
     monkeypatch.setattr(sensors, "MOST_LOOKED_AT", 0)
-    monkeypatch.setattr(sensors, "entities_to_resolve", pytest.fail)
-    watched.run(watched.tick(sensors.promotion).asked[0])
+    for looked in ("entities_to_resolve", "sources_to_tag"):
+        monkeypatch.setattr(sensors, looked, pytest.fail)
+    jobs = []
+    while asked := watched.tick(sensors.promotion).asked:
+        jobs.append(asked[0].job_name)
+        watched.run(asked[0])
     assert watched.holocron.lake.has(ENTITIES, "Droid")
-    watched.run(watched.tick(sensors.promotion).asked[0])
+    # Each is followed by a run of its own that finds nothing left.
+    assert jobs == ["resolve_entities", "resolve_entities", "tag_and_review", "tag_and_review"]
     assert watched.tick(sensors.promotion).skipped == "every entity type is resolved"
 
 
@@ -302,6 +337,7 @@ def test_sensors_of_an_empty_folder_have_nothing_to_do(tmp_path: Path, instance:
         "nothing is pending",
         "every batch is settled",
         "every entity type is resolved",
+        "the views are those that the lake gives",
     ]
 
 

@@ -26,7 +26,7 @@ from holocron_assets.lake.tables import ALL_TABLES, ENTITIES, KNOWN_LINKS, LLM_A
 from holocron_assets.lake.views import connect, query
 from holocron_assets.operations.controls import DRAIN, RESUME, Scope, control
 from holocron_assets.operations.schedules import Schedules
-from holocron_assets.orchestration import run_requests
+from holocron_assets.orchestration import run_requests, sensors, upkeep
 from holocron_assets.orchestration.names import COMPACTION_JOB, UPKEEP_JOB
 from holocron_assets.orchestration.tick_logs import MANY
 from holocron_assets.orchestration.upkeep import compaction_schedule, upkeep_schedule
@@ -84,21 +84,30 @@ def seen(lake: Lake) -> list[dict[str, Any]]:
 def test_views_are_published_once_there_is_something_to_see(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (request,) = watched.tick(sensors.stale_views).asked
+    watched.store_run(request, DagsterRunStatus.STARTED)
+    monkeypatch.setattr(run_requests, "utc_now", lambda: utc_now() + timedelta(minutes=5))
+    assert watched.tick(sensors.stale_views).asked == [], "a run that takes long is not asked for again"
+    for run in watched.instance.get_runs():
+        watched.instance.report_run_canceled(run)
+    watched.run(request)
+    assert watched.holocron.lake.database.is_file()
+    assert watched.tick(sensors.stale_views).skipped == "the views are those that the lake gives"
+
+
+def test_runs_are_forgotten_by_one_upkeep_at_a_time(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "tick_logs_are_due", lambda *_, **__: not watched.instance.get_runs())
     requests = asked(watched)
     assert isinstance(requests, list)
     (request,) = requests
     watched.store_run(dg.RunRequest(job_name=UPKEEP_JOB, tags=request.tags), DagsterRunStatus.STARTED)
-    monkeypatch.setattr(run_requests, "utc_now", lambda: utc_now() + timedelta(minutes=5))
-    assert asked(watched) == "upkeep is under way", "a run that takes long must not be asked for again"
+    assert asked(watched) == "upkeep is under way"
     for run in watched.instance.get_runs():
         watched.instance.report_run_canceled(run)
-    result = done(watched)
-    assert result.success
-    (event,) = result.asset_materializations_for_node("publish_stale_views")
-    assert event.asset_key == dg.AssetKey("views")
-    assert watched.holocron.lake.database.is_file()
+    assert done(watched).success
     assert asked(watched) == "everything is as it should be"
-    assert done(watched).asset_materializations_for_node("publish_stale_views") == []
 
 
 def test_links_of_a_source_that_is_held_back_are_compacted_after_the_resume(
@@ -108,12 +117,11 @@ def test_links_of_a_source_that_is_held_back_are_compacted_after_the_resume(
     lake, sample = watched.holocron.lake, Scope("source", "sample")
     lake.file(KNOWN_LINKS, "sample").unlink(missing_ok=True)
     control(lake, DRAIN, sample, author="ada", reason="x")
-    assert done(watched).success
-    assert not lake.has(KNOWN_LINKS, "sample")
-    assert asked(watched) == "everything is as it should be"
+    assert watched.tick(sensors.new_pages).work == []
     control(lake, RESUME, sample, author="ada", reason="x")
-    assert isinstance(asked(watched), list)
-    assert done(watched).success
+    (request,) = watched.tick(sensors.new_pages).asked
+    assert request.job_name == "compact_links"
+    watched.run(request)
     assert lake.has(KNOWN_LINKS, "sample")
 
 
@@ -122,7 +130,7 @@ def test_old_batches_are_packed_and_their_files_removed_without_a_trace_for_read
 ) -> None:
     monkeypatch.setattr(compaction, "FEWEST", 1)
     lake, sources = watched.holocron.lake, [watched.holocron.source()]
-    assert done(watched).success  # readers have the views
+    watched.run(watched.tick(sensors.stale_views).asked[0])  # readers have the views
     before = seen(lake)
 
     age(lake.files(), days=3)
