@@ -45,6 +45,7 @@ from holocron_assets.orchestration.names import GPU_JOB
 from holocron_assets.orchestration.partitions import BATCHES, ENTITY_TYPES, SOURCES
 from holocron_assets.orchestration.sensors import ENTITY_TABLES, FRONTIER_TABLES, SETTLED_TABLES
 from holocron_assets.orchestration.steps import BATCH_STEPS
+from holocron_assets.orchestration.view_assets import READ as OF_VIEWS
 
 _OF_ONE = ((BATCHES, "batch"), (SOURCES, "source"), (ENTITY_TYPES, "entity type"))
 _BUILT_IN_JOB = "__ASSET_JOB"
@@ -232,6 +233,7 @@ def _sensors() -> Iterator[Trigger]:
         "new_pages": (*FRONTIER_TABLES, DECISIONS),
         "settle": (*SETTLED_TABLES, DECISIONS),
         "promotion": (*ENTITY_TABLES, *(one.table for one in load_interrogations()), DECISIONS),
+        "stale_views": OF_VIEWS,
         "changed_pages": (SEED_TITLES, CHANGE_LOOKS, REVISION_CHECKS),
         "tell_webhooks": (NOTICES, *DEAD_LETTER_TABLES),
         "raise_alerts": (ALERTS, PAGES, LLM_RUNS, CONTROLS),

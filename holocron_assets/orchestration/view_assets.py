@@ -25,14 +25,15 @@ from holocron_assets.orchestration.held_runs import ended_when_held, refuse_all_
 from holocron_assets.orchestration.metadata import OWNER
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
 
-_READ = (
+READ = (
     *(PAGES, PAGE_LINKS, PAGE_TYPES, ENTITIES, ENTITY_ALIASES),
     *(ENTITY_FACTS, ENTITY_RELATIONS, TAGS, ENTITY_TAGS, REVIEW_ITEMS),
 )
+"""Tables whose rows the views show most of."""
 
 
 @dg.asset(
-    deps=[dg.AssetDep(table.name, partition_mapping=dg.AllPartitionMapping()) for table in _READ],
+    deps=[dg.AssetDep(table.name, partition_mapping=dg.AllPartitionMapping()) for table in READ],
     group_name="views",
     kinds={"duckdb"},
     owners=[OWNER],
