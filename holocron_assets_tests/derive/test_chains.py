@@ -169,6 +169,38 @@ def test_while_an_input_is_asked_again_old_answers_stand_and_nothing_is_asked_tw
     assert len(read_partition(lake, sayings.table, BATCH)) == 4
 
 
+def test_a_query_makes_those_partitions_stale_for_which_it_gives_other_rows(lake: Lake) -> None:
+    write_wiki(lake, {"Fir": "A '''fir''' is a tree."}, "other-000001")
+    sql = "select kind from derived_kinds where title_key = $title_key order by item_id, position"
+    kinds, counts = chain(
+        {**READS, "inputs": [], "evidence": [{"source": "sql", "sql": sql}], "question": "{{ title }}?"}
+    )
+    batches = (BATCH, "other-000001")
+
+    def ask(asked: Interrogation, kind: str) -> list[str]:
+        done = []
+        for batch in batches:
+            work = PartitionWork(lake, asked, batch, model=SMALL, digest=DIGEST)
+            for item in work.ready(datetime.now(UTC)):
+                work.start(item)
+                work.record(item, Outcome("ok", {"kind": kind if item.subject == "Cedar" else "place"}))
+                done.append(item.subject)
+            work.publish("run")
+        return done
+
+    def stale() -> list[tuple[str, tuple[str, ...]]]:
+        found = stale_partitions(lake, [counts], digests={SMALL: DIGEST}, most_opened=0)
+        return [(part.partition, part.differences) for part in found]
+
+    ask(kinds, "place")
+    assert len(ask(counts, "place")) == 5
+    assert stale() == []
+    ask(interrogation(**PLAIN, prompt="Say it anew."), "person")
+    assert stale() == [(BATCH, ("evidence",))]
+    assert ask(counts, "place") == ["Cedar"]
+    assert stale() == []
+
+
 def test_a_chain_of_three_goes_on_in_one_run_of_one_model(lake: Lake) -> None:
     third = {
         **READS,
