@@ -14,6 +14,7 @@ from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 from holocron_assets.derive.dispatch.backlog import Counts, stale_partitions
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels
+from holocron_assets.derive.dispatch.tallies import wanted_counts
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.gpu.model_run import ModelRun, Stretch, work_on
 from holocron_assets.derive.gpu.turns import Dispatched
@@ -196,9 +197,36 @@ def test_a_query_makes_those_partitions_stale_for_which_it_gives_other_rows(lake
     assert len(ask(counts, "place")) == 5
     assert stale() == []
     ask(interrogation(**PLAIN, prompt="Say it anew."), "person")
-    assert stale() == [(BATCH, ("evidence",))]
+    assert stale() == [(BATCH, ("queries",))]
     assert ask(counts, "place") == ["Cedar"]
     assert stale() == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "title_key in (select title_key from derived_kinds where kind = 'person')",
+        "exists (from derived_kinds as k where k.title_key = wanted_rows.title_key and kind = 'person')",
+    ],
+)
+def test_what_was_answered_can_choose_the_pages(lake: Lake, sql: str) -> None:
+    kinds, chosen = chain(
+        {
+            **READS,
+            "inputs": [],
+            "evidence": [{"source": "page", "part": "lead"}],
+            "question": "What?",
+            "wants": {"sql": sql},
+        }
+    )
+    assert [table.name for table in upstream_tables(chosen).same_partition] == ["derived_kinds"]
+    answer(lake, kinds, ["Ash"], kind="place")
+    assert work_of(lake, chosen).publish("run"), "nobody is wanted yet"
+    assert why_stale(lake, chosen) == []
+    answer(lake, kinds, ["Birch", "Elm"], kind="person")
+    assert why_stale(lake, chosen) == [("queries",)]
+    assert [item.subject for item in work_of(lake, chosen).items] == ["Birch", "Elm"]
+    assert wanted_counts(lake, [chosen]) == {("sayings", BATCH): 2}
 
 
 def test_a_chain_of_three_goes_on_in_one_run_of_one_model(lake: Lake) -> None:

@@ -1,4 +1,4 @@
-"""What the queries of an interrogation give, as a digest for each partition: all partitions by one query.
+"""What the queries of an interrogation give, as a digest for each partition: of all partitions at once.
 
 It is kept in the footer of the partition's table. A lake that grows makes those partitions stale for which
 the queries give other rows, and no others.
@@ -15,6 +15,7 @@ from holocron_assets.derive.evidence.item_queries import ITEMS, NotAtOnceError, 
 from holocron_assets.derive.evidence.page_parts import SQL_VALUES
 from holocron_assets.derive.evidence.queries import locked_database
 from holocron_assets.derive.evidence.specs import SqlEvidence
+from holocron_assets.derive.interrogations.conditions import relations_of_condition
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.wanted_sql import WANTED_TABLES, wanted_sql
 from holocron_assets.lake.keys import content_hash
@@ -41,6 +42,11 @@ _PAGES = """
         qualify row_number() over (partition by batch, title_key order by position) = 1
     ) as page on page.batch = wanted.partition and page.title_key = wanted.item::bigint
 """
+_CHOSEN = """
+    select holocron_partition, md5(string_agg(title_key::varchar, ' ' order by title_key)) as digest
+    from {items}
+    group by holocron_partition
+"""
 _DIGESTS = """
     select holocron_partition, md5(string_agg(title_key || said, '\n' order by title_key)) as digest
     from (
@@ -61,7 +67,7 @@ def query_digests(lake: Lake, interrogation: Interrogation) -> Digests:
         lake: where it would be asked.
         interrogation: one that was linked.
     """
-    if interrogation.over != "pages" or not interrogation.asks_the_lake:
+    if interrogation.over != "pages":
         return {}
     mark = lake.mark(dict.fromkeys((*WANTED_TABLES, *interrogation.tables_read)))
     state = (mark, interrogation.prompt_version, interrogation.wants.model_dump_json())
@@ -85,6 +91,9 @@ def _computed(lake: Lake, interrogation: Interrogation) -> Digests:
 
 
 def _of_queries(connection: duckdb.DuckDBPyConnection, interrogation: Interrogation) -> Iterator[Digests]:
+    """What each query gives: that which chooses the pages, if it is one, and those of the evidence."""
+    if interrogation.wants.sql is not None and relations_of_condition(interrogation.wants.sql):
+        yield dict(connection.execute(_CHOSEN.format(items=ITEMS)).fetchall())
     for spec in interrogation.evidence:
         if isinstance(spec, SqlEvidence):
             try:

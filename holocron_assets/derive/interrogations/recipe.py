@@ -23,8 +23,8 @@ ANY_MODEL = ""
 MODEL = "model"
 """The version that is the digest of the model that is asked."""
 
-EVIDENCE = "evidence"
-"""What differs where the queries of its evidence give other rows than when a partition was made."""
+QUERIES = "queries"
+"""What differs where its queries give other rows than when a partition was made."""
 
 NOT_THERE = ("new",)
 """What differs where there is no partition yet."""
@@ -64,11 +64,11 @@ class Recipe:
             return None
         asked: dict[str, str] = {}
         if self.digests_of:
-            asked[EVIDENCE] = (self.digests_of(lake) if digests is None else digests).get(partition, "")
+            asked[QUERIES] = (self.digests_of(lake) if digests is None else digests).get(partition, "")
         return {**found, **asked, **self.versions}
 
     def differences(self, lake: Lake, partition: str, digests: Digests | None = None) -> tuple[str, ...]:
-        """What changed since a partition was made: names of input tables, of versions, `EVIDENCE` or `CODE`.
+        """What changed since a partition was made: names of input tables, of versions, `QUERIES` or `CODE`.
 
         Args:
             lake: where.
@@ -100,8 +100,8 @@ def recipe_of(interrogation: Interrogation, digest: str) -> Recipe:
         "rows": _version(interrogation.rows),
         MODEL: digest,
     }
-    asks = interrogation.asks_the_lake and interrogation.tables_read
-    digests_of = partial(query_digests, interrogation=interrogation) if asks else None
+    reads = interrogation.tables_read
+    digests_of = partial(query_digests, interrogation=interrogation) if reads else None
     return Recipe(derivation_of(interrogation), versions, digests_of)
 
 

@@ -132,7 +132,7 @@ def _unmet(lake: Lake, interrogation: Interrogation, batch: str, key: int) -> li
     for condition in conditions:
         named_values = {name: value for name, value in values.items() if f"${name}" in condition}
         try:
-            fit = rows_that_fit("pages", tables, [condition], named_values)
+            fit = rows_that_fit("pages", tables, [condition], named_values, lake)
         except ConditionError as error:
             unmet.append(str(error))
             continue
