@@ -14,7 +14,7 @@ from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 from holocron_assets.derive.dispatch.backlog import Counts, stale_partitions
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels
-from holocron_assets.derive.dispatch.tallies import wanted_counts
+from holocron_assets.derive.dispatch.tallies import stale_rows, wanted_counts
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.gpu.model_run import ModelRun, Stretch, work_on
 from holocron_assets.derive.gpu.turns import Dispatched
@@ -148,6 +148,22 @@ def test_a_changed_answer_asks_again_about_the_items_that_read_it_and_no_others(
     assert ready(lake, sayings) == ["Cedar"]
     answer(lake, sayings)
     assert why_stale(lake, sayings) == []
+
+
+def test_how_many_a_changed_answer_asks_again_is_told_without_making_the_items(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer(lake, KINDS)
+    answer(lake, SAYINGS)
+    changed, sayings = linked([interrogation(**PLAIN, prompt="Say it anew."), interrogation(**READS)])
+    work = work_of(lake, changed)
+    for item in work.ready(datetime.now(UTC)):
+        work.start(item)
+        work.record(item, Outcome("ok", {"kind": "person" if item.subject == "Cedar" else "place"}))
+    work.publish("run")
+    monkeypatch.setattr("holocron_assets.derive.dispatch.backlog.PartitionWork", pytest.fail)
+    [row] = stale_rows(lake, [sayings], {SMALL: DIGEST})
+    assert (row["why"], row["to_ask"], row["kept"], row["dead"]) == (["derived_kinds"], 1, 3, 0)
 
 
 def test_the_same_answers_again_leave_what_builds_on_them_as_it_is(lake: Lake) -> None:

@@ -16,6 +16,7 @@ from holocron_assets.derive.interrogations.conditions import ConditionError
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.query_digests import Digests
 from holocron_assets.derive.interrogations.recipe import ANY_MODEL, NOT_THERE, Recipe, recipe_of
+from holocron_assets.derive.results.changed_inputs import changed_inputs, only_inputs_changed
 from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
 from holocron_assets.derive.results.requeued import requeued_partitions, requeues_mark
 from holocron_assets.derive.results.superseded import superseded_pages
@@ -265,6 +266,9 @@ def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | Non
         state = (*part.state, begun[place])
         key = (lake.root, part.interrogation.name, part.partition)
         known = _COUNTS.get(key)
+        if most_opened is None and (counts := _by_inputs(lake, part)):
+            counted[place] = replace(part, counts=counts)
+            continue
         if known is None or known[0] != state:
             if most_opened is not None and (opened == most_opened or monotonic() > until):
                 continue
@@ -272,6 +276,14 @@ def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | Non
             opened += 1
         counted[place] = replace(part, counts=known[1])
     return counted
+
+
+def _by_inputs(lake: Lake, part: StalePartition) -> Counts | None:
+    """The items of a partition that only its inputs made stale; None of any other."""
+    if not only_inputs_changed(part.interrogation, part.differences):
+        return None
+    found = changed_inputs(lake, part.interrogation, part.partition)
+    return found and Counts(found.answered, found.dead, untried=found.changed, dues=())
 
 
 def _journal_mark(lake: Lake, part: StalePartition) -> FileMark | None:
