@@ -16,6 +16,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from holocron_assets.derive.dispatch.backlog import stale_partitions
 from holocron_assets.derive.dispatch.tallies import stale_rows
 from holocron_assets.derive.interrogations.chains import linked
 from holocron_assets.derive.interrogations.inputs import input_answers
@@ -95,12 +96,8 @@ def _look(
 
 def without_items(lake: Lake, asked: Sequence[Interrogation]) -> list[dict[str, Any]]:
     """The stale partitions by their names alone: to count what a query concerns, each would be opened."""
-    return [
-        {"partitions": 1, "to_ask": None, "kept": None}
-        for one in asked
-        for partition in lake.partitions(one.table)
-        if recipe_of(one, DIGEST).differences(lake, partition)
-    ]
+    found = stale_partitions(lake, asked, digests={MODEL: DIGEST}, most_opened=0)
+    return [{"partitions": 1, "to_ask": None, "kept": None} for _ in found]
 
 
 def _sum(numbers: Iterable[int | None]) -> str:

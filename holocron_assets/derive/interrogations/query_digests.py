@@ -26,6 +26,7 @@ Digests = Mapping[str, str]
 """By partition; a partition for whose items the queries give no rows has none."""
 
 _LOG = logger(__name__)
+_UNKNOWN = "cannot tell which partitions a query makes stale"
 _KNOWN: dict[tuple[Path, str], tuple[tuple[str, str, str], Digests]] = {}
 """The digests of each interrogation, in the state of the lake and of its file in which they were computed."""
 
@@ -74,7 +75,12 @@ def query_digests(lake: Lake, interrogation: Interrogation) -> Digests:
     place = (lake.root, interrogation.name)
     known = _KNOWN.get(place)
     if known is None or known[0] != state:
-        known = _KNOWN[place] = (state, _computed(lake, interrogation))
+        try:
+            known = (state, _computed(lake, interrogation))
+        except duckdb.Error as error:  # who opens a partition then tells it of a page
+            _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
+            known = (state, {})
+        _KNOWN[place] = known
     return known[1]
 
 
@@ -99,9 +105,7 @@ def _of_queries(connection: duckdb.DuckDBPyConnection, interrogation: Interrogat
             try:
                 yield _of_query(connection, spec.sql)
             except (NotAtOnceError, duckdb.Error) as error:
-                _LOG.warning(
-                    "cannot tell whom a query makes stale", interrogation=interrogation.name, error=str(error)
-                )
+                _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
                 yield {}
 
 
