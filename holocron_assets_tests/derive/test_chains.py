@@ -14,6 +14,7 @@ from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 from holocron_assets.derive.dispatch.backlog import Counts, stale_partitions
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels
+from holocron_assets.derive.dispatch.tallies import stale_rows, wanted_counts
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.gpu.model_run import ModelRun, Stretch, work_on
 from holocron_assets.derive.gpu.turns import Dispatched
@@ -149,6 +150,22 @@ def test_a_changed_answer_asks_again_about_the_items_that_read_it_and_no_others(
     assert why_stale(lake, sayings) == []
 
 
+def test_how_many_a_changed_answer_asks_again_is_told_without_making_the_items(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer(lake, KINDS)
+    answer(lake, SAYINGS)
+    changed, sayings = linked([interrogation(**PLAIN, prompt="Say it anew."), interrogation(**READS)])
+    work = work_of(lake, changed)
+    for item in work.ready(datetime.now(UTC)):
+        work.start(item)
+        work.record(item, Outcome("ok", {"kind": "person" if item.subject == "Cedar" else "place"}))
+    work.publish("run")
+    monkeypatch.setattr("holocron_assets.derive.dispatch.backlog.PartitionWork", pytest.fail)
+    [row] = stale_rows(lake, [sayings], {SMALL: DIGEST})
+    assert (row["why"], row["to_ask"], row["kept"], row["dead"]) == (["derived_kinds"], 1, 3, 0)
+
+
 def test_the_same_answers_again_leave_what_builds_on_them_as_it_is(lake: Lake) -> None:
     answer(lake, KINDS)
     answer(lake, SAYINGS)
@@ -167,6 +184,65 @@ def test_while_an_input_is_asked_again_old_answers_stand_and_nothing_is_asked_tw
     assert work.awaiting == 3
     work.publish("run")
     assert len(read_partition(lake, sayings.table, BATCH)) == 4
+
+
+def test_a_query_makes_those_partitions_stale_for_which_it_gives_other_rows(lake: Lake) -> None:
+    write_wiki(lake, {"Fir": "A '''fir''' is a tree."}, "other-000001")
+    sql = "select kind from derived_kinds where title_key = $title_key order by item_id, position"
+    kinds, counts = chain(
+        {**READS, "inputs": [], "evidence": [{"source": "sql", "sql": sql}], "question": "{{ title }}?"}
+    )
+    batches = (BATCH, "other-000001")
+
+    def ask(asked: Interrogation, kind: str) -> list[str]:
+        done = []
+        for batch in batches:
+            work = PartitionWork(lake, asked, batch, model=SMALL, digest=DIGEST)
+            for item in work.ready(datetime.now(UTC)):
+                work.start(item)
+                work.record(item, Outcome("ok", {"kind": kind if item.subject == "Cedar" else "place"}))
+                done.append(item.subject)
+            work.publish("run")
+        return done
+
+    def stale() -> list[tuple[str, tuple[str, ...]]]:
+        found = stale_partitions(lake, [counts], digests={SMALL: DIGEST}, most_opened=0)
+        return [(part.partition, part.differences) for part in found]
+
+    ask(kinds, "place")
+    assert len(ask(counts, "place")) == 5
+    assert stale() == []
+    ask(interrogation(**PLAIN, prompt="Say it anew."), "person")
+    assert stale() == [(BATCH, ("queries",))]
+    assert ask(counts, "place") == ["Cedar"]
+    assert stale() == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "title_key in (select title_key from derived_kinds where kind = 'person')",
+        "exists (from derived_kinds as k where k.title_key = wanted_rows.title_key and kind = 'person')",
+    ],
+)
+def test_what_was_answered_can_choose_the_pages(lake: Lake, sql: str) -> None:
+    kinds, chosen = chain(
+        {
+            **READS,
+            "inputs": [],
+            "evidence": [{"source": "page", "part": "lead"}],
+            "question": "What?",
+            "wants": {"sql": sql},
+        }
+    )
+    assert [table.name for table in upstream_tables(chosen).same_partition] == ["derived_kinds"]
+    answer(lake, kinds, ["Ash"], kind="place")
+    assert work_of(lake, chosen).publish("run"), "nobody is wanted yet"
+    assert why_stale(lake, chosen) == []
+    answer(lake, kinds, ["Birch", "Elm"], kind="person")
+    assert why_stale(lake, chosen) == [("queries",)]
+    assert [item.subject for item in work_of(lake, chosen).items] == ["Birch", "Elm"]
+    assert wanted_counts(lake, [chosen]) == {("sayings", BATCH): 2}
 
 
 def test_a_chain_of_three_goes_on_in_one_run_of_one_model(lake: Lake) -> None:

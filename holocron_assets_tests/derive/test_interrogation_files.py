@@ -234,6 +234,43 @@ def test_a_query_may_name_what_an_item_has_and_what_interrogations_find_out(tmp_
     assert len(read_interrogations(tmp_path)) == 2
 
 
+def test_an_interrogation_that_names_another_as_input_knows_it(tmp_path: Path) -> None:
+    write(tmp_path)
+    question = "{{ inputs.kinds[0].kind }} {{ title }}: what is it?"
+    write(tmp_path, "second", key="second", inputs=["kinds"], question=question)
+    kinds, second = read_interrogations(tmp_path)
+    assert second.upstream == (kinds,)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"inputs": ["kinds", "kinds"]}, "inputs: names one twice"),
+        (
+            {"evidence": [{"source": "answers", "of": "kinds"}]},
+            "evidence: answers of kinds: name it in inputs",
+        ),
+        ({"inputs": ["nobody"]}, "inputs: 'nobody' is no interrogation that counts; there are kinds, second"),
+        (
+            {"inputs": ["kinds"], "question": "{{ inputs.kinds[0].knd }}"},
+            "question: .* has no attribute 'knd'",
+        ),
+        ({"inputs": ["third"]}, "made from its own answers: second <- third <- second"),
+        ({"wants": {"sql": "title in (select titel from derived_kinds)"}}, "wants.sql: .* cannot be asked"),
+    ],
+)
+def test_inputs_that_cannot_be_read_fail_with_file_key_and_reason(
+    tmp_path: Path, changes: dict[str, Any], problem: str
+) -> None:
+    write(tmp_path)
+    path = write(tmp_path, "second", key="second", **changes)
+    if changes.get("inputs") == ["third"]:
+        write(tmp_path, "third", key="third", inputs=["second"])
+    with pytest.raises(InterrogationError, match=problem) as failed:
+        read_interrogations(tmp_path)
+    assert str(failed.value).startswith(f"{path}: ")
+
+
 def test_quotes_need_a_page_to_be_quoted(tmp_path: Path) -> None:
     word = {"type": "string", "maxLength": 9, "description": "A word"}
     schema = {"type": "object", "properties": {"word": word}, "required": ["word"]}

@@ -14,7 +14,9 @@ from time import monotonic
 from holocron_assets.derive.dispatch.decisions import Waiting
 from holocron_assets.derive.interrogations.conditions import ConditionError
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.query_digests import Digests
 from holocron_assets.derive.interrogations.recipe import ANY_MODEL, NOT_THERE, Recipe, recipe_of
+from holocron_assets.derive.results.changed_inputs import changed_inputs, only_inputs_changed
 from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
 from holocron_assets.derive.results.requeued import requeued_partitions, requeues_mark
 from holocron_assets.derive.results.superseded import superseded_pages
@@ -214,6 +216,7 @@ def _stale(look: _Look, interrogation: Interrogation, model: str, digest: str) -
     # What its inputs are answered comes page by page; before the first answer, nothing can be asked.
     answers = [look.listing(table) for table in recipe.derivation.optional_inputs]
     of_sources = [look.listing(table) for table in recipe.derivation.source_inputs]
+    digests = recipe.digests_of(look.lake) if recipe.digests_of else {}
     own = look.listing(recipe.derivation.table)
     earlier = look.lake.earlier_partitions(recipe.derivation.table)
     for partition in inputs[0].names:
@@ -223,8 +226,8 @@ def _stale(look: _Look, interrogation: Interrogation, model: str, digest: str) -
         if len(there) < len(marks):
             continue
         made = own.mark(partition)
-        state = (*marks, version, made)
-        differences = _differences(look.lake, recipe, interrogation.name, partition, state)
+        state = (*marks, version, digests.get(partition), made)
+        differences = _differences(look.lake, recipe, (interrogation.name, partition), state, digests)
         if differences == NOT_THERE and partition in earlier:
             differences = OTHER_COLUMNS
         if not differences and (interrogation.name, partition) in look.requeued:
@@ -236,14 +239,16 @@ def _stale(look: _Look, interrogation: Interrogation, model: str, digest: str) -
             yield StalePartition(interrogation, partition, model, digest, differences, since, known_by)
 
 
-def _differences(lake: Lake, recipe: Recipe, name: str, partition: str, state: _State) -> tuple[str, ...]:
-    place = (lake.root, name, partition)
-    known = _DIFFERENCES.get(place)
+def _differences(
+    lake: Lake, recipe: Recipe, place: tuple[str, str], state: _State, digests: Digests
+) -> tuple[str, ...]:
+    key = (lake.root, *place)
+    known = _DIFFERENCES.get(key)
     if known and known[0] == state:
         return known[1]
     made = state[-1]
-    differences = recipe.differences(lake, partition) if made else NOT_THERE
-    _DIFFERENCES[place] = (state, differences)
+    differences = recipe.differences(lake, place[1], digests) if made else NOT_THERE
+    _DIFFERENCES[key] = (state, differences)
     return differences
 
 
@@ -261,6 +266,9 @@ def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | Non
         state = (*part.state, begun[place])
         key = (lake.root, part.interrogation.name, part.partition)
         known = _COUNTS.get(key)
+        if most_opened is None and (counts := _by_inputs(lake, part)):
+            counted[place] = replace(part, counts=counts)
+            continue
         if known is None or known[0] != state:
             if most_opened is not None and (opened == most_opened or monotonic() > until):
                 continue
@@ -268,6 +276,14 @@ def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | Non
             opened += 1
         counted[place] = replace(part, counts=known[1])
     return counted
+
+
+def _by_inputs(lake: Lake, part: StalePartition) -> Counts | None:
+    """The items of a partition that only its inputs made stale; None of any other."""
+    if not only_inputs_changed(part.interrogation, part.differences):
+        return None
+    found = changed_inputs(lake, part.interrogation, part.partition)
+    return found and Counts(found.answered, found.dead, untried=found.changed, dues=())
 
 
 def _journal_mark(lake: Lake, part: StalePartition) -> FileMark | None:

@@ -28,7 +28,8 @@ _OUTCOMES = """
 def wanted_counts(lake: Lake, interrogations: Sequence[Interrogation]) -> dict[Place, int]:
     """How many pages or pairs each interrogation wants of each partition; asked of all at once."""
     sql = wanted_sql(interrogations, "superseded_pages")
-    with connect(lake, tables=WANTED_TABLES) as connection:
+    reads = any(one.tables_read for one in interrogations)
+    with connect(lake, tables=None if reads else WANTED_TABLES) as connection:
         return counted_places(connection, f"({sql})")
 
 

@@ -135,6 +135,20 @@ def open_queries(lake: Lake) -> Iterator[AskSql]:
         yield ask
 
 
+def remembering(ask_sql: AskSql | None) -> AskSql | None:
+    """What asks each query once: an item may be cut when the lake that it was asked of is closed."""
+    if ask_sql is None:
+        return None
+    known: dict[str, QueryRows] = {}
+
+    def ask(sql: str, values: Mapping[str, Any], seconds: float) -> QueryRows:
+        if sql not in known:
+            known[sql] = ask_sql(sql, values, seconds)
+        return known[sql]
+
+    return ask
+
+
 @contextmanager
 def locked_database(lake: Lake) -> Iterator[duckdb.DuckDBPyConnection]:
     """The lake's views, in a database that opens no file but the lake's and keeps its settings.

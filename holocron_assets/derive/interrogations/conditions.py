@@ -7,8 +7,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from holocron_assets.derive.evidence.queries import check_query, relations_named
+from holocron_assets.derive.evidence.queries import check_query, locked_database, relations_named
 from holocron_assets.derive.interrogations.derived_tables import Over
+from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import ENTITY_PAIRS, PAGE_SIGNALS, PAGE_TYPES, RULE_CLASSIFICATIONS
 
@@ -25,23 +26,26 @@ class ConditionError(ValueError):
     """A condition cannot be asked."""
 
 
-def check_condition(condition: str, over: Over, of: str) -> None:
-    """Refuse a condition that does not compile, is no truth value, or reads anything but the row.
+def check_condition(condition: str, over: Over, of: str, lake: Lake | None = None) -> None:
+    """Refuse a condition that does not compile, is no truth value, or does more than read.
 
     Args:
         condition: an SQL expression.
         over: whether the rows are pages or pairs of entities.
         of: for pages, the table that their type is read from.
+        lake: with the tables that it may read. Without one, a condition that reads any is only parsed.
 
     Raises:
         ConditionError: says what is wrong.
     """
     empty = [table.arrow_schema.empty_table() for table in _tables(over, of)]
     # As a column to learn its type, and where it will stand: not all that is a value can choose rows.
-    query = f"from wanted_rows select ({condition}) as wanted where ({condition})"
+    query = f"from {_ROWS} select ({condition}) as wanted where ({condition})"
     try:
         check_query(query)
-        with _opened(over, empty) as connection:
+        if lake is None and relations_of_condition(condition):
+            return
+        with _opened(over, empty, lake) as connection:
             [[_, kind, *_]] = connection.execute(f"describe {query}").fetchall()
     except (ValueError, duckdb.Error) as error:
         raise ConditionError(f"wants.sql: {condition!r} cannot be asked: {error}") from error
@@ -59,7 +63,7 @@ def relations_of_condition(condition: str) -> frozenset[tuple[str, str]]:
 
 
 def rows_that_fit(
-    over: Over, tables: list[pa.Table], conditions: list[str], values: dict[str, Any]
+    over: Over, tables: list[pa.Table], conditions: list[str], values: dict[str, Any], lake: Lake
 ) -> list[dict[str, Any]]:
     """The rows that fit all conditions, in the first table's order.
 
@@ -69,14 +73,16 @@ def rows_that_fit(
             those of entity_pairs.
         conditions: SQL expressions over a row.
         values: what the conditions name with `$`.
+        lake: what they may read beside the rows.
 
     Raises:
         ConditionError: a condition failed on some row.
     """
     where = " and ".join(f"({condition})" for condition in conditions) or "true"
-    query = f"from wanted_rows select * exclude {_POSITION} where {where} order by {_POSITION}"
+    query = f"from {_ROWS} select * exclude {_POSITION} where {where} order by {_POSITION}"
+    reads = any(relations_of_condition(condition) for condition in conditions)
     try:
-        with _opened(over, tables) as connection:
+        with _opened(over, tables, lake if reads else None) as connection:
             found: pa.Table = connection.sql(query, params=values).to_arrow_table()
             fitting: list[dict[str, Any]] = found.to_pylist()
             return fitting
@@ -89,20 +95,21 @@ def _tables(over: Over, of: str) -> list[Table]:
 
 
 @contextmanager
-def _opened(over: Over, tables: list[pa.Table]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database with nothing but the rows, which it calls `wanted_rows`."""
+def _opened(over: Over, tables: list[pa.Table], lake: Lake | None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database with the rows, which it calls `wanted_rows`, and the views of a lake if there is one."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "enable_external_access": False,
         "threads": 1,
         "memory_limit": _MEMORY,
     }
-    with duckdb.connect(config=settings) as connection:
+    with locked_database(lake) if lake else duckdb.connect(config=settings) as connection:
         for number, table in enumerate(tables):
             connection.register(f"part_{number}", table)
         rows = f"from (from part_0 select *, row_number() over () as {_POSITION})"
         if over == "pages":
             shared = set(tables[0].column_names) & set(tables[1].column_names) - {_KEY}
             rows += f" join (from part_1 select * exclude ({', '.join(sorted(shared))})) using ({_KEY})"
-        connection.execute(f"create temp view wanted_rows as {rows}")
-        connection.execute("set lock_configuration = true")
+        connection.execute(f"create temp view {_ROWS} as {rows}")
+        if lake is None:
+            connection.execute("set lock_configuration = true")
         yield connection

@@ -16,6 +16,7 @@ from holocron_assets.derive.evidence.room import room_for_evidence
 from holocron_assets.derive.evidence.specs import SqlEvidence
 from holocron_assets.derive.interrogations.answer_schema import sample_answer
 from holocron_assets.derive.interrogations.chains import ChainError, linked
+from holocron_assets.derive.interrogations.conditions import ConditionError, check_condition
 from holocron_assets.derive.interrogations.inputs import input_variables, sample_inputs
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.interrogations.prompting import TemplateError, rendered, system_part
@@ -225,7 +226,7 @@ def _check_contexts(found: Iterable[tuple[Path, Interrogation]]) -> None:
 
 def _check_queries(found: Collection[tuple[Path, Interrogation]]) -> None:
     """Ask the queries of a lake that is empty: what they name must be there."""
-    asking = [(path, interrogation) for path, interrogation in found if interrogation.asks_the_lake]
+    asking = [(path, one) for path, one in found if one.asks_the_lake or one.tables_read]
     if not asking:
         return
     tables = tuple(interrogation.table for _, interrogation in found if not interrogation.shadow)
@@ -233,8 +234,13 @@ def _check_queries(found: Collection[tuple[Path, Interrogation]]) -> None:
         for path, interrogation in asking:
             try:
                 _ask_all(interrogation, ask_sql)
+                if (condition := interrogation.wants.sql) is not None:
+                    empty = Lake(Path(folder), tables)
+                    check_condition(condition, interrogation.over, interrogation.wants.of, empty)
             except QueryError as error:
                 raise InterrogationError(f"{path}: evidence: {error}") from error
+            except ConditionError as error:
+                raise InterrogationError(f"{path}: {error}") from error
 
 
 def _ask_all(interrogation: Interrogation, ask_sql: AskSql) -> None:

@@ -1,5 +1,6 @@
 """What other interrogations were answered about the same items: the rows that an interrogation builds on."""
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from holocron_assets.derive.interrogations.answer_schema import sample_answer
 from holocron_assets.derive.interrogations.derived_rows import said_rows
 from holocron_assets.derive.interrogations.derived_tables import Over
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.parquet import MissingPartitionError, read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
@@ -41,6 +43,12 @@ class InputAnswers:
     def about(self, subject: Subject) -> dict[str, list[Row]]:
         """The rows about a subject, by the inputs' keys."""
         return {key: list(found.get(subject, ())) for key, found in self.rows.items()}
+
+    def hash_of(self, subject: Subject) -> str | None:
+        """A hash of what they say about a subject; None where there are no inputs."""
+        if not self.rows:
+            return None
+        return content_hash(json.dumps(self.about(subject), default=str))
 
     def tables(self, subject: Subject) -> dict[str, QueryRows]:
         """The same as tables, for evidence."""

@@ -14,7 +14,7 @@ from holocron_assets.derive.evidence.bundles import Bundle, EvidenceError, Redac
 from holocron_assets.derive.evidence.chunks import Chunk, page_chunks
 from holocron_assets.derive.evidence.item_queries import asking_at_once
 from holocron_assets.derive.evidence.page_parts import PageParts, query_values
-from holocron_assets.derive.evidence.queries import AskSql, QueryRows, locked_database
+from holocron_assets.derive.evidence.queries import AskSql, QueryRows, locked_database, remembering
 from holocron_assets.derive.evidence.redaction import Redactor
 from holocron_assets.derive.evidence.room import fitting, room_for_evidence
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
@@ -66,6 +66,7 @@ class Item:
         is_transient: whether the problem may be gone when its evidence is gathered again. Any other stays
             until page or interrogation changes.
         waits_for: the input that has no answer about it yet; it has no evidence and no question until then.
+        inputs_hash: a hash of what its inputs say; None where it has none.
         gather: its evidence again, cut to so many bytes.
     """
 
@@ -82,6 +83,7 @@ class Item:
     problem: str | None = None
     is_transient: bool = False
     waits_for: str | None = None
+    inputs_hash: str | None = None
     gather: Callable[[int], Bundle] = field(repr=False)
 
     @property
@@ -291,7 +293,7 @@ class _Maker:
         subject: str,
         **known: Any,
     ) -> Item:
-        gather = partial(self._gather, pages, _remembering(ask_sql), self.answers.tables(about), redact)
+        gather = partial(self._gather, pages, remembering(ask_sql), self.answers.tables(about), redact)
         variables = {**variables, **input_variables(self.interrogation, self.answers.about(about))}
         waits_for = self.waits_for(about)
         problem, is_transient, bundle, question = lack, False, Bundle((), ()), ""
@@ -315,6 +317,7 @@ class _Maker:
             problem=redact(f"{subject}: {problem}") if problem else None,
             is_transient=is_transient,
             waits_for=waits_for,
+            inputs_hash=self.answers.hash_of(about),
             gather=gather,
             **known,
         )
@@ -333,17 +336,3 @@ class _Maker:
     ) -> Bundle:
         specs = self.interrogation.evidence
         return build_bundle(specs, pages, ask_sql, answers=answers, redact=redact, limit_bytes=limit_bytes)
-
-
-def _remembering(ask_sql: AskSql | None) -> AskSql | None:
-    """What asks each query once: an item may be cut when the lake that it was asked of is closed."""
-    if ask_sql is None:
-        return None
-    known: dict[str, QueryRows] = {}
-
-    def ask(sql: str, values: Mapping[str, Any], seconds: float) -> QueryRows:
-        if sql not in known:
-            known[sql] = ask_sql(sql, values, seconds)
-        return known[sql]
-
-    return ask

@@ -40,10 +40,10 @@ def wanted_rows(
     conditions, values = conditions_of(interrogation)
     if interrogation.over == "pairs":
         pairs = read_table(lake, ENTITY_PAIRS, partition)
-        return rows_that_fit("pairs", [pairs], conditions, values)
+        return rows_that_fit("pairs", [pairs], conditions, values, lake)
     tables = (PAGE_SIGNALS, TYPE_TABLES[interrogation.wants.of])
     signals, types = (read_table(lake, table, partition) for table in tables)
-    rows = rows_that_fit("pages", [signals, types], conditions, values)
+    rows = rows_that_fit("pages", [signals, types], conditions, values, lake)
     positions = _positions(lake, partition)
     placed = [{**row, "position": positions[row["title_key"]]} for row in rows]
     current = [row for row in placed if (partition, row["position"]) not in superseded]

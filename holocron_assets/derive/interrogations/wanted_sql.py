@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from string import Template
 
-from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
+from holocron_assets.derive.interrogations.conditions import TYPE_TABLES, relations_of_condition
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.wanted import conditions_of
 from holocron_assets.lake.tables import ENTITY_PAIRS, PAGE_SIGNALS, PAGE_TYPES, PAGES, RULE_CLASSIFICATIONS
@@ -53,11 +53,11 @@ def _wanted_of(rows: str, interrogations: Sequence[Interrogation], superseded: s
     if rows == ENTITY_PAIRS.name:
         columns, chosen_from = (
             "first_source as source, entity_type as partition, pair_id as item",
-            f"lake.{rows}",
+            f"lake.{rows} as wanted_rows",
         )
     else:
         columns = "source, batch as partition, title_key::varchar as item"
-        chosen_from = f"{_typed(rows)} anti join {superseded} using (batch, title_key)"
+        chosen_from = f"(from {_typed(rows)} anti join {superseded} using (batch, title_key)) as wanted_rows"
     return (
         f"select interrogation, * exclude (interrogation) "  # noqa: S608 - names are declared, conditions were checked
         f"from (select unnest([{chosen}]) as interrogation, {columns} from {chosen_from}) "
@@ -80,7 +80,12 @@ def _condition(interrogation: Interrogation) -> str:
     literals = {name: _literal(value) for name, value in values.items()}
     own = interrogation.wants.sql
     texts = [one if one == own else Template(one).substitute(literals) for one in conditions]
-    return " and ".join(f"coalesce(try({text}), false)" for text in texts) or "true"
+    return " and ".join(map(_or_false, texts)) or "true"
+
+
+def _or_false(condition: str) -> str:
+    attempt = "" if relations_of_condition(condition) else "try"  # there is none around a subquery
+    return f"coalesce({attempt}({condition}), false)"
 
 
 def _literal(value: object) -> str:

@@ -33,6 +33,7 @@ def run_row(item: Item, state: ItemState, scope: str, *, result_key: str) -> dic
         "result_key": result_key,
         "prompt_version": item.interrogation.prompt_version,
         "evidence_hash": item.bundle.content_hash,
+        "inputs_hash": item.inputs_hash,
         "status": state.status,
         "parse_strategy": state.parse_strategy,
         "attempts": state.attempts if own else 0,

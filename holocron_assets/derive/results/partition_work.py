@@ -28,7 +28,7 @@ from holocron_assets.derive.results.result_journals import (
     exchanges_path,
     journal_path,
 )
-from holocron_assets.derive.results.settled import runs_inputs, waiting_subjects
+from holocron_assets.derive.results.settled import asked_of, runs_inputs, waiting_subjects
 from holocron_assets.lake.attempts import is_waiting
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.footers import Footer
@@ -83,6 +83,7 @@ class PartitionWork:
         self._recipe = recipe_of(interrogation, digest)
         # Before the items are read: an input that is replaced meanwhile makes the table stale, not wrong.
         self._inputs = self._recipe.inputs(lake, partition) or {}
+        self._asked_of = asked_of(lake, interrogation, partition, digest)
         waits_for = waiting_subjects(lake, interrogation, partition, superseded)
         wanted = wanted_items(lake, interrogation, partition, superseded=superseded, waits_for=waits_for)
         self.items = tuple(wanted)
@@ -227,7 +228,7 @@ class PartitionWork:
         write_attempts(self._lake, self.scope, self._new_calls())
         states = [(item, self._state(item)) for item in self.items]  # as they are at one moment
         still_open = [item.item_id for item, state in states if not _is_settled(item, state)]
-        said = runs_inputs(self._lake, self.interrogation, self.partition, self._digest, still_open)
+        said = runs_inputs(self._asked_of, self._digest, still_open)
         write_runs(self._lake, self.scope, self._run_rows(states), said)
         answers = ((item, state.answer) for item, state in states if state.answer is not None)
         return write_answers(

@@ -24,20 +24,41 @@ _OPEN = "open"
 _Waits = Callable[[Subject], bool]
 
 
-def runs_inputs(
-    lake: Lake, interrogation: Interrogation, partition: str, digest: str, open_items: Iterable[str]
-) -> dict[str, str]:
+def runs_inputs(asked_of: str, digest: str, open_items: Iterable[str]) -> dict[str, str]:
     """What the footer of a scope's rows of `llm_runs` is to name.
+
+    Args:
+        asked_of: from the function of this name.
+        digest: of the model that is asked.
+        open_items: ids of the items without an outcome.
+    """
+    return {_ASKED_OF: asked_of, MODEL: digest, _OPEN: " ".join(sorted(open_items))}
+
+
+def asked_of(lake: Lake, interrogation: Interrogation, partition: str, digest: str) -> str:
+    """A hash of what decides which items there are and what they are asked, and of their inputs the same.
+
+    Ask for it before the items are read: what is replaced meanwhile then counts as another thing. What the
+    inputs were answered is left out: that grows, and what is settled stays.
 
     Args:
         lake: where.
         interrogation: what is asked.
         partition: of which partition.
         digest: of the model that is asked.
-        open_items: ids of the items without an outcome.
     """
-    asked_of = _asked_of(lake, interrogation, partition, digest)
-    return {_ASKED_OF: asked_of, MODEL: digest, _OPEN: " ".join(sorted(open_items))}
+    derivation = derivation_of(interrogation)
+    footers = [read_footer(lake, table, partition) for table in derivation.inputs]
+    recipe = recipe_of(interrogation, digest)
+    versions = sorted(recipe.versions.items())
+    queried = recipe.digests_of(lake).get(partition) if recipe.digests_of else None
+    above = []
+    for one in interrogation.upstream:
+        runs = read_footer(lake, LLM_RUNS, scope_of(one.name, partition))
+        model = runs.inputs.get(MODEL, ANY_MODEL) if runs else ANY_MODEL
+        above.append(asked_of(lake, one, partition, model))
+    made_from = [footer.content_id if footer else None for footer in footers]
+    return content_hash(json.dumps([made_from, versions, queried, above]))
 
 
 def waiting_subjects(
@@ -80,26 +101,9 @@ def _open_items(lake: Lake, interrogation: Interrogation, partition: str) -> set
     """Pages or pairs that were open when outcomes were last written; None if these do not stand any more."""
     footer = read_footer(lake, LLM_RUNS, scope_of(interrogation.name, partition))
     said: Mapping[str, str] = footer.inputs if footer else {}
-    if said.get(_ASKED_OF) != _asked_of(lake, interrogation, partition, said.get(MODEL, ANY_MODEL)):
+    if said.get(_ASKED_OF) != asked_of(lake, interrogation, partition, said.get(MODEL, ANY_MODEL)):
         return None
     return {item.partition("#")[0] for item in said[_OPEN].split()}
-
-
-def _asked_of(lake: Lake, interrogation: Interrogation, partition: str, digest: str) -> str:
-    """A hash of what decides which items there are and what they are asked, and of their inputs the same.
-
-    What the inputs say is left out: it grows, and what is settled stays.
-    """
-    derivation = derivation_of(interrogation)
-    footers = [read_footer(lake, table, partition) for table in derivation.inputs]
-    versions = sorted(recipe_of(interrogation, digest).versions.items())
-    above = []
-    for one in interrogation.upstream:
-        runs = read_footer(lake, LLM_RUNS, scope_of(one.name, partition))
-        model = runs.inputs.get(MODEL, ANY_MODEL) if runs else ANY_MODEL
-        above.append(_asked_of(lake, one, partition, model))
-    made_from = [footer.content_id if footer else None for footer in footers]
-    return content_hash(json.dumps([made_from, versions, above]))
 
 
 def _item_id(interrogation: Interrogation, row: Mapping[str, object]) -> str:

@@ -69,6 +69,13 @@ LLM_RUNS = Table(
         Column("due_at", type_time, "When a failed item may be tried again", nullable=True),
         Column("finished_at", type_time, "When this outcome came"),
         RUN_ID,
+        Column(
+            "inputs_hash",
+            type_string,
+            "Hash of what the interrogation's inputs were answered about the item; empty where it has none",
+            nullable=True,
+            added=True,
+        ),
     ),
 )
 

@@ -20,6 +20,7 @@ from holocron_assets.lake.tables import PAGE_SIGNALS
 from holocron_assets.lake.tables.derive import LLM_RUNS
 from holocron_assets.lake.views import connect, query
 from holocron_assets.operations.why.answers import Answer, at, named
+from holocron_assets.operations.why.chains import changed_inputs, waits_for
 from holocron_assets.operations.why.fetching import Page
 from holocron_assets.operations.wishes import StandingWishes
 
@@ -34,7 +35,9 @@ _UNMET = {
 }
 """What it means that a page does not meet a condition that files set by keys of their own."""
 _RUNS = """
-    select interrogation, prompt_version, model, status, attempts, error, due_at, finished_at
+    select
+        interrogation, prompt_version, model, model_digest, result_key, status, attempts, error, due_at,
+        finished_at
     from lake.llm_runs
     where partition = $batch and split_part(item_id, '#', 1) = $item
     order by finished_at
@@ -97,18 +100,26 @@ def _asked(page: Page, interrogation: Interrogation, look: _Look) -> Answer:
         return Answer(name, f"Not asked yet: what it chooses by is not made of batch {look.batch}.")
     if unmet:
         return Answer(name, "Not asked: the page is not what it wants.", tuple(unmet))
-    ask = f"holocron ask {name} {named(page.title)} --source {page.source.name}"
     own = [run for run in look.runs if run["interrogation"] == name]
     current = [run for run in own if run["prompt_version"] == interrogation.prompt_version]
-    artifacts = f"holocron artifacts {name} {named(page.title)}"
     if not current:
         changed = ("it was asked by an earlier prompt; the prompt or evidence changed since",) if own else ()
+        if waits := waits_for(look.lake, interrogation, look.batch, page.key):
+            return Answer(name, "Asked for, and not answered yet.", (waits, *changed))
         turn = _turn(interrogation, look)
-        return Answer(name, "Asked for, and not answered yet.", (*turn, *changed), (ask,))
-    last = current[-1]
+        return Answer(name, "Asked for, and not answered yet.", (*turn, *changed), (_ask(name, page),))
+    return _outcome(page, interrogation, look, current[-1])
+
+
+def _outcome(page: Page, interrogation: Interrogation, look: _Look, last: Mapping[str, Any]) -> Answer:
+    """What came of asking about a page."""
+    name = interrogation.name
+    ask, artifacts = _ask(name, page), f"holocron artifacts {name} {named(page.title)}"
     match last["status"]:
         case "ok":
             says = f"Answered by {last['model']} at {at(last['finished_at'])}."
+            if (why_again := _why_again(page, interrogation, look)) is not None:
+                return Answer(name, f"{says} It is asked again.", why_again, (artifacts, ask))
             return Answer(name, says, commands=(artifacts,))
         case "dead":
             says = f"Given up after {last['attempts']} attempts: {last['error']}."
@@ -117,6 +128,19 @@ def _asked(page: Page, interrogation: Interrogation, look: _Look) -> Answer:
             due = f", due again at {at(last['due_at'])}" if last["due_at"] else ""
             says = f"Failed {last['attempts']} times{due}: {last['error']}."
             return Answer(name, says, _turn(interrogation, look), (artifacts, ask))
+
+
+def _ask(name: str, page: Page) -> str:
+    return f"holocron ask {name} {named(page.title)} --source {page.source.name}"
+
+
+def _why_again(page: Page, interrogation: Interrogation, look: _Look) -> tuple[str, ...] | None:
+    """Why a page that was answered is asked about again, where that builds on other tables; None if not."""
+    if not (interrogation.upstream or interrogation.tables_read):
+        return None
+    if waits := waits_for(look.lake, interrogation, look.batch, page.key):
+        return (waits,)
+    return changed_inputs(look.lake, interrogation, look.batch, page.key, look.runs)
 
 
 def _unmet(lake: Lake, interrogation: Interrogation, batch: str, key: int) -> list[str] | None:
@@ -132,7 +156,7 @@ def _unmet(lake: Lake, interrogation: Interrogation, batch: str, key: int) -> li
     for condition in conditions:
         named_values = {name: value for name, value in values.items() if f"${name}" in condition}
         try:
-            fit = rows_that_fit("pages", tables, [condition], named_values)
+            fit = rows_that_fit("pages", tables, [condition], named_values, lake)
         except ConditionError as error:
             unmet.append(str(error))
             continue

@@ -1,0 +1,116 @@
+"""What the queries of an interrogation give, as a digest for each partition: of all partitions at once.
+
+It is kept in the footer of the partition's table. A lake that grows makes those partitions stale for which
+the queries give other rows, and no others.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import duckdb
+
+from holocron_assets.derive.evidence.item_queries import ITEMS, NotAtOnceError, item_query
+from holocron_assets.derive.evidence.page_parts import SQL_VALUES
+from holocron_assets.derive.evidence.queries import locked_database
+from holocron_assets.derive.evidence.specs import SqlEvidence
+from holocron_assets.derive.interrogations.conditions import relations_of_condition
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.wanted_sql import WANTED_TABLES, wanted_sql
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.paths import Lake
+from holocron_assets.observe.logs import logger
+
+Digests = Mapping[str, str]
+"""By partition; a partition for whose items the queries give no rows has none."""
+
+_LOG = logger(__name__)
+_UNKNOWN = "cannot tell which partitions a query makes stale"
+_KNOWN: dict[tuple[Path, str], tuple[tuple[str, str, str], Digests]] = {}
+"""The digests of each interrogation, in the state of the lake and of its file in which they were computed."""
+
+_PAGES = """
+    create or replace temp table {items} as
+    select
+        row_number() over () - 1 as holocron_item,
+        wanted.partition as holocron_partition,
+        {values}
+    from ({wanted}) as wanted
+    join (
+        from lake.pages
+        where status = 'ok'
+        qualify row_number() over (partition by batch, title_key order by position) = 1
+    ) as page on page.batch = wanted.partition and page.title_key = wanted.item::bigint
+"""
+_CHOSEN = """
+    select holocron_partition, md5(string_agg(title_key::varchar, ' ' order by title_key)) as digest
+    from {items}
+    group by holocron_partition
+"""
+_DIGESTS = """
+    select holocron_partition, md5(string_agg(title_key || said, '\n' order by title_key)) as digest
+    from (
+        select holocron_item, string_agg(said, '\n' order by {order}) as said
+        from ({told})
+        group by holocron_item
+    ) join {items} using (holocron_item)
+    group by holocron_partition
+"""
+
+
+def query_digests(lake: Lake, interrogation: Interrogation) -> Digests:
+    """What the queries of an interrogation give now about the pages that it wants.
+
+    A query that cannot be asked about many items at once counts for nothing, and so do those about pairs.
+
+    Args:
+        lake: where it would be asked.
+        interrogation: one that was linked.
+    """
+    if interrogation.over != "pages":
+        return {}
+    mark = lake.mark(dict.fromkeys((*WANTED_TABLES, *interrogation.tables_read)))
+    state = (mark, interrogation.prompt_version, interrogation.wants.model_dump_json())
+    place = (lake.root, interrogation.name)
+    known = _KNOWN.get(place)
+    if known is None or known[0] != state:
+        try:
+            known = (state, _computed(lake, interrogation))
+        except duckdb.Error as error:  # who opens a partition then tells it of a page
+            _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
+            known = (state, {})
+        _KNOWN[place] = known
+    return known[1]
+
+
+def _computed(lake: Lake, interrogation: Interrogation) -> Digests:
+    parts: dict[str, list[str]] = defaultdict(list)
+    with locked_database(lake) as connection:
+        wanted = wanted_sql([interrogation], "superseded_pages")
+        values = ", ".join(f"page.{name}" for name in SQL_VALUES)
+        connection.execute(_PAGES.format(items=ITEMS, values=values, wanted=wanted))
+        for number, digests in enumerate(_of_queries(connection, interrogation)):
+            for partition, digest in digests.items():
+                parts[partition].append(f"{number} {digest}")
+    return {partition: content_hash(json.dumps(own)) for partition, own in parts.items()}
+
+
+def _of_queries(connection: duckdb.DuckDBPyConnection, interrogation: Interrogation) -> Iterator[Digests]:
+    """What each query gives: that which chooses the pages, if it is one, and those of the evidence."""
+    if interrogation.wants.sql is not None and relations_of_condition(interrogation.wants.sql):
+        yield dict(connection.execute(_CHOSEN.format(items=ITEMS)).fetchall())
+    for spec in interrogation.evidence:
+        if isinstance(spec, SqlEvidence):
+            try:
+                yield _of_query(connection, spec.sql)
+            except (NotAtOnceError, duckdb.Error) as error:
+                _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
+                yield {}
+
+
+def _of_query(connection: duckdb.DuckDBPyConnection, sql: str) -> Digests:
+    asked = item_query(connection, sql)
+    order = "holocron_row" if asked.is_ordered else "said"
+    found = connection.execute(_DIGESTS.format(order=order, told=asked.told, items=ITEMS)).fetchall()
+    return dict(found)
