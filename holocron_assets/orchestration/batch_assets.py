@@ -10,7 +10,7 @@ from holocron_assets.lake.durable import replaced_files
 from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.controls import refuse_held
 from holocron_assets.orchestration.asset_events import StepResult, Stored, step_results
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import clear_failures
 from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.metadata import (
     OWNER,
@@ -21,6 +21,7 @@ from holocron_assets.orchestration.metadata import (
 )
 from holocron_assets.orchestration.partitions import BATCHES
 from holocron_assets.orchestration.resources import LakeResource
+from holocron_assets.orchestration.retries import LAKE
 from holocron_assets.orchestration.steps import BATCH_STEPS, Step, run_step
 
 
@@ -37,7 +38,7 @@ def batch_asset(step: Step) -> dg.AssetsDefinition:
         code_version=step.derivation.code_version,
         description=table_description(step.table),
         metadata=table_metadata(step.table),
-        retry_policy=RETRIES,
+        retry_policy=LAKE,
     )
     def made(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[StepResult]:
         with ended_when_held(context), clear_failures():

@@ -21,7 +21,6 @@ from holocron_assets.operations.controls import refuse_held, safe_point
 from holocron_assets.orchestration.asset_events import StepResult, Stored, step_results
 from holocron_assets.orchestration.change_looks import changes_told
 from holocron_assets.orchestration.crawl_assets import CRAWL_POOL
-from holocron_assets.orchestration.failures import RETRIES
 from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.metadata import (
     OWNER,
@@ -32,6 +31,7 @@ from holocron_assets.orchestration.names import WORK_TAG
 from holocron_assets.orchestration.partitions import SOURCES
 from holocron_assets.orchestration.politeness_metadata import polite_failures, politeness_metadata
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.retries import NETWORK
 
 _RUN_SECONDS = 600.0
 """Of one run: then what else is fetched from the wiki gets its turn."""
@@ -46,7 +46,7 @@ _RUN_SECONDS = 600.0
     description=table_description(REVISION_CHECKS)
     + "\n\nA run works on a pass for ten minutes, and `changed_pages` asks for the next.",
     metadata=table_metadata(REVISION_CHECKS),
-    retry_policy=RETRIES,
+    retry_policy=NETWORK,
     pool=CRAWL_POOL,
 )
 def revision_checks(

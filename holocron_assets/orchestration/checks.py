@@ -13,9 +13,10 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES, PAGE_TYPES, PAGES
 from holocron_assets.lake.verifying import damaged_files, files_due, note_verified
 from holocron_assets.lake.views import connect, query
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import clear_failures
 from holocron_assets.orchestration.mending import mend_all
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.retries import LAKE
 
 UNKNOWN_RATE_LIMIT = 0.25
 """Share of Unknown pages, among those that are about something, where a source sets no limit of its own."""
@@ -56,7 +57,7 @@ _SHRINKING = """
 @dg.asset_check(
     asset=PAGE_TYPES.name,
     description="Few enough pages are of type Unknown, by source.",
-    retry_policy=RETRIES,
+    retry_policy=LAKE,
 )
 @clear_failures()
 def unknown_rate(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckResult:
@@ -80,7 +81,7 @@ def unknown_rate(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckR
 @dg.asset_check(
     asset=PAGES.name,
     description="Each source yielded what its file expects.",
-    retry_policy=RETRIES,
+    retry_policy=LAKE,
 )
 @clear_failures()
 def source_expectations(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckResult:
@@ -103,7 +104,7 @@ def source_expectations(lake: LakeResource, sources: SourcesResource) -> dg.Asse
 @dg.asset_check(
     asset=PAGES.name,
     description="Every listed page of each dump has an outcome, or is still to be read; no dump is cut off.",
-    retry_policy=RETRIES,
+    retry_policy=LAKE,
 )
 @clear_failures()
 def dump_is_whole(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheckResult:
@@ -118,7 +119,7 @@ def dump_is_whole(lake: LakeResource, sources: SourcesResource) -> dg.AssetCheck
 @dg.asset_check(
     asset=ENTITIES.name,
     description="No type lost many of its promoted entities in a day.",
-    retry_policy=RETRIES,
+    retry_policy=LAKE,
 )
 @clear_failures()
 def growth(lake: LakeResource) -> dg.AssetCheckResult:
@@ -135,7 +136,7 @@ def growth(lake: LakeResource) -> dg.AssetCheckResult:
 @dg.asset_check(
     asset=PAGES.name,
     description="The files of the lake whose turn it is, all of them in a week, are as they were written.",
-    retry_policy=RETRIES,
+    retry_policy=LAKE,
 )
 @clear_failures()
 def files_are_whole(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> dg.AssetCheckResult:

@@ -20,7 +20,6 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES, SITES
 from holocron_assets.operations.controls import refuse_held, safe_point
 from holocron_assets.orchestration.asset_events import StepResult, Stored, step_results
-from holocron_assets.orchestration.failures import RETRIES
 from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.holding import is_begun
 from holocron_assets.orchestration.metadata import (
@@ -33,6 +32,7 @@ from holocron_assets.orchestration.metadata import (
 from holocron_assets.orchestration.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.politeness_metadata import polite_failures, politeness_metadata
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.retries import NETWORK
 from holocron_assets.signals.links import link_extractor
 
 CRAWL_POOL = "crawl"
@@ -56,7 +56,7 @@ batch_pages = dg.AssetSpec(
     owners=[OWNER],
     description=table_description(SITES),
     metadata=table_metadata(SITES),
-    retry_policy=RETRIES,
+    retry_policy=NETWORK,
     pool=CRAWL_POOL,
 )
 def sites(
@@ -84,7 +84,7 @@ def sites(
     code_version=SEEDS_VERSION,
     description=table_description(SEED_TITLES),
     metadata=table_metadata(SEED_TITLES),
-    retry_policy=RETRIES,
+    retry_policy=NETWORK,
     pool=CRAWL_POOL,
 )
 def seed_titles(
@@ -123,7 +123,7 @@ def seed_titles(
     owners=[OWNER],
     description=table_description(PAGES),
     metadata=table_metadata(PAGES),
-    retry_policy=RETRIES,
+    retry_policy=NETWORK,
     pool=CRAWL_POOL,
 )
 def pages(

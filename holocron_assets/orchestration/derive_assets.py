@@ -39,12 +39,13 @@ from holocron_assets.orchestration.asking import (
 from holocron_assets.orchestration.asset_events import StepResult, is_deferred
 from holocron_assets.orchestration.dispatched_runs import asked_in_turns
 from holocron_assets.orchestration.entity_stages import STAGES
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import clear_failures
 from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.metadata import OWNER, table_description, table_metadata
 from holocron_assets.orchestration.names import PRIORITY_TAG
 from holocron_assets.orchestration.partitions import BATCHES, ENTITY_TYPES
 from holocron_assets.orchestration.resources import LakeResource, ModelsResource
+from holocron_assets.orchestration.retries import MODEL_SERVER
 from holocron_assets.orchestration.what_to_ask import WhatToAsk
 
 GROUP = "derivations"
@@ -147,7 +148,7 @@ def model_assets(group: ModelGroup, *, step_priority: int) -> dg.AssetsDefinitio
         # One run for all partitions of all models: a run for each would load every model anew.
         backfill_policy=dg.BackfillPolicy.single_run(),
         op_tags={PRIORITY_TAG: str(step_priority + max(one.priority for one in group.interrogations))},
-        retry_policy=RETRIES,
+        retry_policy=MODEL_SERVER,
     )
     def asked(
         context: dg.AssetExecutionContext,

@@ -6,8 +6,9 @@ import dagster as dg
 
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.lake.views import connect, query
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import clear_failures
 from holocron_assets.orchestration.resources import LakeResource
+from holocron_assets.orchestration.retries import LAKE
 
 UNANSWERED_LIMIT = 0.05
 """Share of items that may be given up."""
@@ -32,7 +33,7 @@ def _few_are_given_up(interrogation: Interrogation) -> dg.AssetChecksDefinition:
         asset=interrogation.table.name,
         name="few_are_given_up",
         description=f"The model answered about all but {UNANSWERED_LIMIT:.0%} of what it was asked.",
-        retry_policy=RETRIES,
+        retry_policy=LAKE,
     )
     @clear_failures()
     def check(lake: LakeResource) -> dg.AssetCheckResult:
@@ -50,7 +51,7 @@ def _quotes_are_found(interrogation: Interrogation) -> dg.AssetChecksDefinition:
         asset=table,
         name="quotes_are_found",
         description=f"Of {1 - UNSUPPORTED_LIMIT:.0%} of the rows, what they quote is in the page's text.",
-        retry_policy=RETRIES,
+        retry_policy=LAKE,
     )
     @clear_failures()
     def check(lake: LakeResource) -> dg.AssetCheckResult:

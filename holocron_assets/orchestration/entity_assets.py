@@ -29,7 +29,6 @@ from holocron_assets.orchestration.asset_events import (
 from holocron_assets.orchestration.entity_stages import BY_SOURCE, BY_TYPE, STAGES, partitions_of
 from holocron_assets.orchestration.failures import (
     PERMANENT,
-    RETRIES,
     clear_failures,
     failure_from,
     may_be_retried,
@@ -40,6 +39,7 @@ from holocron_assets.orchestration.metadata import OWNER, table_description, tab
 from holocron_assets.orchestration.names import ENTITIES_JOB, PARTITIONS_TAG, SOURCES_JOB, WHOLE_RUN_CHECK
 from holocron_assets.orchestration.partitions import ENTITY_TYPES, SOURCES, TYPES
 from holocron_assets.orchestration.resources import LakeResource, SnapshotResource
+from holocron_assets.orchestration.retries import LAKE
 from holocron_assets.orchestration.stages import Stage
 from holocron_assets.resolve.look import Look
 
@@ -63,7 +63,7 @@ def stage_asset(stage: Stage) -> dg.AssetsDefinition:
         code_version=stage.code_version,
         description=table_description(stage.table),
         metadata=table_metadata(stage.table),
-        retry_policy=RETRIES,
+        retry_policy=LAKE,
     )
     def made(
         context: dg.AssetExecutionContext, lake: LakeResource, snapshot: SnapshotResource
@@ -96,7 +96,7 @@ def _stale_made(context: dg.AssetExecutionContext, stage: Stage, look: Look) -> 
                 yield materialization(context.asset_key, name, stage.stored(look, name, context.run.run_id))
     for error in errors.values():
         # Raised when the others are done: the step is tried again, and only these are left of it.
-        if may_be_retried(error) and context.retry_number < RETRIES.max_retries:
+        if may_be_retried(error) and context.retry_number < LAKE.max_retries:
             raise error
     failed = {name: failure_from(error) for name, error in errors.items()}
     for name, failure in failed.items():
@@ -154,7 +154,7 @@ def _whole_run_check(asset: str, stages: Sequence[Stage], description: str) -> d
         description=description,
         additional_deps=[stage.name for stage in stages if stage.name != asset],
         blocking=True,
-        retry_policy=RETRIES,
+        retry_policy=LAKE,
     )
     def check(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
         by_step = failures_of_steps(context.instance, context.run.run_id)

@@ -26,6 +26,7 @@ from holocron_assets.lake.titles import InvalidTitle
 from holocron_assets.models.errors import ModelServerError
 from holocron_assets.observe.spans import open_span_fails
 from holocron_assets.orchestration.mending import mend
+from holocron_assets.orchestration.retries import is_computation
 
 _PERMANENT = (
     ConditionError,
@@ -43,10 +44,6 @@ _PERMANENT = (
 )
 
 _INTERRUPTS = (KeyboardInterrupt, DagsterExecutionInterruptedError)
-
-RETRIES = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS)
-"""Of every op: infrastructure only, and at most 10 s in all, since a waiting op holds its slots."""
-
 
 DUE_AT = "due_at"
 """Key of a failure's metadata: from when on the same may work."""
@@ -75,9 +72,16 @@ def clear_failures() -> Iterator[None]:
         raise _failed_for_now(error, error.due_at) from error
     except SlotTakenError as error:
         raise _failed_for_now(error, utc_now()) from error
+    except dg.Failure:
+        raise
     except _INTERRUPTS as interrupt:
         # Dagster tries an op again that is told to end: it would have to be told three times.
         raise _failed_for_now("it was told to end", utc_now()) from interrupt
+    except Exception as error:
+        if not is_computation(error):
+            raise
+        told = f"{type(error).__name__}: {error}"
+        raise dg.Failure(description=told, allow_retries=False) from error
 
 
 def may_be_retried(error: Exception) -> bool:

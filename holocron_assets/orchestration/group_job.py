@@ -9,10 +9,11 @@ from filelock import Timeout
 
 from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.groups import last_run, read_group
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import clear_failures
 from holocron_assets.orchestration.held_runs import ended_when_held, refuse_all_held
 from holocron_assets.orchestration.names import GROUP_JOB, WAITING_TAGS
 from holocron_assets.orchestration.resources import LakeResource
+from holocron_assets.orchestration.retries import LAKE
 from holocron_assets.settings import groups_folder
 
 _MOST_SECONDS = 7 * 24 * 3600
@@ -30,7 +31,7 @@ class GroupConfig(dg.Config):
 @dg.op(
     description="Run the steps of a group one after the other, as `holocron group run` does.",
     out=dg.Out(dg.Nothing),
-    retry_policy=RETRIES,  # what was done is not done again
+    retry_policy=LAKE,  # what was done is not done again
 )
 def run_steps(context: dg.OpExecutionContext, config: GroupConfig, lake: LakeResource) -> None:
     """Run a group, or go on with it where it was killed; fail if any step failed."""

@@ -11,11 +11,12 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_LINKS, PAGES, SEED_TITLES
 from holocron_assets.operations.controls import refuse_held
 from holocron_assets.orchestration.asset_events import StepResult, Stored, step_results
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import clear_failures
 from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.metadata import OWNER, table_description, table_metadata
 from holocron_assets.orchestration.partitions import SOURCES
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.retries import LAKE
 
 _EVERY_BATCH = dg.AllPartitionMapping()
 
@@ -33,7 +34,7 @@ _EVERY_BATCH = dg.AllPartitionMapping()
     owners=[OWNER],
     description=table_description(KNOWN_LINKS),
     metadata=table_metadata(KNOWN_LINKS),
-    retry_policy=RETRIES,
+    retry_policy=LAKE,
 )
 def known_links(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource

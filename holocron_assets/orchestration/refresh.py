@@ -12,10 +12,11 @@ from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.controls import HeldBackError, Scope, refuse_held, standing_controls
 from holocron_assets.orchestration.change_looks import look_to_the_end
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import clear_failures
 from holocron_assets.orchestration.held_runs import ended_when_held
 from holocron_assets.orchestration.names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB, WAITING_TAGS
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.retries import LAKE
 from holocron_assets.orchestration.runs import LocalRuns, QueuedRuns, Runs
 from holocron_assets.orchestration.work import (
     Work,
@@ -47,7 +48,7 @@ class AddPagesConfig(dg.Config):
 @dg.op(
     description="List seeds anew, cut batches, submit their runs, wait for them, resolve entities.",
     out=dg.Out(dg.Nothing),
-    retry_policy=RETRIES,
+    retry_policy=LAKE,
 )
 def refresh_sources(
     context: dg.OpExecutionContext, config: RefreshConfig, lake: LakeResource, sources: SourcesResource
@@ -80,7 +81,7 @@ def refresh_sources(
 @dg.op(
     description="Cut a batch of given pages, submit its run and wait for it.",
     out=dg.Out(dg.Nothing),
-    retry_policy=RETRIES,
+    retry_policy=LAKE,
 )
 def add_given_pages(
     context: dg.OpExecutionContext, config: AddPagesConfig, lake: LakeResource, sources: SourcesResource

@@ -11,11 +11,12 @@ from holocron_assets.operations.plots import plotted
 from holocron_assets.operations.schedules import STATUS_TIMES
 from holocron_assets.operations.status import Status
 from holocron_assets.operations.status_rows import FailureCause, Queue
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import clear_failures
 from holocron_assets.orchestration.looks import look_now
 from holocron_assets.orchestration.metadata import OWNER, escaped
 from holocron_assets.orchestration.names import STATUS_JOB
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.retries import LAKE
 
 _MOST_CAUSES = 20
 _STAGES = ("pages", "page_types", "interrogations", "entities", "review")
@@ -27,7 +28,7 @@ _STAGES = ("pages", "page_types", "interrogations", "entities", "review")
     group_name="operation",
     owners=[OWNER],
     kinds={"python", "duckdb"},
-    retry_policy=RETRIES,
+    retry_policy=LAKE,
 )
 def operation_status(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource

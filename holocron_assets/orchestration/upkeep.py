@@ -11,12 +11,13 @@ from holocron_assets.lake.compaction import CompactionUnderWayError, compact
 from holocron_assets.lake.damage import DamagedPartitionError
 from holocron_assets.lake.journal_packing import journals_are_due, pack_journals
 from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import clear_failures
 from holocron_assets.orchestration.held_runs import ended_when_held, refuse_all_held
 from holocron_assets.orchestration.mending import mend_all, mended_tick
 from holocron_assets.orchestration.names import COMPACTION_JOB, UPKEEP_JOB
 from holocron_assets.orchestration.resources import LakeResource
 from holocron_assets.orchestration.retention import forget_old_runs, old_runs_are_due
+from holocron_assets.orchestration.retries import LAKE
 from holocron_assets.orchestration.run_requests import UNDER_WAY, run_requests
 from holocron_assets.orchestration.tick_logs import forget_tick_logs, tick_logs_are_due
 from holocron_assets.orchestration.work import Work, compaction_to_do, upkeep_to_do
@@ -26,7 +27,7 @@ from holocron_assets.settings import run_retention
 @dg.op(
     description="Pack old partitions of every table into large files, and remove what packs took over.",
     out=dg.Out(dg.Nothing),
-    retry_policy=RETRIES,
+    retry_policy=LAKE,
 )
 def compact_lake(context: dg.OpExecutionContext, lake: LakeResource) -> None:
     """Compact the lake. A partition that cannot be read is set aside; others that do not fit fail the run."""
@@ -50,7 +51,7 @@ def compact_lake(context: dg.OpExecutionContext, lake: LakeResource) -> None:
 @dg.op(
     description="Pack journals that nothing was appended to for a day. They lose nothing.",
     out=dg.Out(dg.Nothing),
-    retry_policy=RETRIES,
+    retry_policy=LAKE,
 )
 def pack_old_journals(context: dg.OpExecutionContext, lake: LakeResource) -> None:
     """Pack what models were asked and answered long ago; one that cannot be read is set aside."""
@@ -63,7 +64,7 @@ def pack_old_journals(context: dg.OpExecutionContext, lake: LakeResource) -> Non
 @dg.op(
     description="Forget runs that ended long ago, with their events and logs. What assets hold stays known.",
     out=dg.Out(dg.Nothing),
-    retry_policy=RETRIES,
+    retry_policy=LAKE,
 )
 def forget_runs(context: dg.OpExecutionContext, lake: LakeResource) -> None:
     """Forget old runs, as old as HOLOCRON_RUN_DAYS and HOLOCRON_FAILED_RUN_DAYS say; logs go with ticks."""

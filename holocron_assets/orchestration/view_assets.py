@@ -20,10 +20,11 @@ from holocron_assets.lake.tables import (
     TAGS,
 )
 from holocron_assets.operations.views import all_views
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import clear_failures
 from holocron_assets.orchestration.held_runs import ended_when_held, refuse_all_held
 from holocron_assets.orchestration.metadata import OWNER
 from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.retries import PUBLISHING
 
 READ = (
     *(PAGES, PAGE_LINKS, PAGE_TYPES, ENTITIES, ENTITY_ALIASES),
@@ -46,7 +47,7 @@ READ = (
             [dg.TableColumn("view", "string", description="Name of a public view")]
         )
     },
-    retry_policy=RETRIES,
+    retry_policy=PUBLISHING,
 )
 def views(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource

@@ -18,8 +18,9 @@ from tiny_wiki import tiny_wiki
 from holocron_assets.crawl.fetch import fetch_batch
 from holocron_assets.crawl.readers import page_reader
 from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.failures import RETRIES, clear_failures
+from holocron_assets.orchestration.failures import clear_failures
 from holocron_assets.orchestration.family import end_leftovers
+from holocron_assets.orchestration.retries import NETWORK
 
 MEMBER = """
 import fcntl, os, subprocess, sys, time
@@ -91,7 +92,7 @@ def test_a_command_that_is_told_to_end_exits_as_shells_expect(
 def test_an_op_that_is_told_to_end_is_not_tried_again() -> None:
     tries = []
 
-    @dg.op(retry_policy=RETRIES)
+    @dg.op(retry_policy=NETWORK)
     def waits() -> None:
         with clear_failures():
             tries.append(1)
