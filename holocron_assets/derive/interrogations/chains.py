@@ -17,7 +17,7 @@ _LISTS = (*_TYPES, "entity_extraction")
 _IDENTITY = (*_LISTS, "identity_check")
 
 MADE_FROM_ANSWERS: Mapping[str, Sequence[str]] = {
-    **dict.fromkeys(("page_types", "entity_candidates"), _TYPES),
+    **dict.fromkeys(("page_types", "entity_candidates", "entity_departures"), _TYPES),
     **dict.fromkeys(("entity_mentions", "entity_pairs", "page_tags", "tags", "tag_relations"), _LISTS),
     **dict.fromkeys(("entities", "entity_aliases", "entity_judgements", "entity_tags"), _IDENTITY),
     "entity_facts": (*_IDENTITY, "entity_facts"),
