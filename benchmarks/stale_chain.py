@@ -18,6 +18,7 @@ from typing import Any
 
 from holocron_assets.derive.dispatch.backlog import stale_partitions
 from holocron_assets.derive.dispatch.tallies import stale_rows
+from holocron_assets.derive.interrogations import query_digests
 from holocron_assets.derive.interrogations.chains import linked
 from holocron_assets.derive.interrogations.inputs import input_answers
 from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -56,6 +57,7 @@ def main() -> None:
 
 def tell(folder: Path, pages: int, changed: int) -> None:
     """Print how long each look takes, and what it finds."""
+    query_digests.REST = 0.0  # `holocron stale` is a process of its own, which knows nothing yet
     first, second, third = chain()
     lake = Lake(folder, (first.table, second.table, third.table))
     titles = [f"Page {number}" for number in range(pages)]

@@ -59,6 +59,7 @@ def lake(tmp_path: Path) -> Lake:
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
     monkeypatch.setattr("holocron_assets.derive.gpu.working.WRITE_SECONDS", 0.1)
+    monkeypatch.setattr("holocron_assets.derive.interrogations.query_digests.REST", 0.0)
 
 
 def work_of(lake: Lake, asked: Interrogation) -> PartitionWork:
