@@ -138,6 +138,15 @@ def test_what_waits_for_its_inputs_is_no_work_for_a_model(lake: Lake) -> None:
     assert (part.is_answered, part.waiting_since(datetime.now(UTC))) == (False, None)
 
 
+def test_a_partition_never_begun_is_opened_to_be_counted_while_its_inputs_lack_answers(lake: Lake) -> None:
+    answer(lake, KINDS, ["Ash"])
+    (part,) = stale_partitions(lake, [SAYINGS], digests={SMALL: DIGEST})
+    assert part.counts == Counts(0, 0, 1, (), awaiting=3)
+    answer(lake, KINDS)
+    (part,) = stale_partitions(lake, [SAYINGS], digests={SMALL: DIGEST})
+    assert part.counts is None, "all of it can be asked about, however much it is"
+
+
 def test_a_changed_answer_asks_again_about_the_items_that_read_it_and_no_others(lake: Lake) -> None:
     answer(lake, KINDS)
     answer(lake, SAYINGS)
