@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 from holocron_assets.derive.dispatch.backlog import stale_partitions
@@ -69,7 +69,8 @@ def tell(folder: Path, pages: int, changed: int) -> None:
     for one in (first, second, third):
         for batch, own in batches.items():
             write_answers(lake, one, batch, dict.fromkeys(own, "the same"))
-    print("| look | seconds | partitions | items to ask | kept |\n| --- | ---: | ---: | ---: | ---: |")
+    print("| look | seconds | CPU seconds | partitions | items to ask | kept |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
     _look("nothing changed, first", lake, [second, third])
     _look("nothing changed, second", lake, [second, third])
     new = dict.fromkeys(titles[:: max(pages // changed, 1)], "something else")
@@ -88,12 +89,12 @@ def _look(
         lake, asked, {MODEL: DIGEST}
     ),
 ) -> None:
-    started = perf_counter()
+    started, cpu_before = perf_counter(), process_time()
     rows = list(rows_of(lake, asked))
-    seconds = perf_counter() - started
+    seconds, cpu_seconds = perf_counter() - started, process_time() - cpu_before
     partitions = sum(row["partitions"] for row in rows)
     to_ask, kept = (_sum(row[name] for row in rows) for name in ("to_ask", "kept"))
-    print(f"| {what} | {seconds:.2f} | {partitions:,} | {to_ask} | {kept} |")
+    print(f"| {what} | {seconds:.2f} | {cpu_seconds:.2f} | {partitions:,} | {to_ask} | {kept} |")
 
 
 def without_items(lake: Lake, asked: Sequence[Interrogation]) -> list[dict[str, Any]]:
