@@ -1,5 +1,6 @@
 """Interrogations that build on the answers of others: what they read, when they are asked, and why again."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
@@ -17,11 +18,13 @@ from holocron_assets.derive.dispatch.served import ServedModels
 from holocron_assets.derive.dispatch.tallies import stale_rows, wanted_counts
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.gpu.model_run import ModelRun, Stretch, work_on
+from holocron_assets.derive.gpu.question import Question
 from holocron_assets.derive.gpu.turns import Dispatched
 from holocron_assets.derive.interrogations.chains import ChainError, linked, upstream_tables
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.items import derivation_of
 from holocron_assets.derive.results.partition_work import PartitionWork
+from holocron_assets.lake.errors import PermanentError
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
 
@@ -56,6 +59,7 @@ def lake(tmp_path: Path) -> Lake:
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
     monkeypatch.setattr("holocron_assets.derive.gpu.working.WRITE_SECONDS", 0.1)
+    monkeypatch.setattr("holocron_assets.derive.interrogations.query_digests.REST", 0.0)
 
 
 def work_of(lake: Lake, asked: Interrogation) -> PartitionWork:
@@ -132,6 +136,15 @@ def test_what_waits_for_its_inputs_is_no_work_for_a_model(lake: Lake) -> None:
     (part,) = stale_partitions(lake, [SAYINGS], digests={SMALL: DIGEST}, most_opened=None)
     assert part.counts == Counts(1, 0, 0, (), awaiting=3)
     assert (part.is_answered, part.waiting_since(datetime.now(UTC))) == (False, None)
+
+
+def test_a_partition_never_begun_is_opened_to_be_counted_while_its_inputs_lack_answers(lake: Lake) -> None:
+    answer(lake, KINDS, ["Ash"])
+    (part,) = stale_partitions(lake, [SAYINGS], digests={SMALL: DIGEST})
+    assert part.counts == Counts(0, 0, 1, (), awaiting=3)
+    answer(lake, KINDS)
+    (part,) = stale_partitions(lake, [SAYINGS], digests={SMALL: DIGEST})
+    assert part.counts is None, "all of it can be asked about, however much it is"
 
 
 def test_a_changed_answer_asks_again_about_the_items_that_read_it_and_no_others(lake: Lake) -> None:
@@ -298,6 +311,13 @@ def test_another_models_turn_waits_for_a_chain_that_is_more_urgent(lake: Lake) -
         list(work_on(run, agenda, stretch))
         assert len(fake.chats) == 8, "both of the chain were asked before the other model"
     assert "another model's turn" in stretch.reason
+
+
+def test_a_question_whose_inputs_are_not_answered_says_what_to_ask_first(lake: Lake) -> None:
+    with FakeOllama(answer=lambda _: {"kind": "place"}) as fake:
+        with pytest.raises(PermanentError, match="`holocron ask kinds 'Ash'` asks that"):
+            asyncio.run(Question(lake, SAYINGS, "wiki", "Ash", "gpu").answers(fake.url))
+        assert fake.chats == []
 
 
 def test_a_pair_builds_on_what_was_answered_about_the_same_pair(lake: Lake) -> None:

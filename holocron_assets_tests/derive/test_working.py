@@ -30,6 +30,7 @@ from holocron_assets.derive.gpu.question import Question
 from holocron_assets.derive.gpu.slots import GpuLock, NotedLock
 from holocron_assets.derive.gpu.turns import Agenda, Dispatched, Given
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.results import answer_tables
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.parquet import read_partition
 from holocron_assets.lake.paths import Lake
@@ -163,6 +164,21 @@ def test_answers_are_in_the_table_while_the_batch_goes_on(
     assert seen == sorted(seen)
     assert {rows + remaining for rows, remaining in seen} == {12}
     assert seen[-1] == (12, 0)
+
+
+def test_the_model_waits_for_no_table(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holocron_assets.derive.gpu.working.WRITE_SECONDS", 0.05)
+    written = answer_tables.write_answers
+
+    def slowly(*arguments: Any, **named: Any) -> Any:
+        sleep(0.5)
+        return written(*arguments, **named)
+
+    monkeypatch.setattr("holocron_assets.derive.results.partition_work.write_answers", slowly)
+    (name,) = batches(lake, 1, 16)
+    with FakeOllama(answer=lambda _: GOOD, slots=2, delay_seconds=0.15) as fake:
+        stretch, _ = work(model_run(lake, fake.url), Given(KINDS, [name]))
+    assert stretch.tally.busy_share > 0.9
 
 
 def test_what_a_killed_run_left_in_the_journal_is_written_before_anything_is_asked(lake: Lake) -> None:

@@ -16,6 +16,7 @@ from holocron_assets.derive.interrogations.conditions import ConditionError
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.query_digests import Digests
 from holocron_assets.derive.interrogations.recipe import ANY_MODEL, NOT_THERE, Recipe, recipe_of
+from holocron_assets.derive.results.answer_tables import UNANSWERED
 from holocron_assets.derive.results.changed_inputs import changed_inputs, only_inputs_changed
 from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
 from holocron_assets.derive.results.requeued import requeued_partitions, requeues_mark
@@ -23,7 +24,7 @@ from holocron_assets.derive.results.superseded import superseded_pages
 from holocron_assets.lake.journal import Journal
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.packs import FileMark
-from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError
+from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError, read_footer
 from holocron_assets.lake.paths import Lake
 
 MOST_OPENED = 20
@@ -253,11 +254,11 @@ def _differences(
 
 
 def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | None) -> list[StalePartition]:
-    """Count the partitions that were begun, or wait for inputs; the others hold what they hold."""
+    """Count the partitions that were begun, or may wait for inputs; the others hold what they hold."""
     begun = {
         place: mark or _NEVER
         for place, part in enumerate(stale)
-        if part.digest != ANY_MODEL and ((mark := _journal_mark(lake, part)) or part.interrogation.inputs)
+        if part.digest != ANY_MODEL and ((mark := _journal_mark(lake, part)) or _may_wait(lake, part))
     }
     counted = list(stale)
     opened, until = 0, monotonic() + LOOK_SECONDS
@@ -276,6 +277,12 @@ def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | Non
             opened += 1
         counted[place] = replace(part, counts=known[1])
     return counted
+
+
+def _may_wait(lake: Lake, part: StalePartition) -> bool:
+    """Whether some inputs of a partition lack answers: it may hold nothing that can be asked about."""
+    inputs = [read_footer(lake, one.table, part.partition) for one in part.interrogation.upstream]
+    return any(footer is None or UNANSWERED in footer.inputs for footer in inputs)
 
 
 def _by_inputs(lake: Lake, part: StalePartition) -> Counts | None:

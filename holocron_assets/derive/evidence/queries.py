@@ -156,12 +156,17 @@ def locked_database(lake: Lake) -> Iterator[duckdb.DuckDBPyConnection]:
     It could still write into the lake: only checked queries may be asked of it.
     """
     with connect(lake) as connection:
-        connection.execute("set allowed_directories = [" + _text(str(lake.root.resolve() / "lake")) + "]")
-        connection.execute("set enable_external_access = false")
-        # Sums of fractions, and what has no order, come out otherwise each time that threads share the work.
-        connection.execute("set threads = 1")
-        connection.execute("set lock_configuration = true")
+        lock_database(connection, lake)
         yield connection
+
+
+def lock_database(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+    """Let a connection to a lake open no file but the lake's and keep its settings; see `locked_database`."""
+    connection.execute("set allowed_directories = [" + _text(str(lake.root.resolve() / "lake")) + "]")
+    connection.execute("set enable_external_access = false")
+    # Sums of fractions, and what has no order, come out otherwise each time that threads share the work.
+    connection.execute("set threads = 1")
+    connection.execute("set lock_configuration = true")
 
 
 def ask_query(

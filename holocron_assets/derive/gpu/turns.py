@@ -237,12 +237,9 @@ class Supply:
         self._shelves[work.interrogation.name].seen.discard(work.partition)
 
     def _has_grown(self, opened: OpenPartition) -> bool:
+        """Whether the work on a partition has ended, and its inputs were answered otherwise since."""
         work = opened.work
-        return (
-            opened.is_over
-            and work.awaiting > 0
-            and self.inputs_of(work.interrogation, work.partition) != opened.inputs
-        )
+        return opened.is_over and self.inputs_of(work.interrogation, work.partition) != opened.inputs
 
     def close(self) -> None:
         """Let others work on what this process opened."""

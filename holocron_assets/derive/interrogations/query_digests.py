@@ -8,18 +8,21 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from time import monotonic
+from typing import NamedTuple
 
 import duckdb
 
 from holocron_assets.derive.evidence.item_queries import ITEMS, NotAtOnceError, item_query
 from holocron_assets.derive.evidence.page_parts import SQL_VALUES
-from holocron_assets.derive.evidence.queries import locked_database
+from holocron_assets.derive.evidence.queries import lock_database
 from holocron_assets.derive.evidence.specs import SqlEvidence
 from holocron_assets.derive.interrogations.conditions import relations_of_condition
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.wanted_sql import WANTED_TABLES, wanted_sql
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.views import connect
 from holocron_assets.observe.logs import logger
 
 Digests = Mapping[str, str]
@@ -27,8 +30,31 @@ Digests = Mapping[str, str]
 
 _LOG = logger(__name__)
 _UNKNOWN = "cannot tell which partitions a query makes stale"
-_KNOWN: dict[tuple[Path, str], tuple[tuple[str, str, str], Digests]] = {}
-"""The digests of each interrogation, in the state of the lake and of its file in which they were computed."""
+_KNOWN: dict[tuple[Path, str], "_Known"] = {}
+
+REST = 10.0
+"""Digests are computed anew after so many times as long as that takes, at the soonest.
+
+However often the tables change that the queries read, a process spends a tenth of its time on that at most.
+An older digest lets a partition be found stale later, and perhaps once more than needed; never not at all.
+"""
+
+
+class _Known(NamedTuple):
+    """The digests of an interrogation as they were computed.
+
+    Attributes:
+        asked: what the interrogation said.
+        mark: the state of the tables that it reads.
+        until: on the clock `monotonic`, when they may be computed anew.
+        digests: what came of it.
+    """
+
+    asked: str
+    mark: str
+    until: float
+    digests: Digests
+
 
 _PAGES = """
     create or replace temp table {items} as
@@ -70,26 +96,35 @@ def query_digests(lake: Lake, interrogation: Interrogation) -> Digests:
     """
     if interrogation.over != "pages":
         return {}
-    mark = lake.mark(dict.fromkeys((*WANTED_TABLES, *interrogation.tables_read)))
-    state = (mark, interrogation.prompt_version, interrogation.wants.model_dump_json())
-    place = (lake.root, interrogation.name)
+    asked = interrogation.prompt_version + interrogation.wants.model_dump_json()
+    place, started = (lake.root, interrogation.name), monotonic()
     known = _KNOWN.get(place)
-    if known is None or known[0] != state:
-        try:
-            known = (state, _computed(lake, interrogation))
-        except duckdb.Error as error:  # who opens a partition then tells it of a page
-            _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
-            known = (state, {})
-        _KNOWN[place] = known
-    return known[1]
+    if known and known.asked == asked and started < known.until:
+        return known.digests
+    mark = lake.mark(dict.fromkeys((*WANTED_TABLES, *interrogation.tables_read)))
+    if known and (known.asked, known.mark) == (asked, mark):
+        return known.digests
+    digests = _computed_or_none(lake, interrogation)
+    until = monotonic() + REST * (monotonic() - started)
+    _KNOWN[place] = _Known(asked, mark, until, digests)
+    return digests
+
+
+def _computed_or_none(lake: Lake, interrogation: Interrogation) -> Digests:
+    try:
+        return _computed(lake, interrogation)
+    except duckdb.Error as error:  # who opens a partition then tells it of a page
+        _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
+        return {}
 
 
 def _computed(lake: Lake, interrogation: Interrogation) -> Digests:
     parts: dict[str, list[str]] = defaultdict(list)
-    with locked_database(lake) as connection:
+    with connect(lake) as connection:
         wanted = wanted_sql([interrogation], "superseded_pages")
         values = ", ".join(f"page.{name}" for name in SQL_VALUES)
         connection.execute(_PAGES.format(items=ITEMS, values=values, wanted=wanted))
+        lock_database(connection, lake)  # until here, only our own SQL and a checked condition were asked
         for number, digests in enumerate(_of_queries(connection, interrogation)):
             for partition, digest in digests.items():
                 parts[partition].append(f"{number} {digest}")

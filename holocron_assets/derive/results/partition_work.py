@@ -228,10 +228,8 @@ class PartitionWork:
         write_attempts(self._lake, self.scope, self._new_calls())
         states = [(item, self._state(item)) for item in self.items]  # as they are at one moment
         still_open = [item.item_id for item, state in states if not _is_settled(item, state)]
-        said = runs_inputs(self._asked_of, self._digest, still_open)
-        write_runs(self._lake, self.scope, self._run_rows(states), said)
         answers = ((item, state.answer) for item, state in states if state.answer is not None)
-        return write_answers(
+        footer = write_answers(
             self._lake,
             self.interrogation.table,
             self.partition,
@@ -241,6 +239,10 @@ class PartitionWork:
             code_version=self._recipe.derivation.code_version,
             inputs=self._inputs,
         )
+        # At last: an item that these rows call settled has its answer in the table.
+        said = runs_inputs(self._asked_of, self._digest, still_open)
+        write_runs(self._lake, self.scope, self._run_rows(states), said)
+        return footer
 
     def _new_calls(self) -> Iterator[Row]:
         """The calls that `llm_attempts` may lack: first those of the journal, later those made since."""
