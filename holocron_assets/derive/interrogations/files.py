@@ -19,8 +19,9 @@ from holocron_assets.derive.interrogations.chains import ChainError, linked
 from holocron_assets.derive.interrogations.conditions import ConditionError, check_condition
 from holocron_assets.derive.interrogations.inputs import input_variables, sample_inputs
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
-from holocron_assets.derive.interrogations.prompting import TemplateError, rendered, system_part
+from holocron_assets.derive.interrogations.prompting import system_part
 from holocron_assets.derive.interrogations.questions import SAMPLES
+from holocron_assets.derive.interrogations.templates import TemplateError, holds, rendered
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.people_yaml import load_yaml
 from holocron_assets.settings import interrogations_folder
@@ -192,9 +193,16 @@ def _check_templates(path: Path, interrogation: Interrogation) -> None:
         system = system_part(interrogation)
         tried = "question"
         question = rendered(interrogation.question, sample)
-        tried = "follow_up"
-        answer = sample_answer(interrogation.answer_schema)
-        rendered(interrogation.follow_up or "", {**sample, "answer": answer})
+        answers = []
+        for number, step in enumerate(interrogation.follow_up):
+            answers.append(sample_answer(interrogation.answer_schema))
+            named = {**sample, "answer": answers[-1], "answers": answers}
+            tried = f"follow_up.{number}.when"
+            holds(step.when or "true", named)
+            tried = f"follow_up.{number}.ask"
+            rendered(step.ask, named)
+            tried = f"follow_up.{number}.otherwise"
+            rendered(step.otherwise or "", named)
         tried = "retry_prompt"
         rendered(interrogation.retry_prompt or "", {**sample, "error": "answer: is no JSON"})
     except TemplateError as error:

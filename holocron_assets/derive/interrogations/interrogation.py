@@ -31,6 +31,7 @@ from holocron_assets.derive.evidence.specs import (
 from holocron_assets.derive.interrogations.answer_schema import read_answer_schema
 from holocron_assets.derive.interrogations.conditions import check_condition
 from holocron_assets.derive.interrogations.derived_tables import Over, answer_columns, derived_table
+from holocron_assets.derive.interrogations.follow_ups import FollowUps
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.schema import Table
 
@@ -155,7 +156,7 @@ class Interrogation(_Settings):
             the examples follow.
         question: a template of what is asked, after the evidence.
         timeout_seconds: of one call.
-        follow_up: a template of a second question about the first answer; its answer counts.
+        follow_up: what is asked after the first answer, step by step; the last answer counts.
         retry_prompt: a template of what is said after an answer that could not be read; it may name `error`.
     """
 
@@ -179,7 +180,7 @@ class Interrogation(_Settings):
     options: Options
     timeout_seconds: Annotated[float, Field(gt=0, le=3600)]
     rows: Rows = Rows()
-    follow_up: Text | None = None
+    follow_up: FollowUps = ()
     retry_prompt: Text | None = None
     _upstream: tuple["Interrogation", ...] = PrivateAttr(())
     _tables_read: tuple[Table, ...] = PrivateAttr(())

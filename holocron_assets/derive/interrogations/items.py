@@ -18,6 +18,7 @@ from holocron_assets.derive.evidence.queries import AskSql, QueryRows, locked_da
 from holocron_assets.derive.evidence.redaction import Redactor
 from holocron_assets.derive.evidence.room import fitting, room_for_evidence
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
+from holocron_assets.derive.interrogations.follow_ups import FollowUpDecision, decide
 from holocron_assets.derive.interrogations.inputs import (
     InputAnswers,
     Subject,
@@ -32,8 +33,9 @@ from holocron_assets.derive.interrogations.item_pages import (
     pages_of,
     pages_of_pairs,
 )
-from holocron_assets.derive.interrogations.prompting import TemplateError, rendered, system_part, user_part
+from holocron_assets.derive.interrogations.prompting import system_part, user_part
 from holocron_assets.derive.interrogations.questions import page_variables, pair_variables, redacted
+from holocron_assets.derive.interrogations.templates import TemplateError, rendered
 from holocron_assets.derive.interrogations.tokens import TOKENS_OF_A_TURN, estimate_tokens
 from holocron_assets.derive.interrogations.wanted import Superseded, wanted_rows
 from holocron_assets.lake.freshness import Derivation
@@ -102,22 +104,26 @@ class Item:
         Args:
             digest: of the model that is asked.
         """
-        asked = [self.system, self.user, self.interrogation.retry_prompt]
+        asked: list[Any] = [self.system, self.user, self.interrogation.retry_prompt]
         if self.interrogation.follow_up:
-            asked += [self.interrogation.follow_up, json.dumps(self.variables)]
+            steps = self.interrogation.model_dump(mode="json", include={"follow_up"})
+            asked += [steps["follow_up"], json.dumps(self.variables)]
         options = self.interrogation.options.model_dump()
         return content_hash(json.dumps([asked, self.interrogation.schema_version, digest, options]))
 
-    def follow_up_text(self, answer: Mapping[str, Any]) -> str | None:
-        """What is asked after the first answer, whose own answer then counts; None if nothing is.
+    def following(self, answers: Sequence[Mapping[str, Any]]) -> FollowUpDecision | None:
+        """What is asked after some answers, and why; None if all steps were taken.
 
         Args:
-            answer: the first; it fits the schema.
+            answers: those so far, the first first; they fit the schema.
 
         Raises:
-            TemplateError: the template cannot be filled in with this answer.
+            TemplateError: the condition or the template cannot be filled in with these answers.
         """
-        return self._said(self.interrogation.follow_up, {**self.variables, "answer": answer})
+        decision = decide(self.interrogation.follow_up, self.variables, answers)
+        if decision is None or decision.question is None:
+            return decision
+        return replace(decision, question=user_part("", decision.question))
 
     def retry_text(self, error: str) -> str | None:
         """What is said after an answer that could not be used; None if the engine is to say it its own way.
@@ -128,7 +134,10 @@ class Item:
         Raises:
             TemplateError: the template cannot be filled in with this error.
         """
-        return self._said(self.interrogation.retry_prompt, {**self.variables, "error": error})
+        template = self.interrogation.retry_prompt
+        if template is None:
+            return None
+        return user_part("", rendered(template, {**self.variables, "error": error}))
 
     def shrunk(self, share: float) -> "Item | None":
         """The same item with less evidence, for a server that found the request too long.
@@ -144,10 +153,6 @@ class Item:
         if not bundle.items or len(bundle.text) >= len(self.bundle.text):
             return None
         return replace(self, bundle=bundle)
-
-    @staticmethod
-    def _said(template: str | None, variables: Mapping[str, Any]) -> str | None:
-        return None if template is None else user_part("", rendered(template, variables))
 
 
 WaitsFor = Callable[[Subject], str | None]
