@@ -119,7 +119,7 @@ BROKEN = [
     ({"priority": 1001}, "priority: Input should be less than or equal to 1000"),
     ({"priority": "high"}, "priority: Input should be a valid integer"),
     ({"shadow": "yes"}, "shadow: Input should be a valid boolean"),
-    ({"over": "books"}, "over: Input should be 'pages' or 'pairs'"),
+    ({"over": "books"}, "over: Input should be 'pages', 'pairs' or 'entities'"),
     ({"wants": {"types": ["Robot"]}}, "wants.types: not in the taxonomy: Robot"),
     ({"wants": {"of": "pages"}}, "wants.of: Input should be 'rule_classifications' or 'page_types'"),
     ({"wants": {"confidence_below": 80}}, "wants.confidence_below: Input should be less than or equal to 1"),

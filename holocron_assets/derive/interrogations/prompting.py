@@ -7,7 +7,8 @@ from typing import Any
 from holocron_assets.classify.taxonomy import Taxonomy, load_taxonomy
 from holocron_assets.derive.evidence.bundles import build_bundle
 from holocron_assets.derive.evidence.specs import InlineEvidence
-from holocron_assets.derive.interrogations.interrogation import Example, Interrogation
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.settings import Example
 from holocron_assets.derive.interrogations.templates import rendered
 
 # What chat templates of common models take for the start or end of a turn. A tokenizer reads it as that
