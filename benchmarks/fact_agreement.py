@@ -29,7 +29,8 @@ from holocron_assets.classify.rules import classify_page
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.interrogations.derived_rows import derived_rows
 from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.derive.interrogations.interrogation import Interrogation, Wants
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.settings import Wants
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.paths import Lake
 from holocron_assets.models.connection import model_server

@@ -33,7 +33,8 @@ from holocron_assets.classify.rules import classify_page, load_rules
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.interrogations.derived_rows import derived_rows
 from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.derive.interrogations.interrogation import Interrogation, Wants
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.settings import Wants
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.keys import content_hash

@@ -3,6 +3,7 @@
 import asyncio
 import unicodedata
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -48,7 +49,7 @@ def ask(interrogation: str, title: str, source_name: str | None, *, as_json: boo
     refuse_held(lake, source=found[0][0], interrogation=asked.name)
     model = asked.models[0]
     try:
-        with model_server() as server:
+        with nullcontext("") if asked.is_of_code else model_server() as server:
             if server is None:
                 fail("HOLOCRON_LLM is off, so no model can be asked; set it to auto or embedded")
             place = place_of(read_dispatch_settings(dispatch_file()).pool_of(model), model)

@@ -62,6 +62,8 @@ def ask(  # noqa: PLR0913 - one for each option
     same command again goes on with an experiment that was interrupted.
     """
     asked = _chosen(interrogation, version)
+    if asked.is_of_code:
+        fail(f"{asked.name} is answered by {asked.kind}, and no model: there is nothing to repeat")
     _check_tag(tag)
     lake = opened_lake()
     refuse_held(lake, interrogation=asked.name)

@@ -8,10 +8,17 @@ from typing import Any
 import pytest
 from asked_holocron import AskedHolocron, asked_holocron, write_interrogation
 from click.testing import CliRunner, Result
+from crawl_rows import wiki_source
 from fake_ollama import LARGE, SMALL, FakeOllama, malformed, refused_url
+from wiki_lake import write_entities
 
 from holocron_assets.cli import main
+from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.gpu.slots import NotedLock
+from holocron_assets.lake.keys import title_key
+from holocron_assets.operations.why.answers import Answer
+from holocron_assets.operations.why.asking import why_asked
+from holocron_assets.operations.why.fetching import Page
 
 
 @pytest.fixture
@@ -81,6 +88,60 @@ def test_a_wrong_question_is_refused_with_what_to_do(
     assert done.exit_code in {1, 2}
     assert message in done.output
     assert asked.ollama.chats == []
+
+
+def test_code_answers_a_question_without_a_model(
+    asked: AskedHolocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLOCRON_LLM", "off")
+    size = {"type": "integer", "minimum": 0, "maximum": 99, "description": "Its title's length"}
+    sizes = {
+        "key": "sizes",
+        "version": 1,
+        "title": "How long a title is",
+        "kind": "sql",
+        "priority": 1,
+        "sql": "select length($title) as size",
+        "answer_schema": {"type": "object", "properties": {"size": size}, "required": ["size"]},
+    }
+    (tmp_path / "interrogations" / "sizes.yaml").write_text(json.dumps(sizes), encoding="utf-8")
+    (first,) = answers("sizes", "Page wiki1 0")
+    (again,) = answers("sizes", "Page wiki1 0")
+    assert (first["model"], first["is_new"], again["is_new"]) == ("sql", True, False)
+    assert first["answer"] == again["answer"] == {"size": 12}
+    assert asked.ollama.chats == []
+
+
+def test_the_entity_of_a_page_can_be_asked_about(asked: AskedHolocron, tmp_path: Path) -> None:
+    write_interrogation(tmp_path, "people", SMALL, 400, over="entities", question="Who is {{ name }}?")
+    batch = asked.batches[0]
+    titles = {"e1": "Page wiki1 0", "e2": "Page wiki1 1>e1"}
+    write_entities(asked.holocron.lake, "PersonCharacter", titles, batch)
+    (first,) = answers("people", "Page wiki1 0")
+    assert (first["item_id"], first["answer"], first["is_new"]) == ("e1", {"kind": "person"}, True)
+    (chat,) = asked.ollama.chats
+    assert chat.prompt.endswith("Who is Page wiki1 0?")
+    done = ask("people", "Page wiki1 1")
+    assert done.exit_code == 1
+    assert "stands for no entity, or for one that was merged" in done.output
+
+
+def test_it_is_told_why_nothing_is_asked_about_an_entity(asked: AskedHolocron, tmp_path: Path) -> None:
+    lake, batch = asked.holocron.lake, asked.batches[0]
+    write_interrogation(tmp_path, "people", SMALL, 400, over="entities", question="Who is {{ name }}?")
+    write_entities(lake, "PersonCharacter", {"e1": "Page wiki1 0", "e2": "Page wiki1 1>e1"}, batch)
+
+    def told(title: str, **entity: Any) -> Answer:
+        topics = {"signals": [{"batch": batch}], "entities": [{"entity_type": "PersonCharacter", **entity}]}
+        page = Page(wiki_source(), title, title_key("wiki1", title), topics)
+        [answer] = [one for one in why_asked(lake, page, DispatchSettings()) if one.about == "people"]
+        return answer
+
+    stands = told("Page wiki1 0", entity_id="e1", merged_into=None)
+    assert stands.says == "Asked for, and not answered yet."
+    merged = told("Page wiki1 1", entity_id="e2", merged_into="e1", merged_into_name="Page wiki1 0")
+    assert merged.says == "Not asked any more: the entity was merged."
+    assert merged.because[0] == "it is asked about as 'Page wiki1 0', e1"
 
 
 def test_no_answer_is_an_error_that_names_the_page(asked: AskedHolocron) -> None:

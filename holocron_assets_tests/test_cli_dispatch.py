@@ -56,7 +56,7 @@ def test_a_dry_run_tells_model_turns_reasons_and_scores(commands: Commands) -> N
     report = commands.json("dispatch", "--dry-run")
     assert (report["mode"], report["at_work"], report["loaded"]) == ("live", None, [])
     assert report["lacking"] == []
-    (plan,) = report["plans"]
+    (plan,) = (one for one in report["plans"] if one["pool"] == "gpu")
     assert (plan["pool"], plan["model"]) == ("gpu", MODEL)
     assert plan["turns"] == [{"interrogation": "page_classification", "items": 100}]
     assert plan["reasons"] == [

@@ -72,6 +72,24 @@ def test_an_answer_is_written_with_all_that_led_to_it(tmp_path: Path) -> None:
     assert (json.loads(response["content"]), response["outcome"], response["tokens_out"]) == (GOOD, "ok", 20)
 
 
+def test_every_step_is_written_with_its_condition_and_what_was_decided(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, TEXTS)
+    steps = [{"when": "answer.kind == 'place'", "ask": "Where?", "otherwise": "Who is {{ title }}?"}]
+    work(lake, asked=interrogation(rows={}, follow_up=steps)).publish("run-2")
+    first, second = json.loads(written(lake, "Ash", tmp_path / "out")["Ash/steps.json"].read_text())
+    assert json.loads(first["reply"]) == json.loads(second["reply"]) == GOOD
+    assert first["decision"] == {
+        "step": 1,
+        "when": "answer.kind == 'place'",
+        "holds": False,
+        "chosen": "otherwise",
+        "question": "Who is Ash?",
+    }
+    assert (second["turn"], second["asked"], second["decision"]) == ("follow_up", "Who is Ash?", None)
+    rows = read_partition(lake, LLM_ATTEMPTS, f"kinds-{BATCH}")
+    assert {row["turn"]: row["decision"] is None for row in rows} == {"question": False, "follow_up": True}
+
+
 def test_a_failure_is_written_with_the_reply_and_every_call(tmp_path: Path) -> None:
     lake = a_wiki(tmp_path, TEXTS)
     work(lake, *[malformed()] * 3).publish("run-2")

@@ -39,7 +39,17 @@ def test_a_model_is_of_the_first_pool_that_has_a_pattern_of_its_name(tmp_path: P
     read = settings(tmp_path, REMOTE)
     models = ("gpt-oss:120b-cloud", "far/away:1b", "qwen2.5-coder:1.5b")
     assert [read.pool_of(model) for model in models] == ["remote", "remote", "gpu"]
-    assert read.limits == {"gpu": 1, "remote": 2}
+    assert read.limits == {"gpu": 1, "code": 1, "remote": 2}
+
+
+def test_code_has_a_pool_of_its_own_whatever_patterns_say(tmp_path: Path) -> None:
+    read = settings(tmp_path, "pools: {remote: {models: ['*'], limit: 2}}")
+    assert [read.pool_of(model) for model in ("sql", "python", "sqlcoder:7b")] == ["code", "code", "remote"]
+    found = plan([work("counts", "sql"), work("kinds", "small:1b")], read, frozenset(), NOW)
+    assert {(one.pool, one.decision.model) for one in found if one.decision.model} == {
+        ("code", "sql"),
+        ("remote", "small:1b"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -49,6 +59,7 @@ def test_a_model_is_of_the_first_pool_that_has_a_pattern_of_its_name(tmp_path: P
         ("ageing: {points_an_hour: -1}", "ageing.points_an_hour: "),
         ("pools: {remote: {models: ['*']}}", "pools.remote.limit: Field required"),
         ("pools: {gpu: {models: ['*'], limit: 2}}", "'gpu' is the pool of all other models"),
+        ("pools: {code: {models: ['*'], limit: 2}}", "'code' is the pool of what code answers"),
         ("pools: {Far Away: {models: ['*'], limit: 2}}", "pools.Far Away"),
         ("colour: red", "colour: Extra inputs are not permitted"),
         ("- live", "the file: Input should be a valid dictionary"),
@@ -66,6 +77,7 @@ def test_every_pool_decides_by_itself(tmp_path: Path) -> None:
     plans = plan(waiting, settings(tmp_path, REMOTE), set(), NOW)
     assert [(one.pool, one.decision.model) for one in plans] == [
         ("gpu", "local"),
+        ("code", None),
         ("remote", "big-cloud"),
         ("remote", "small-cloud"),
     ]
@@ -93,7 +105,7 @@ def test_a_resting_model_takes_no_place_and_is_given_none(tmp_path: Path) -> Non
 
 def test_a_pool_without_work_says_so_once(tmp_path: Path) -> None:
     plans = plan([], settings(tmp_path, REMOTE), set(), NOW)
-    assert [one.decision.reasons for one in plans] == [("Nothing is to be asked.",)] * 2
+    assert [one.decision.reasons for one in plans] == [("Nothing is to be asked.",)] * 3
 
 
 def test_the_progress_of_a_plan_changes_with_what_is_left_for_its_model_and_with_nothing_else() -> None:

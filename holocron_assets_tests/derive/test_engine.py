@@ -1,6 +1,7 @@
 """One attempt at an item: what is sent, how replies are tried again, and what comes of it."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -264,6 +265,53 @@ def test_a_follow_up_that_has_no_room_left_makes_the_evidence_smaller() -> None:
     ]
     assert len(fake.chats[1].prompt) < len(fake.chats[0].prompt)
     assert outcome.status == "ok"
+
+
+BRANCHES = interrogation(
+    follow_up=[
+        {"when": "answer.kind == 'place'", "ask": "Where is {{ title }}?", "otherwise": "Who says so?"},
+        {"when": "answers[0].kind != answer.kind", "ask": "First {{ answers[0].kind }}, then what?"},
+    ]
+)
+
+
+def decisions(outcome: Outcome) -> list[tuple[str, str | None]]:
+    """Each call's turn, and what its answer led to."""
+    return [
+        (call["turn"], call["decision"] and json.loads(call["decision"])["chosen"]) for call in outcome.calls
+    ]
+
+
+def test_a_condition_chooses_what_is_asked_next_and_the_last_answer_counts() -> None:
+    place, person = {"kind": "place"}, {"kind": "person"}
+    outcome, fake = asked(*map(answers, (place, person, place)), about=item(interrogation=BRANCHES))
+    assert (outcome.status, outcome.answer) == ("ok", place)
+    assert fake.prompts[1:] == ["Where is Varn?", "First place, then what?"]
+    assert decisions(outcome) == [("question", "ask"), ("follow_up", "ask"), ("follow_up 2", None)]
+    assert [message["role"] for message in fake.chats[2].messages][2:] == ["assistant", "user"] * 2
+
+
+def test_nothing_more_is_asked_where_a_condition_does_not_hold_and_nothing_else_is_said() -> None:
+    person = {"kind": "person"}
+    outcome, fake = asked(*map(answers, (person, person)), about=item(interrogation=BRANCHES))
+    assert (outcome.answer, fake.prompts[1:]) == (person, ["Who says so?"])
+    assert decisions(outcome) == [("question", "otherwise"), ("follow_up", "stop")]
+    assert json.loads(outcome.calls[1]["decision"]) == {
+        "step": 2,
+        "when": "answers[0].kind != answer.kind",
+        "holds": False,
+        "chosen": "stop",
+        "question": None,
+    }
+
+
+def test_an_answer_that_a_condition_cannot_be_asked_of_is_asked_for_again() -> None:
+    steps = [{"when": "answer.quote | length > 3", "ask": "Sure?"}]
+    about = item(interrogation=interrogation(follow_up=steps))
+    brief = {"kind": "place", "quote": "so"}
+    outcome, fake = asked(answers({"kind": "place"}), answers(brief), about=about)
+    assert (outcome.status, outcome.answer, len(fake.chats)) == ("ok", brief, 2)
+    assert "nothing can be asked about this answer" in fake.prompts[1]
 
 
 def test_an_item_that_cannot_be_asked_is_dead_without_a_call() -> None:

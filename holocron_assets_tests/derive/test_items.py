@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from asked import interrogation
+from asked import item as made_up
 from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
 from holocron_assets.derive.interrogations.derived_rows import derived_rows
@@ -238,7 +239,42 @@ def test_a_follow_up_keeps_room_for_two_answers(tmp_path: Path) -> None:
     follow_up = "Is {{ answer.kind }} right?"
     [item] = items(lake, options={"num_ctx": 1024, "num_predict": 200}, follow_up=follow_up)
     assert item.estimated_tokens + estimate_tokens(follow_up) <= 1024 - 400
-    assert item.follow_up_text({"kind": "person"}) == "Is person right?"
+    decision = item.following([{"kind": "person"}])
+    assert decision is not None
+    assert decision.question == "Is person right?"
+
+
+def test_steps_keep_room_for_the_longest_way_through_them(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, {"Varn": "Varn is a planet. " * 2000})
+    longest = "Is that right? " * 20
+    steps = [{"when": "true", "ask": "Sure?", "otherwise": longest}, {"ask": longest}]
+    [item] = items(lake, options={"num_ctx": 2048, "num_predict": 200}, follow_up=steps)
+    assert item.estimated_tokens + 2 * estimate_tokens(longest) <= 2048 - 600
+
+
+def test_a_key_covers_every_step_and_is_what_it_was_where_there_is_none() -> None:
+    def key(follow_up: Any = None) -> str:
+        asked = interrogation() if follow_up is None else interrogation(follow_up=follow_up)
+        return made_up(interrogation=asked).result_key("5" * 64)
+
+    always = "Sure of {{ answer.kind }}?"
+    assert key() == "bfaeb23275c7be0d1141fe41f67d1edc"
+    assert key(always) == key([{"ask": always}]) == "6a09c621562b5076b186b8b9422b5722"
+    others = [
+        [{"when": "answer.kind == 'place'", "ask": always}],
+        [{"when": "answer.kind == 'person'", "ask": always}],
+        [{"when": "answer.kind == 'person'", "ask": always, "otherwise": "Why?"}],
+        [{"ask": always}, {"ask": always}],
+    ]
+    assert len({key(), key(always), *map(key, others)}) == 2 + len(others)
+
+
+def test_the_version_of_a_prompt_is_what_it_was_where_there_are_no_conditions() -> None:
+    assert (
+        interrogation(follow_up=[{"ask": "Sure?"}]).prompt_version
+        == interrogation(follow_up="Sure?").prompt_version
+    )
+    assert interrogation(follow_up=[]).prompt_version == interrogation().prompt_version
 
 
 def test_a_shrunk_item_has_less_evidence_and_asks_the_same(lake: Lake) -> None:
@@ -370,7 +406,9 @@ def test_secrets_are_in_no_part_of_a_redacted_request(tmp_path: Path) -> None:
     title = "Mail of ada@example.org"
     text = "'''It''' is the address ada@example.org of somebody."
     [item] = items(a_wiki(tmp_path, {title: text}), redact=True, follow_up="Is {{ title }} right?")
-    said = [item.system, item.user, item.subject, item.follow_up_text({"kind": "person"}) or ""]
+    decision = item.following([{"kind": "person"}])
+    assert decision is not None
+    said = [item.system, item.user, item.subject, decision.question or ""]
     assert "ada@example.org" not in json.dumps([*said, item.bundle.to_json()])
     assert item.question == f"What is {item.subject}?"
 

@@ -11,6 +11,7 @@ from holocron_assets.lake.keys import title_key
 from holocron_assets.lake.parquet import write_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import (
+    ENTITIES,
     ENTITY_PAIRS,
     PAGE_SIGNALS,
     PAGE_TYPES,
@@ -91,3 +92,37 @@ def _page(batch: str, position: int, title: str, text: str) -> dict[str, Any]:
         "depth": 0,
         "run_id": "no run",
     }
+
+
+def write_entities(lake: Lake, entity_type: str, titles: Mapping[str, str], batch: str = BATCH) -> None:
+    """Write the entities of a type: titles by id, with '>ID' after what is merged into another."""
+    source = batch.rpartition("-")[0]
+    rows = []
+    for position, (entity_id, told) in enumerate(titles.items()):
+        title, _, merged_into = told.partition(">")
+        rows.append(
+            {
+                "entity_id": entity_id,
+                "entity_type": entity_type,
+                "source": source,
+                "name": title,
+                "continuity": "canon",
+                "title": title,
+                "title_key": title_key(source, title),
+                "page_id": position + 1,
+                "revision_id": position + 100,
+                "batch": batch,
+                "confidence": 0.9,
+                "method": "rules",
+                "rule_ids": [],
+                "origin": "page",
+                "state": "merged" if merged_into else "promoted",
+                "state_by": "policy:test",
+                "state_reason": "it is sure",
+                "merged_into": merged_into or None,
+                "state_at": _NOW,
+                "valid_from": _NOW,
+                "run_id": "no run",
+            }
+        )
+    write_partition(lake, ENTITIES, entity_type, rows)

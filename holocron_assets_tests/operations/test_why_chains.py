@@ -20,7 +20,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
 from holocron_assets.operations.why.chains import changed_inputs, waits_for
 
-KEY = title_key("wiki", "Ash")
+KEY = str(title_key("wiki", "Ash"))
 PLAIN: dict[str, Any] = {"rows": {}, "alternatives": []}
 
 

@@ -91,8 +91,9 @@ def test_sensors_and_schedules_run_without_being_switched_on() -> None:
         for thing in [*(defs.sensors or ()), *(defs.schedules or ())]
         if isinstance(thing, dg.SensorDefinition | dg.ScheduleDefinition)
     }
-    of_work = ["new_pages", "lost_runs", "changed_pages", "settle", "promotion", "model_dispatch"]
-    sensors = [*of_work, "stale_views", "tell_webhooks", "raise_alerts", "read_schedules"]
+    of_work = ["new_pages", "lost_runs", "changed_pages", "settle", "promotion", "stale_views"]
+    of_models = ["model_dispatch", "model_dispatch_code"]
+    sensors = [*of_work, *of_models, "tell_webhooks", "raise_alerts", "read_schedules"]
     schedules = ["check_quality_hourly", "upkeep", "compaction", "report_status_hourly"]
     assert statuses == dict.fromkeys([*sensors, *schedules], "RUNNING")
 

@@ -32,11 +32,11 @@ def test_the_pools_of_the_settings_reach_the_instance_whenever_it_is_opened(
     monkeypatch.setenv("HOLOCRON_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
     monkeypatch.setenv("HOLOCRON_DISPATCH", str(tmp_path / "dispatch.yaml"))
-    assert pool_limits() == {"gpu": 1, "crawl": 2}
+    assert pool_limits() == {"gpu": 1, "code": 1, "crawl": 2}
     (tmp_path / "dispatch.yaml").write_text(REMOTE, encoding="utf-8")
     with open_instance() as instance:
         limits = {pool.name: pool.limit for pool in instance.event_log_storage.get_pool_limits()}
-    assert limits == {"gpu": 1, "remote": 3, "crawl": 2}
+    assert limits == {"gpu": 1, "code": 1, "remote": 3, "crawl": 2}
 
 
 def test_a_remote_model_s_run_is_of_its_pool_s_job_and_does_not_take_the_gpu() -> None:
@@ -68,5 +68,5 @@ def test_a_pool_in_the_settings_has_a_job_and_a_sensor_of_its_own(tmp_path: Path
         check=True,
     )
     sensors, jobs = done.stdout.splitlines()
-    assert sensors == "['model_dispatch', 'model_dispatch_remote']"
+    assert sensors == "['model_dispatch', 'model_dispatch_code', 'model_dispatch_remote']"
     assert jobs == "[('derive', ['gpu'], 'any'), ('derive_remote', ['remote'], None)]"

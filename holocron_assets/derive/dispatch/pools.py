@@ -8,9 +8,13 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, model_validator
 from ruamel.yaml.error import YAMLError
 
+from holocron_assets.derive.code.kinds import CODE_KINDS
 from holocron_assets.derive.dispatch.decisions import ITEMS_A_TURN, Ageing
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.lake.people_yaml import load_yaml
+
+CODE_POOL = "code"
+"""Pool of what code answers, in the place of a model: it needs no GPU and no model server."""
 
 PoolName = Annotated[StrictStr, Field(pattern=r"^[a-z][a-z0-9_]{0,29}$")]
 
@@ -55,7 +59,7 @@ class DispatchSettings(_Settings):
         ageing: how waiting raises a priority.
         items_a_turn: items after which it is decided again.
         pools: of models that do not need this machine's GPU, by name. Every other model is of pool 'gpu',
-            which one run has at a time.
+            which one run has at a time; what code answers is of pool 'code', and so has one run beside.
     """
 
     mode: Literal["live", "shadow"] = "live"
@@ -67,12 +71,14 @@ class DispatchSettings(_Settings):
     def _one_gpu(self) -> Self:
         if GPU_POOL in self.pools:
             raise ValueError(f"pools: {GPU_POOL!r} is the pool of all other models, and of one run at a time")
+        if CODE_POOL in self.pools:
+            raise ValueError(f"pools: {CODE_POOL!r} is the pool of what code answers, and of no model")
         return self
 
     @property
     def limits(self) -> Mapping[str, int]:
         """Runs at once by pool."""
-        return {GPU_POOL: 1, **{name: pool.limit for name, pool in self.pools.items()}}
+        return {GPU_POOL: 1, CODE_POOL: 1, **{name: pool.limit for name, pool in self.pools.items()}}
 
     @property
     def rules(self) -> Ageing:
@@ -80,7 +86,9 @@ class DispatchSettings(_Settings):
         return Ageing(self.ageing.points_an_hour, self.ageing.most_points)
 
     def pool_of(self, model: str) -> str:
-        """The pool of a model: the first that has a pattern of its name."""
+        """The pool of a model: the first that has a pattern of its name; of a kind of code, `CODE_POOL`."""
+        if model in CODE_KINDS:
+            return CODE_POOL
         return next(
             (
                 name

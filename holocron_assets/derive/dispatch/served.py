@@ -2,8 +2,11 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+import duckdb
 
 from holocron_assets.derive.engine.engine import open_client
 from holocron_assets.derive.engine.problems import ModelServerUnavailable, failure_of_call
@@ -42,10 +45,23 @@ def is_switched_off(environment: Mapping[str, str] = os.environ) -> bool:
     return environment.get("HOLOCRON_LLM") == "off"
 
 
+def served_by_code(interrogations: Iterable[Interrogation]) -> ServedModels:
+    """The kinds of code that interrogations are of, as if they were models; no server is asked.
+
+    Their digests tell what runs the code: a newer DuckDB or Python may come to something else.
+    """
+    runs_it = {
+        "sql": f"duckdb {duckdb.__version__}",
+        "python": f"python {sys.version_info.major}.{sys.version_info.minor}",
+    }
+    kinds = {interrogation.kind for interrogation in interrogations if interrogation.is_of_code}
+    return ServedModels({kind: runs_it[kind] for kind in sorted(kinds)}, frozenset(), frozenset())
+
+
 def served_models(
     interrogations: Iterable[Interrogation], environment: Mapping[str, str] = os.environ
 ) -> ServedModels:
-    """Ask the server what it has of the models that interrogations name.
+    """Ask the server what it has of the models that interrogations name; what code answers is always there.
 
     Where no server runs, and an embedded one would be started for the work, it has what the catalog has.
 
@@ -56,7 +72,11 @@ def served_models(
     Raises:
         ModelServerUnavailable: the server gives no answer.
     """
-    wanted = [interrogation.models for interrogation in interrogations]
+    interrogations = tuple(interrogations)
+    by_code = served_by_code(interrogations)
+    wanted = [interrogation.models for interrogation in interrogations if not interrogation.is_of_code]
+    if not wanted:
+        return by_code
     names = {name for models in wanted for name in models}
     address = running_server(environment)
     if address is None:
@@ -65,7 +85,7 @@ def served_models(
         listed, running = _of_server(address)
     found = {name: listed[name] for name in names if name in listed}
     lacking = frozenset(models[0] for models in wanted if not found.keys() & set(models))
-    return ServedModels(found, frozenset(found.keys() & running), lacking)
+    return ServedModels({**found, **by_code.digests}, frozenset(found.keys() & running), lacking)
 
 
 def look_at_models(interrogations: Sequence[Interrogation]) -> tuple[ServedModels | None, str | None]:

@@ -179,6 +179,7 @@ class Outcome:
         exchanges: the calls themselves, in the same order.
         counts: whether the attempt counts against the item. It does not where the server or we ended it.
         problem: what the run has to stop for, because other items would fare no better.
+        run_id: the run that made the attempt, where no call tells.
     """
 
     status: Status
@@ -190,3 +191,4 @@ class Outcome:
     exchanges: tuple[Exchange, ...] = field(default=(), repr=False)
     counts: bool = True
     problem: Exception | None = None
+    run_id: str = ""

@@ -35,9 +35,10 @@ from holocron_assets.derive.engine.replies import (
     read_reply,
 )
 from holocron_assets.derive.engine.telling import call_attributes, tell_of_call
-from holocron_assets.derive.engine.tries import PAUSES, Try, first_try
+from holocron_assets.derive.engine.tries import PAUSES, Try, Turn, first_try
+from holocron_assets.derive.interrogations.follow_ups import FollowUpDecision
 from holocron_assets.derive.interrogations.items import Item
-from holocron_assets.derive.interrogations.prompting import TemplateError
+from holocron_assets.derive.interrogations.templates import TemplateError
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.observe.context import about
 from holocron_assets.observe.spans import span
@@ -158,7 +159,7 @@ class Engine:
         await self._look(self._client.chat(model, messages=[], keep_alive=0), model=model)
 
     async def answer(self, item: Item, *, model: str, digest: str, attempt: int) -> Outcome:
-        """Ask about an item: at most three tries, and the follow-up where there is one.
+        """Ask about an item: at most three tries, and the follow-ups that its answers lead to.
 
         When it is cancelled, the call under way is given up, and its connection closed.
 
@@ -184,10 +185,10 @@ class Engine:
         while True:
             async with self._around_call():
                 exchange = await self._exchange(trying.request(model), digest)
-            made.add(trying, exchange)
+            decision, following = _follow_up(trying, exchange)
+            made.add(trying, exchange, decision)
             failure = exchange.failure
             if failure is None:
-                following = _follow_up(trying, exchange)
                 if following is None:
                     return made.answered(exchange)
                 if isinstance(following, Try):
@@ -287,15 +288,17 @@ class Engine:
             raise problem from None
 
 
-def _follow_up(trying: Try, good: Exchange) -> Try | Failure | None:
-    """The next turn after a call whose answer was good; why it cannot be; or None if that was the last."""
-    if trying.first or good.answer is None or good.reply is None:
-        return None
+def _follow_up(trying: Try, exchange: Exchange) -> tuple[FollowUpDecision | None, Try | Failure | None]:
+    """What was decided after a call, and the next turn; why it cannot be; or None if that was the last."""
+    if exchange.failure or exchange.answer is None or exchange.reply is None:
+        return None, None
     try:
-        question = trying.item.follow_up_text(good.answer)
+        decision = trying.item.following(trying.answers(exchange.answer))
     except TemplateError as error:
-        return Failure("invalid", f"nothing can be asked about this answer: {error}")
-    return None if question is None else trying.followed_up(good.reply, question)
+        return None, Failure("invalid", f"nothing can be asked about this answer: {error}")
+    if decision is None or decision.question is None:
+        return decision, None
+    return decision, trying.followed_up(Turn(exchange.reply, exchange.answer, decision.question))
 
 
 def _read(request: Request, reply: Reply) -> tuple[dict[str, Any] | None, str | None, Failure | None]:

@@ -3,6 +3,7 @@
 from holocron_assets.derive.engine.calls import Exchange, Outcome
 from holocron_assets.derive.engine.problems import Failure
 from holocron_assets.derive.engine.tries import Try
+from holocron_assets.derive.interrogations.follow_ups import FollowUpDecision
 from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.lake.attempts import MAX_ATTEMPTS, delay_after
 from holocron_assets.lake.clock import utc_now
@@ -35,11 +36,12 @@ class Attempt:
         self._rows: list[Row] = []
         self._exchanges: list[Exchange] = []
 
-    def add(self, trying: Try, exchange: Exchange) -> None:
-        """Note a call."""
+    def add(self, trying: Try, exchange: Exchange, decision: FollowUpDecision | None) -> None:
+        """Note a call, and what was decided after it, if anything was."""
         estimated = trying.tokens_estimated
         row = exchange.row(**self._common, turn=trying.turn, tokens_estimated=estimated)
-        self._rows.append({**row, "try": trying.number})
+        decided = decision.to_json() if decision else None
+        self._rows.append({**row, "try": trying.number, "decision": decided})
         self._exchanges.append(exchange)
 
     def answered(self, exchange: Exchange) -> Outcome:

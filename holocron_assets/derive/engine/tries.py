@@ -4,13 +4,16 @@ At temperature 0 the same question gets the same reply, so each try differs: it 
 for a longer answer, or shows less evidence.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from holocron_assets.derive.engine.calls import Message, Reply, Request
 from holocron_assets.derive.engine.overflow import most_tokens
 from holocron_assets.derive.engine.problems import CallOutcome, Failure
 from holocron_assets.derive.interrogations.items import Item
-from holocron_assets.derive.interrogations.prompting import TemplateError, user_part
+from holocron_assets.derive.interrogations.prompting import user_part
+from holocron_assets.derive.interrogations.templates import TemplateError
 from holocron_assets.derive.interrogations.tokens import TOKENS_OF_A_TURN, estimate_tokens
 
 MOST_TRIES = 3
@@ -25,6 +28,21 @@ _CORRECTED: frozenset[CallOutcome] = frozenset({"malformed", "invalid", "truncat
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """A reply that was good, and what is asked about it.
+
+    Attributes:
+        reply: as the server gave it.
+        answer: the reply as data.
+        question: what is asked about it.
+    """
+
+    reply: Reply
+    answer: Mapping[str, Any]
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
 class Try:
     """One way of asking about an item.
 
@@ -34,8 +52,7 @@ class Try:
         number: which try of the attempt it is, from 1.
         reason: what the try before came to.
         correction: what is said after the question, about the reply before.
-        first: the reply that the follow-up speaks of; None while the question is asked.
-        follow_up: what is asked about it.
+        turns: what was said before, and what is asked about it; empty while the question is asked.
     """
 
     item: Item
@@ -43,23 +60,23 @@ class Try:
     number: int = 1
     reason: CallOutcome | None = None
     correction: str | None = None
-    first: Reply | None = None
-    follow_up: str | None = None
+    turns: tuple[Turn, ...] = ()
 
     @property
     def turn(self) -> str:
         """The turn, as in table `llm_attempts`."""
-        return "follow_up" if self.first else "question"
+        number = len(self.turns)
+        return ("question", "follow_up")[number] if number <= 1 else f"follow_up {number}"
 
     @property
     def tokens_estimated(self) -> int:
         """Our estimate of the prompt's tokens; of what was counted before, the count."""
         correction = estimate_tokens(self.correction) if self.correction else 0
-        if self.first is None:
-            return self.item.estimated_tokens + correction
-        said = self.first.tokens_in or self.item.estimated_tokens
-        asked = estimate_tokens(self.follow_up or "") + 2 * TOKENS_OF_A_TURN
-        return said + self.first.tokens_out + asked + correction
+        tokens = self.item.estimated_tokens
+        for turn in self.turns:
+            asked = estimate_tokens(turn.question) + 2 * TOKENS_OF_A_TURN
+            tokens = (turn.reply.tokens_in or tokens) + turn.reply.tokens_out + asked
+        return tokens + correction
 
     @property
     def room(self) -> int:
@@ -83,18 +100,22 @@ class Try:
             timeout_seconds=interrogation.timeout_seconds,
         )
 
-    def followed_up(self, reply: Reply, question: str) -> "Try | Failure":
+    def answers(self, answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """All answers so far, with the one that was just given."""
+        return [*(turn.answer for turn in self.turns), answer]
+
+    def followed_up(self, turn: Turn) -> "Try | Failure":
         """The follow-up on a reply that was good; or why there is no room for it.
 
         Args:
-            reply: the first one.
-            question: what is asked about it.
+            turn: the reply, and what is asked about it.
         """
-        following = replace(self, first=reply, follow_up=question, correction=None)
+        following = replace(self, turns=(*self.turns, turn), correction=None)
         wanted = self.item.interrogation.options.num_predict
         if following.room < wanted:
+            number = len(following.turns)
             return Failure(
-                "overflow", f"after the first answer, {following.room} tokens are left for the second"
+                "overflow", f"after answer {number}, {following.room} tokens are left for the next"
             )
         return replace(following, num_predict=min(self.num_predict, following.room))
 
@@ -116,11 +137,7 @@ class Try:
     def with_less_evidence(self) -> "Try | None":
         """The same try from its question on, with less evidence; None if there is none that could go."""
         smaller = self.item.shrunk(self._evidence_kept())
-        return (
-            None
-            if smaller is None
-            else replace(self, item=smaller, correction=None, first=None, follow_up=None)
-        )
+        return None if smaller is None else replace(self, item=smaller, correction=None, turns=())
 
     def _evidence_kept(self) -> float:
         """The share of the evidence that should fit: the estimate by bytes was too low for it."""
@@ -133,12 +150,9 @@ class Try:
 
     def _messages(self) -> tuple[Message, ...]:
         messages = [_said("system", self.item.system), _said("user", self.item.user)]
-        if self.first:
+        for turn in self.turns:
             # What it wrote may speak as if it were us, like the page that it read.
-            messages += [
-                _said("assistant", user_part("", self.first.text)),
-                _said("user", self.follow_up or ""),
-            ]
+            messages += [_said("assistant", user_part("", turn.reply.text)), _said("user", turn.question)]
         if self.correction:
             messages[-1] = _said("user", f"{messages[-1]['content']}\n\n{self.correction}")
         return tuple(messages)

@@ -146,6 +146,7 @@ def build_bundle(  # noqa: PLR0913 - two name the evidence, two what it is taken
     ask_sql: AskSql | None = None,
     *,
     answers: Mapping[str, QueryRows] | None = None,
+    values: Mapping[str, Any] | None = None,
     redact: Redact | None = None,
     limit_bytes: int = MOST_BYTES,
 ) -> Bundle:
@@ -156,17 +157,20 @@ def build_bundle(  # noqa: PLR0913 - two name the evidence, two what it is taken
         pages: the page by the name 'page', or a pair's by 'first' and 'second'.
         ask_sql: asks queries; needed only where a spec has one.
         answers: what other interrogations were answered, by their keys.
+        values: what queries may name; by default, the values of the pages.
         redact: what takes secrets out of a text, before anything is cut, hashed or shown.
         limit_bytes: what `Bundle.text` may have at most, in UTF-8 bytes.
 
     Raises:
         EvidenceError: a query fails, or evidence names a page or chunk that the item does not have.
     """
-    gatherer = _Gatherer(pages, ask_sql, answers or {}, redact or str)
+    named = query_values(pages) if values is None else values
+    gatherer = _Gatherer(pages, named, ask_sql, answers or {}, redact or str)
     try:
         found = [piece for spec in specs for piece in gatherer.pieces(spec)]
     except (QueryError, KeyError) as error:
-        about = " and ".join(repr(str(page.page["title"])) for page in pages.values())
+        titles = [page.page["title"] for page in pages.values()] or [gatherer.values.get("title")]
+        about = " and ".join(repr(str(title)) for title in titles)
         # What a query was asked with, or stumbled over, may be what is to be kept secret
         reason = gatherer.redact(f"evidence about {about}: {error}")
         is_transient = isinstance(error, QueryError) and error.is_transient
@@ -199,6 +203,7 @@ class _Piece:
 @dataclass(frozen=True, slots=True)
 class _Gatherer:
     pages: Mapping[str, PageParts]
+    values: Mapping[str, Any]
     ask_sql: AskSql | None
     answers: Mapping[str, QueryRows]
     redact: Redact
@@ -241,7 +246,7 @@ class _Gatherer:
     def _answer(self, spec: SqlEvidence) -> QueryRows:
         if self.ask_sql is None:
             raise QueryError("nothing was given to ask a query with")
-        return self.ask_sql(spec.sql, query_values(self.pages), spec.timeout_seconds)
+        return self.ask_sql(spec.sql, self.values, spec.timeout_seconds)
 
     def _table(
         self, spec: SqlEvidence | SqlResultEvidence | AnswersEvidence, default_label: str, found: QueryRows

@@ -16,10 +16,12 @@ def room_for_evidence(interrogation: Interrogation, system: str, question: str) 
         question: what is asked, filled in.
     """
     options = interrogation.options
-    turns = 1 if interrogation.follow_up is None else 2
-    # Redaction may lengthen a question, and a follow-up is filled in like it.
-    fixed = [system, question, interrogation.follow_up or ""]
-    used = sum(estimate_tokens(text) + TOKENS_OF_A_TURN for text in fixed) + turns * options.num_predict
+    steps = interrogation.follow_up
+    longest = [max(step.questions, key=estimate_tokens) for step in steps]
+    # Redaction may lengthen a question: the room of a follow-up is kept where there is none.
+    fixed = [system, question, *(longest or [""])]
+    answers = (1 + len(steps)) * options.num_predict
+    used = sum(estimate_tokens(text) + TOKENS_OF_A_TURN for text in fixed) + answers
     return options.num_ctx - used
 
 

@@ -92,8 +92,8 @@ class SqlEvidence(_Rows):
     """The rows of a query over the lake's public views.
 
     It may name values of the page: `$source`, `$batch`, `$title`, `$title_key`, `$page_id`, `$revision_id`,
-    with `first_` or `second_` before the name for a pair. Rows that it does not order are sorted, so that the
-    same lake gives the same evidence.
+    with `first_` or `second_` before the name for a pair; of an entity also `$entity_id`, `$entity_type` and
+    others. Rows that it does not order are sorted, so that the same lake gives the same evidence.
 
     Attributes:
         sql: one SELECT, such as `select from_title from page_links where target_key = $title_key`.

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+from holocron_assets.derive.code.answering import CodeAnswerer, CodeTurns
 from holocron_assets.derive.dispatch.backlog import Counts
+from holocron_assets.derive.dispatch.pools import CODE_POOL
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.gpu.background import told_by
 from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
@@ -14,7 +16,7 @@ from holocron_assets.derive.gpu.open_partitions import inputs_mark, open_partiti
 from holocron_assets.derive.gpu.request_turns import RequestTurns
 from holocron_assets.derive.gpu.slots import GPU_POOL, GpuLock
 from holocron_assets.derive.gpu.turns import Agenda, Supply
-from holocron_assets.derive.gpu.working import Working, Written
+from holocron_assets.derive.gpu.working import Answerer, Turns, Working, Written
 from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.keys import content_hash
@@ -28,7 +30,7 @@ class ModelRun:
 
     Attributes:
         lake: where pages are and answers go.
-        server: address of the model server.
+        server: address of the model server; of no use to code.
         pool: the pool of models that share what serves them.
         model: the model's name.
         digest: its digest.
@@ -161,18 +163,23 @@ async def _work(run: ModelRun, supply: Supply, stretch: Stretch, tell: Callable[
             supply.is_paused(one.opened.work.interrogation.name, one.opened.work.partition)
         tell(one)
 
+    def working_with(engine: Answerer, turns: Turns) -> Working:
+        asked = (run.model, run.digest, run.run_id)
+        return Working(engine, turns, *asked, written, supply.is_paused, stretch.tally)
+
     async def load() -> None:
         started = utc_now()
         seconds = await engine.warm_up(run.model, run.num_ctx)
         stretch.tally.count_load(started, seconds)
 
+    if run.pool == CODE_POOL:
+        await working_with(CodeAnswerer(run.run_id), CodeTurns()).work(supply.steps())
+        return
     async with open_client(run.server) as client:
         gpu = GpuLock(run.lake, f"{run.started_by} asking {run.model}", pool=place_of(run.pool, run.model))
         turns = RequestTurns(gpu, await Engine(client).slots(), prepare=load)
         engine = Engine(client, run_id=run.run_id, fetch_command=fetch_command(), around_call=turns.turn)
-        working = Working(
-            engine, turns, run.model, run.digest, run.run_id, written, supply.is_paused, stretch.tally
-        )
+        working = working_with(engine, turns)
         try:
             while supply.has_moved and not working.problem:
                 await working.work(supply.steps())

@@ -1,4 +1,4 @@
-"""A person's direct question: one interrogation about one page, between two requests of what else goes on.
+"""A person's direct question about one page, or its entity, between two requests of what else goes on.
 
 It is asked as the batch would ask it, and its answer is kept with the batch's, so no batch asks it again.
 """
@@ -9,12 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from holocron_assets.derive.code.answering import CodeAnswerer
+from holocron_assets.derive.dispatch.served import served_by_code
 from holocron_assets.derive.engine.calls import ChosenModel, Outcome
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
 from holocron_assets.derive.gpu.slots import GpuLock
-from holocron_assets.derive.interrogations.interrogation import Interrogation, Wants
+from holocron_assets.derive.gpu.working import Answerer
+from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.interrogations.settings import Wants
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.errors import PermanentError
@@ -24,6 +28,12 @@ from holocron_assets.lake.views import connect
 from holocron_assets.models.connection import fetch_command
 
 _BATCH_OF_PAGE = "select batch from current_pages where title_key = $key"
+_ENTITY_OF_PAGE = """
+    select entity_type, entity_id
+    from entities
+    where title_key = $key and state not in ('merged', 'suppressed')
+    order by entity_id
+"""
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Question:
-    """An interrogation about a page, whether it wants that page or not.
+    """An interrogation about a page, or the entity that it stands for, whether that is wanted or not.
 
     Attributes:
         lake: where the page is and its answer goes.
@@ -67,7 +77,7 @@ class Question:
         """Ask what is not known yet; the answers about the page, or about each of its chunks.
 
         Args:
-            server: address of the model server.
+            server: address of the model server; of no use to code.
 
         Raises:
             PermanentError: the page was not fetched, or the server lacks the model; says what to do.
@@ -75,27 +85,57 @@ class Question:
             ModelServerUnavailable: the server does not answer.
             MissingPartitionError: the page has no signals or type yet.
         """
+        run_id = f"ask-{uuid.uuid4().hex[:12]}"
+        if self.interrogation.is_of_code:
+            return await self._answers_of_code(run_id)
         async with open_client(server) as client:
-            run_id = f"ask-{uuid.uuid4().hex[:12]}"
             engine = Engine(client, run_id=run_id, fetch_command=fetch_command())
             chosen = await engine.digest(self.interrogation.models)
             work = await asyncio.to_thread(self._work, chosen)
-            new = [item for item in work.items if work.answer_of(item) is None]
-            if waiting := next((item.waits_for for item in new if item.waits_for), None):
-                raise PermanentError(
-                    f"{self.interrogation.name} builds on what {waiting} is answered about {self.title!r}, "
-                    f"which is not there yet; `holocron ask {waiting} {self.title!r}` asks that"
-                )
+            new = self._new(work)
             run = GpuRun(run_id, *chosen, "ask", "stopped", "it was interrupted")
             outcomes = await self._ask(engine, run, work, new) if new else {}
-        found = []
-        for item in work.items:
-            outcome = outcomes.get(item.item_id)
-            answer, error = (outcome.answer, outcome.error) if outcome else (work.answer_of(item), None)
-            found.append(Answered(item, chosen.name, answer, error, is_new=outcome is not None))
-        return found
+        return _answered(work, chosen.name, outcomes)
+
+    async def _answers_of_code(self, run_id: str) -> list[Answered]:
+        [(kind, version)] = served_by_code([self.interrogation]).digests.items()
+        work = await asyncio.to_thread(self._work, ChosenModel(kind, version))
+        run = GpuRun(run_id, kind, version, "ask", "complete", "it is answered")
+        code = CodeAnswerer(run_id)
+        outcomes = {item.item_id: await _outcome(code, run, work, item) for item in self._new(work)}
+        return _answered(work, kind, outcomes)
+
+    def _new(self, work: PartitionWork) -> list[Item]:
+        """The items without an answer; all that they build on must be there."""
+        new = [item for item in work.items if work.answer_of(item) is None]
+        if waiting := next((item.waits_for for item in new if item.waits_for), None):
+            raise PermanentError(
+                f"{self.interrogation.name} builds on what {waiting} is answered about {self.title!r}, "
+                f"which is not there yet; `holocron ask {waiting} {self.title!r}` asks that"
+            )
+        return new
 
     def _work(self, chosen: ChosenModel) -> PartitionWork:
+        partition, about_it = self._entity() if self.interrogation.over == "entities" else self._page()
+        asked = self.interrogation.model_copy(update={"wants": about_it})
+        model, digest = chosen
+        return PartitionWork(self.lake, asked, partition, model=model, digest=digest)
+
+    def _entity(self) -> tuple[str, Wants]:
+        """The type of the page's entity, and what wants that entity alone."""
+        with connect(self.lake) as connection:
+            key = title_key(self.source, self.title)
+            found = connection.execute(_ENTITY_OF_PAGE, {"key": key}).fetchall()
+        if not found:
+            raise PermanentError(
+                f"{self.title!r} of {self.source} stands for no entity, or for one that was merged or "
+                f"suppressed; `holocron why {self.title!r} --source {self.source}` tells why"
+            )
+        entity_type, entity_id = found[0]
+        return entity_type, Wants(sql=f"entity_id = '{entity_id}'")
+
+    def _page(self) -> tuple[str, Wants]:
+        """The page's batch, and what wants that page alone."""
         key = title_key(self.source, self.title)
         with connect(self.lake) as connection:
             found = connection.execute(_BATCH_OF_PAGE, {"key": key}).fetchall()
@@ -105,9 +145,7 @@ class Question:
                 f"`holocron crawl --source {self.source} --title {self.title!r}` fetches it"
             )
         about_it = Wants(of=self.interrogation.wants.of, sql=f"title_key = {key}", redirects=True)
-        asked = self.interrogation.model_copy(update={"wants": about_it})
-        model, digest = chosen
-        return PartitionWork(self.lake, asked, found[0][0], model=model, digest=digest)
+        return found[0][0], about_it
 
     async def _ask(
         self, engine: Engine, run: GpuRun, work: PartitionWork, items: Sequence[Item]
@@ -132,7 +170,16 @@ class Question:
         return outcomes
 
 
-async def _outcome(engine: Engine, run: GpuRun, work: PartitionWork, item: Item) -> Outcome:
+def _answered(work: PartitionWork, model: str, outcomes: Mapping[str, Outcome]) -> list[Answered]:
+    found = []
+    for item in work.items:
+        outcome = outcomes.get(item.item_id)
+        answer, error = (outcome.answer, outcome.error) if outcome else (work.answer_of(item), None)
+        found.append(Answered(item, model, answer, error, is_new=outcome is not None))
+    return found
+
+
+async def _outcome(engine: Answerer, run: GpuRun, work: PartitionWork, item: Item) -> Outcome:
     attempt = work.start(item)
     try:
         outcome = await engine.answer(item, model=run.model, digest=run.digest, attempt=attempt)

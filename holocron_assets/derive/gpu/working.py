@@ -10,12 +10,11 @@ from asyncio import Queue, TaskGroup
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from holocron_assets.derive.engine.engine import Engine
+from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.gpu.gpu_log import Tally
 from holocron_assets.derive.gpu.open_partitions import OpenPartition
-from holocron_assets.derive.gpu.request_turns import RequestTurns
 from holocron_assets.derive.gpu.turns import Step
 from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.derive.results.answer_tables import UNANSWERED
@@ -34,6 +33,26 @@ _ASKERS_MORE = 2
 
 _Queue = Queue[tuple[OpenPartition, Item] | None]
 _Result = TypeVar("_Result")
+
+
+class Answerer(Protocol):
+    """Answers items: a model does, or code."""
+
+    async def answer(self, item: Item, *, model: str, digest: str, attempt: int) -> Outcome:
+        """What came of one attempt at an item (see `Engine.answer`)."""
+        ...
+
+
+class Turns(Protocol):
+    """What limits the calls that are under way at once.
+
+    Attributes:
+        slots: calls that may be.
+        passed: questions of other processes that went first.
+    """
+
+    slots: int
+    passed: int
 
 
 @dataclass(frozen=True)
@@ -63,7 +82,7 @@ class Working:
     """The work on one model's items.
 
     Attributes:
-        engine: asks the model.
+        engine: asks the model, or runs the code.
         turns: of its requests.
         model: the model's name.
         digest: the model's digest.
@@ -75,8 +94,8 @@ class Working:
         problem: why it could not go on; None if it could.
     """
 
-    engine: Engine
-    turns: RequestTurns
+    engine: Answerer
+    turns: Turns
     model: str
     digest: str
     run_id: str

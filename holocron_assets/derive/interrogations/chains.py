@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from holocron_assets.derive.evidence.queries import relations_named
-from holocron_assets.derive.evidence.specs import SqlEvidence
 from holocron_assets.derive.interrogations.conditions import relations_of_condition
+from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.lake.public_views import tables_behind
 from holocron_assets.lake.schema import Table
-from holocron_assets.lake.tables import ALL_TABLES, ENTITY_PAIRS
+from holocron_assets.lake.tables import ALL_TABLES
 
 _TYPES = ("page_classification",)
 _LISTS = (*_TYPES, "entity_extraction")
@@ -119,7 +119,8 @@ class _Linking:
 
     def _answers_behind(self, interrogation: Interrogation, tables: Iterable[str]) -> Iterator[str]:
         """Interrogations whose answers are in some tables, or in what the items are made from, by name."""
-        items = ENTITY_PAIRS.name if interrogation.over == "pairs" else interrogation.wants.of
+        over = interrogation.over
+        items = interrogation.wants.of if over == "pages" else ROW_TABLES[over].name
         for table in (items, *tables):
             if table in self._names:
                 yield self._names[table]
@@ -128,9 +129,8 @@ class _Linking:
 
 def _relations(interrogation: Interrogation) -> Iterator[tuple[str, str]]:
     """Schema and name of each relation that its queries read."""
-    for spec in interrogation.evidence:
-        if isinstance(spec, SqlEvidence):
-            yield from relations_named(spec.sql)
+    for sql in interrogation.queries:
+        yield from relations_named(sql)
     if interrogation.wants.sql is not None:
         yield from relations_of_condition(interrogation.wants.sql)
 

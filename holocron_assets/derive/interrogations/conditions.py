@@ -1,4 +1,4 @@
-"""Conditions: which pages or pairs an interrogation wants, asked of their rows in an empty database."""
+"""Conditions: which pages, pairs or entities are wanted, asked of their rows in an empty database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,10 +8,10 @@ import duckdb
 import pyarrow as pa
 
 from holocron_assets.derive.evidence.queries import check_query, locked_database, relations_named
-from holocron_assets.derive.interrogations.derived_tables import Over
+from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES, Over
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Table
-from holocron_assets.lake.tables import ENTITY_PAIRS, PAGE_SIGNALS, PAGE_TYPES, RULE_CLASSIFICATIONS
+from holocron_assets.lake.tables import PAGE_TYPES, RULE_CLASSIFICATIONS
 
 TYPE_TABLES = {table.name: table for table in (PAGE_TYPES, RULE_CLASSIFICATIONS)}
 """Tables that a page's type can be read from, by name."""
@@ -31,7 +31,7 @@ def check_condition(condition: str, over: Over, of: str, lake: Lake | None = Non
 
     Args:
         condition: an SQL expression.
-        over: whether the rows are pages or pairs of entities.
+        over: what the rows are of.
         of: for pages, the table that their type is read from.
         lake: with the tables that it may read. Without one, a condition that reads any is only parsed.
 
@@ -68,9 +68,9 @@ def rows_that_fit(
     """The rows that fit all conditions, in the first table's order.
 
     Args:
-        over: whether the rows are pages or pairs of entities.
-        tables: for pages, a partition's rows of page_signals and of the table of their types; for pairs,
-            those of entity_pairs.
+        over: what the rows are of.
+        tables: for pages, a partition's rows of page_signals and of the table of their types; otherwise,
+            those of the table in `ROW_TABLES`.
         conditions: SQL expressions over a row.
         values: what the conditions name with `$`.
         lake: what they may read beside the rows.
@@ -91,7 +91,7 @@ def rows_that_fit(
 
 
 def _tables(over: Over, of: str) -> list[Table]:
-    return [PAGE_SIGNALS, TYPE_TABLES[of]] if over == "pages" else [ENTITY_PAIRS]
+    return [ROW_TABLES[over], *([TYPE_TABLES[of]] if over == "pages" else [])]
 
 
 @contextmanager

@@ -1,15 +1,23 @@
 """The table that an interrogation's answers become."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from holocron_assets.derive.interrogations.answer_schema import Schema, columns_of
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.schema import Column, Table, type_bool, type_int, type_string
+from holocron_assets.lake.tables import ENTITIES, ENTITY_PAIRS, PAGE_SIGNALS
 from holocron_assets.lake.tables.derive import ITEM_ID, MODEL, MODEL_DIGEST, PARTITION, RESULT_KEY
-from holocron_assets.lake.tables.resolve import ENTITY_TYPE
+from holocron_assets.lake.tables.resolve import ENTITY_NAME, ENTITY_TYPE
 from holocron_assets.lake.tables.shared import BATCH, REVISION_ID, RUN_ID, SOURCE, TITLE, TITLE_KEY
 
-Over = Literal["pages", "pairs"]
+Over = Literal["pages", "pairs", "entities"]
+
+ROW_TABLES: Mapping[Over, Table] = {"pages": PAGE_SIGNALS, "pairs": ENTITY_PAIRS, "entities": ENTITIES}
+"""The table whose partitions are worked on, and of which each item has a row."""
+
+ID_COLUMNS: Mapping[Over, str] = {"pages": "title_key", "pairs": "pair_id", "entities": "entity_id"}
+"""The column of such a row that is its item's id; of a chunk, the page's part of it."""
 
 _LAYER = "derive"
 
@@ -31,6 +39,13 @@ _PAIR = (
     Column("first_title", type_string, "Page of the first"),
     Column("second_title", type_string, "Page of the second"),
 )
+_ENTITY = (
+    ENTITY_TYPE,
+    Column("entity_id", type_string, "The entity; its id when it was asked about"),
+    ENTITY_NAME,
+    Column("title", type_string, "Its page"),
+)
+_ABOUT: Mapping[Over, tuple[Column, ...]] = {"pages": _PAGE, "pairs": _PAIR, "entities": _ENTITY}
 _END = (
     Column(
         "supported",
@@ -56,7 +71,7 @@ def derived_table(  # noqa: PLR0913 - each is a key of an interrogation's file
 
     Args:
         name: the table's.
-        over: whether it asks about pages or pairs of entities.
+        over: what it asks about.
         schema: of an answer.
         each: the answer's array of which each object is a row; an answer is a row if None.
         title: what the interrogation finds out, for the table's description.
@@ -66,7 +81,7 @@ def derived_table(  # noqa: PLR0913 - each is a key of an interrogation's file
         RowsError: the answer has no such array, a column's name is taken, or a quote is no text.
     """
     own = answer_columns(schema, each)
-    common = (*_ROW, *(_PAGE if over == "pages" else _PAIR))
+    common = (*_ROW, *_ABOUT[over])
     taken = sorted({c.name for c in (*common, *_END, PARTITION)} & {c.name for c in own})
     if taken:
         raise RowsError(f"answer_schema: {', '.join(taken)}: taken by a column that every such table has")

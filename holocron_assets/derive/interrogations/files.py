@@ -10,17 +10,18 @@ from typing import Any
 from pydantic import ValidationError
 from ruamel.yaml.error import YAMLError
 
-from holocron_assets.derive.evidence.page_parts import SQL_VALUES
-from holocron_assets.derive.evidence.queries import AskSql, QueryError, open_queries
+from holocron_assets.derive.code.item_queries import check_columns
+from holocron_assets.derive.evidence.queries import AskSql, QueryError, locked_database, open_queries
 from holocron_assets.derive.evidence.room import room_for_evidence
-from holocron_assets.derive.evidence.specs import SqlEvidence
 from holocron_assets.derive.interrogations.answer_schema import sample_answer
 from holocron_assets.derive.interrogations.chains import ChainError, linked
 from holocron_assets.derive.interrogations.conditions import ConditionError, check_condition
 from holocron_assets.derive.interrogations.inputs import input_variables, sample_inputs
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
-from holocron_assets.derive.interrogations.prompting import TemplateError, rendered, system_part
+from holocron_assets.derive.interrogations.item_values import query_names
+from holocron_assets.derive.interrogations.prompting import system_part
 from holocron_assets.derive.interrogations.questions import SAMPLES
+from holocron_assets.derive.interrogations.templates import TemplateError, holds, rendered
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.people_yaml import load_yaml
 from holocron_assets.settings import interrogations_folder
@@ -35,6 +36,9 @@ _BESIDE = {
     "examples": "examples.yaml",
 }
 """Keys that a folder may hold as files of their own."""
+
+_QUERY_SECONDS = 10.0
+"""A query of a lake that is empty may take so long."""
 
 _LEAST_ROOM = 200
 """Tokens of evidence without which asking makes no sense: some sentences."""
@@ -90,7 +94,8 @@ def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:
         found[interrogation.name] = path, interrogation
     found = _linked(found)
     for path, interrogation in found.values():
-        _check_templates(path, interrogation)
+        if not interrogation.is_of_code:
+            _check_templates(path, interrogation)
     _check_contexts(found.values())
     _check_queries(found.values())
     return tuple(found[name][1] for name in sorted(found))
@@ -192,9 +197,16 @@ def _check_templates(path: Path, interrogation: Interrogation) -> None:
         system = system_part(interrogation)
         tried = "question"
         question = rendered(interrogation.question, sample)
-        tried = "follow_up"
-        answer = sample_answer(interrogation.answer_schema)
-        rendered(interrogation.follow_up or "", {**sample, "answer": answer})
+        answers = []
+        for number, step in enumerate(interrogation.follow_up):
+            answers.append(sample_answer(interrogation.answer_schema))
+            named = {**sample, "answer": answers[-1], "answers": answers}
+            tried = f"follow_up.{number}.when"
+            holds(step.when or "true", named)
+            tried = f"follow_up.{number}.ask"
+            rendered(step.ask, named)
+            tried = f"follow_up.{number}.otherwise"
+            rendered(step.otherwise or "", named)
         tried = "retry_prompt"
         rendered(interrogation.retry_prompt or "", {**sample, "error": "answer: is no JSON"})
     except TemplateError as error:
@@ -214,7 +226,7 @@ def _check_contexts(found: Iterable[tuple[Path, Interrogation]]) -> None:
     """
     first: dict[str, tuple[Path, int]] = {}
     for path, interrogation in found:
-        for model in () if interrogation.shadow else interrogation.models:
+        for model in () if interrogation.shadow or interrogation.is_of_code else interrogation.models:
             wanted = interrogation.options.num_ctx
             other, known = first.setdefault(model, (path, wanted))
             if wanted != known:
@@ -230,25 +242,27 @@ def _check_queries(found: Collection[tuple[Path, Interrogation]]) -> None:
     if not asking:
         return
     tables = tuple(interrogation.table for _, interrogation in found if not interrogation.shadow)
-    with TemporaryDirectory() as folder, open_queries(Lake(Path(folder), tables)) as ask_sql:
-        for path, interrogation in asking:
-            try:
-                _ask_all(interrogation, ask_sql)
-                if (condition := interrogation.wants.sql) is not None:
-                    empty = Lake(Path(folder), tables)
-                    check_condition(condition, interrogation.over, interrogation.wants.of, empty)
-            except QueryError as error:
-                raise InterrogationError(f"{path}: evidence: {error}") from error
-            except ConditionError as error:
-                raise InterrogationError(f"{path}: {error}") from error
+    with TemporaryDirectory() as folder:
+        empty = Lake(Path(folder), tables)
+        with open_queries(empty) as ask_sql, locked_database(empty) as connection:
+            for path, interrogation in asking:
+                key = "sql" if interrogation.kind == "sql" else "evidence"
+                try:
+                    _ask_all(interrogation, ask_sql)
+                    if interrogation.kind == "sql":
+                        check_columns(connection, interrogation, dict.fromkeys(query_names(interrogation)))
+                    if (condition := interrogation.wants.sql) is not None:
+                        check_condition(condition, interrogation.over, interrogation.wants.of, empty)
+                except QueryError as error:
+                    raise InterrogationError(f"{path}: {key}: {error}") from error
+                except ConditionError as error:
+                    raise InterrogationError(f"{path}: {error}") from error
 
 
 def _ask_all(interrogation: Interrogation, ask_sql: AskSql) -> None:
-    roles = ("",) if interrogation.over == "pages" else ("first_", "second_")
-    values = {f"{role}{name}": None for role in roles for name in SQL_VALUES}
-    for spec in interrogation.evidence:
-        if isinstance(spec, SqlEvidence):
-            ask_sql(spec.sql, values, spec.timeout_seconds)
+    values = dict.fromkeys(query_names(interrogation))
+    for sql in interrogation.queries:
+        ask_sql(sql, values, _QUERY_SECONDS)
 
 
 def _check_columns(path: Path, interrogation: Interrogation) -> None:

@@ -16,7 +16,11 @@ from holocron_assets.lake.parquet import MissingPartitionError, read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
 
-ABOUT: Mapping[Over, tuple[str, ...]] = {"pages": ("title_key",), "pairs": ("first_id", "second_id")}
+ABOUT: Mapping[Over, tuple[str, ...]] = {
+    "pages": ("title_key",),
+    "pairs": ("first_id", "second_id"),
+    "entities": ("entity_id",),
+}
 """Columns that tell what a row is about, whichever interrogation it is of."""
 
 Subject = tuple[Any, ...]
@@ -24,7 +28,7 @@ Subject = tuple[Any, ...]
 
 
 def subject_of(over: Over, row: Row) -> Subject:
-    """What a row of a page, or of a pair, is about."""
+    """What a row of a page, a pair or an entity is about."""
     return tuple(row[name] for name in ABOUT[over])
 
 

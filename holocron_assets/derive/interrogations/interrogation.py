@@ -2,14 +2,13 @@
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
-    BaseModel,
+    AfterValidator,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     StrictBool,
@@ -20,7 +19,11 @@ from pydantic import (
 )
 
 from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.derive.code.answers import check_filled
+from holocron_assets.derive.code.functions import function_version, load_function
+from holocron_assets.derive.code.kinds import CODE_KINDS, Kind, check_keys, lacking_key
 from holocron_assets.derive.engine.replies import InvalidAnswerError, check_answer
+from holocron_assets.derive.evidence.queries import check_query
 from holocron_assets.derive.evidence.specs import (
     AnswersEvidence,
     ChunkEvidence,
@@ -31,116 +34,54 @@ from holocron_assets.derive.evidence.specs import (
 from holocron_assets.derive.interrogations.answer_schema import read_answer_schema
 from holocron_assets.derive.interrogations.conditions import check_condition
 from holocron_assets.derive.interrogations.derived_tables import Over, answer_columns, derived_table
+from holocron_assets.derive.interrogations.follow_ups import FollowUps
+from holocron_assets.derive.interrogations.settings import (
+    NO_OPTIONS,
+    Example,
+    Options,
+    Rows,
+    Settings,
+    Text,
+    Wants,
+)
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.schema import Table
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Text = Annotated[StrictStr, Field(pattern=r"\S")]
-Seed = Annotated[StrictInt, Field(ge=0, lt=1 << 31)]
-
 _SHADOW = "_shadow_"
 _QUOTABLE = (PageEvidence, ChunkEvidence)
+
+
+def _only_reads(sql: str) -> str:
+    check_query(sql)
+    return sql
+
+
+def _can_be_loaded(function: str) -> str:
+    load_function(function)
+    return function
 
 
 class InterrogationError(ValueError):
     """An interrogation cannot be used; the message names the file, the key and the reason."""
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Interrogation(Settings):
+    """One thing that a model, a query or a function is asked of many pages, entities or pairs of entities.
 
-
-class Wants(_Settings):
-    """Which pages are asked about. What is left out does not narrow the choice.
-
-    Attributes:
-        of: the table that a page's type is read from. What the merged types are made of cannot wait for them.
-        types: only pages of these types; for pairs, entities of these types.
-        confidence_below: only pages typed less surely than that.
-        confidence_from: only pages typed at least so surely.
-        sources: only pages of these sources; for pairs, where either entity is of one.
-        sql: a DuckDB condition over the page's row of page_signals, joined with that of its type; for pairs,
-            over their row of entity_pairs.
-        redirects: redirects too. They have no text of their own.
-    """
-
-    of: Literal["rule_classifications", "page_types"] = "page_types"
-    types: tuple[StrictStr, ...] | None = Field(default=None, min_length=1)
-    confidence_below: Share | None = None
-    confidence_from: Share | None = None
-    sources: tuple[StrictStr, ...] | None = Field(default=None, min_length=1)
-    sql: Text | None = None
-    redirects: StrictBool = False
-
-    @field_validator("types")
-    @classmethod
-    def _types_are_known(cls, types: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        if unknown := set(types or ()) - load_taxonomy().types.keys():
-            raise ValueError(f"not in the taxonomy: {', '.join(sorted(unknown))}")
-        return types
-
-    @model_validator(mode="after")
-    def _some_confidence_is_wanted(self) -> Self:
-        low, high = self.confidence_from, self.confidence_below
-        if low is not None and high is not None and low >= high:
-            raise ValueError(f"no confidence is at least {low} and below {high}")
-        return self
-
-
-class Example(_Settings):
-    """A question with its answer, shown to the model.
-
-    Attributes:
-        evidence: pieces of evidence by label.
-        variables: what the question's template names.
-        answer: as the schema wants it.
-    """
-
-    evidence: dict[StrictStr, Text] = Field(min_length=1)
-    variables: dict[StrictStr, Any] = {}
-    answer: dict[StrictStr, Any]
-
-
-class Options(_Settings):
-    """What the model server is told. Interrogations of one model share `num_ctx`: a change reloads it.
-
-    Attributes:
-        num_ctx: tokens of question and answer together.
-        num_predict: tokens of an answer, at most.
-        temperature: 0 answers the same each time.
-        seed: of the choice among tokens, where the temperature leaves one.
-    """
-
-    num_ctx: Annotated[StrictInt, Field(ge=512, le=1 << 17)]
-    num_predict: Annotated[StrictInt, Field(ge=8, le=1 << 14)]
-    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
-    seed: Seed = 0
-
-
-class Rows(_Settings):
-    """How an answer becomes rows.
-
-    Attributes:
-        each: the answer's array of which each object is a row; by default the answer is a row.
-        quotes: columns that quote the page word for word.
-    """
-
-    each: StrictStr | None = None
-    quotes: tuple[StrictStr, ...] = ()
-
-
-class Interrogation(_Settings):
-    """One thing that a model is asked of many pages, or of many pairs of entities.
+    What only a model needs has a default that means nothing: `check_keys` tells which keys each kind has.
 
     Attributes:
         key: its name.
         version: raised by its author when it means something else; names its shadow.
         title: what it finds out, in a line.
+        kind: who answers: a model, one SELECT, or a Python function.
+        sql: of kind 'sql', one SELECT about one item; it may name the item's values.
+        function: of kind 'python', 'package.module:function': it is given a `CodeItem`, and gives rows.
         model: the model that is asked, as the server calls it.
         alternatives: models to ask where the server has not got the first, best first.
         priority: from 0 to 1,000; more important ones go first.
-        over: what it is asked of: pages, or pairs of entities.
-        wants: which pages or pairs are asked about; every key narrows the choice.
+        over: what it is asked of: pages, pairs of entities, or entities.
+        wants: which of these are asked about; every key narrows the choice.
         inputs: keys of other interrogations. An item is asked about once they were answered about it; what
             they were answered can be shown as evidence, and named by the question.
         evidence: what is shown of each, in this order: page, chunk, inline, sql_result, sql or answers.
@@ -155,34 +96,50 @@ class Interrogation(_Settings):
             the examples follow.
         question: a template of what is asked, after the evidence.
         timeout_seconds: of one call.
-        follow_up: a template of a second question about the first answer; its answer counts.
+        follow_up: what is asked after the first answer, step by step; the last answer counts.
         retry_prompt: a template of what is said after an answer that could not be read; it may name `error`.
     """
 
     key: Annotated[StrictStr, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
     version: Annotated[StrictInt, Field(ge=1)]
     title: Text
-    model: Text
+    kind: Kind = "model"
+    sql: Annotated[Text, AfterValidator(_only_reads)] | None = None
+    function: Annotated[Text, AfterValidator(_can_be_loaded)] | None = None
+    model: Text = ""
     alternatives: tuple[Text, ...] = ()
     priority: Annotated[StrictInt, Field(ge=0, le=1000)]
     over: Over = "pages"
     shadow: StrictBool = False
     wants: Wants = Wants()
     inputs: tuple[Text, ...] = ()
-    evidence: tuple[EvidenceSpec, ...] = Field(min_length=1)
+    evidence: tuple[EvidenceSpec, ...] = Field(default=(), min_length=1)
     redact: StrictBool = False
     chunk_characters: Annotated[StrictInt, Field(ge=200, le=10_000)] | None = None
-    prompt: Text
-    question: Text
+    prompt: Text = ""
+    question: Text = ""
     examples: tuple[Example, ...] = ()
     answer_schema: Annotated[dict[str, Any], BeforeValidator(read_answer_schema)]
-    options: Options
-    timeout_seconds: Annotated[float, Field(gt=0, le=3600)]
+    options: Options = NO_OPTIONS
+    timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = 0
     rows: Rows = Rows()
-    follow_up: Text | None = None
+    follow_up: FollowUps = ()
     retry_prompt: Text | None = None
     _upstream: tuple["Interrogation", ...] = PrivateAttr(())
     _tables_read: tuple[Table, ...] = PrivateAttr(())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keys_are_of_its_kind(cls, declared: Any) -> Any:
+        if isinstance(declared, Mapping):
+            check_keys(declared)
+        return declared
+
+    @model_validator(mode="after")
+    def _no_key_of_its_kind_is_missing(self) -> Self:
+        if missing := lacking_key(self.kind, self.model_fields_set):
+            raise ValueError(f"{missing}: is missing")
+        return self
 
     @field_validator("key")
     @classmethod
@@ -193,15 +150,15 @@ class Interrogation(_Settings):
 
     @model_validator(mode="after")
     def _evidence_fits_what_is_asked_about(self) -> Self:
-        roles = {"page"} if self.over == "pages" else {"first", "second"}
+        roles = {"first", "second"} if self.over == "pairs" else {"page"}
         wrong = {spec.of for spec in self.evidence if isinstance(spec, PageEvidence)} - roles
         if wrong:
             raise ValueError(f"evidence: of {', '.join(sorted(wrong))}: over {self.over}, there is none")
         in_chunks = any(isinstance(spec, ChunkEvidence) for spec in self.evidence)
         if in_chunks != (self.chunk_characters is not None):
             raise ValueError("chunk_characters and evidence from a chunk go together")
-        if in_chunks and self.over == "pairs":
-            raise ValueError("chunk_characters: a pair of entities is not read in chunks")
+        if in_chunks and self.over != "pages":
+            raise ValueError(f"chunk_characters: only pages are read in chunks, and no {self.over}")
         return self
 
     @model_validator(mode="after")
@@ -235,7 +192,9 @@ class Interrogation(_Settings):
     @model_validator(mode="after")
     def _answers_become_rows(self) -> Self:
         _ = self.table  # what is wrong with it is to show at load
-        if self.rows.quotes and not any(isinstance(spec, _QUOTABLE) for spec in self.evidence):
+        if self.is_of_code:
+            check_filled(self.answer_schema, self.rows.each)
+        elif self.rows.quotes and not self.shows_pages:
             raise ValueError("rows.quotes: no evidence is from a page, so nothing can be quoted")
         return self
 
@@ -245,8 +204,30 @@ class Interrogation(_Settings):
         return f"{self.key}{_SHADOW}{self.version}" if self.shadow else self.key
 
     @property
+    def is_of_code(self) -> bool:
+        """Whether code answers it, and no model."""
+        return self.kind in CODE_KINDS
+
+    @property
+    def reads_pages(self) -> bool:
+        """Whether its items need their pages' text: for evidence, for a function, or to find quotes in.
+
+        What a model is asked of an entity may do without: queries alone may tell of it.
+        """
+        if self.kind == "model" and self.over == "entities":
+            return self.shows_pages
+        return self.kind != "sql" or bool(self.rows.quotes)
+
+    @property
+    def shows_pages(self) -> bool:
+        """Whether some evidence is of a page."""
+        return any(isinstance(spec, _QUOTABLE) for spec in self.evidence)
+
+    @property
     def models(self) -> tuple[str, ...]:
-        """The models to ask, best first: HOLOCRON_MODEL alone, or its own."""
+        """The models to ask, best first: HOLOCRON_MODEL alone, or its own; of code, its kind."""
+        if self.is_of_code:
+            return (self.kind,)
         override = os.environ.get("HOLOCRON_MODEL")
         return (override,) if override else (self.model, *self.alternatives)
 
@@ -270,8 +251,14 @@ class Interrogation(_Settings):
 
     @property
     def asks_the_lake(self) -> bool:
-        """Whether some evidence is a query over the lake."""
-        return any(isinstance(spec, SqlEvidence) for spec in self.evidence)
+        """Whether it asks queries of the lake."""
+        return bool(self.queries)
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The queries about an item: those of its evidence, or its own."""
+        own = () if self.sql is None else (self.sql,)
+        return (*own, *(spec.sql for spec in self.evidence if isinstance(spec, SqlEvidence)))
 
     @property
     def upstream(self) -> tuple["Interrogation", ...]:
@@ -299,11 +286,22 @@ class Interrogation(_Settings):
 
     @cached_property
     def prompt_version(self) -> str:
-        """A hash of all that shapes a request, but the model, its options and the evidence itself."""
+        """A hash of all that shapes a request, but the model, its options and the evidence itself.
+
+        Of code, a hash of the code, and of what it is to give.
+        """
+        if self.is_of_code:
+            return _hash([self.code_version, self.answer_schema])
         shaping = {"prompt", "question", "examples", "answer_schema", "evidence", "redact"}
         shaping |= {"chunk_characters", "follow_up", "retry_prompt"}
         vocabulary = load_taxonomy().model_dump(mode="json")
         return _hash([self.model_dump(mode="json", include=shaping), vocabulary])
+
+    @cached_property
+    def code_version(self) -> str:
+        """A hash of the query, or of the function's module. The author's version counts, too."""
+        code = self.sql if self.function is None else [self.function, function_version(self.function)]
+        return _hash([self.kind, self.version, code])
 
 
 def _hash(value: Any) -> str:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from holocron_assets.derive.evidence.page_parts import PageParts
+from holocron_assets.derive.interrogations.derived_tables import Over
 from holocron_assets.lake.parquet import MissingPartitionError, read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Row
@@ -11,10 +12,14 @@ from holocron_assets.lake.tables import PAGE_SIGNALS, PAGES, SITES
 from holocron_assets.lake.titles import Site
 
 _PAGE_COLUMNS = ("source", "batch", "title", "title_key", "page_id", "revision_id", "status", "wikitext")
-PAIRS_AT_A_TIME = 500
-"""Pairs whose pages are held in memory together: some 20 MB of wikitext."""
+ROWS_AT_A_TIME = 500
+"""Rows whose pages are held in memory together: some 20 MB of wikitext."""
 
-_SIDES = ("first", "second")
+_ROLES: Mapping[Over, Mapping[str, str]] = {
+    "pairs": {"first": "first_", "second": "second_"},
+    "entities": {"page": ""},
+}
+"""The pages of a row, and what stands before the names of the columns that say where each is."""
 
 
 def pages_of(lake: Lake, batch: str, titles: Iterable[str]) -> dict[str, PageParts]:
@@ -36,34 +41,41 @@ def pages_of(lake: Lake, batch: str, titles: Iterable[str]) -> dict[str, PagePar
     return found
 
 
-def pages_of_pairs(lake: Lake, pairs: Sequence[Row]) -> Iterator[tuple[Row, Mapping[str, PageParts]]]:
-    """Each pair of entities with the pages of both, by 'first' and 'second', in the pairs' order.
+def pages_of_rows(
+    lake: Lake, over: Over, rows: Sequence[Row]
+) -> Iterator[tuple[Row, Mapping[str, PageParts]]]:
+    """Each entity with its page, by 'page', or each pair with those of both, by 'first' and 'second'.
 
-    A page that the lake lacks is left out; see `missing_page`.
+    They come in the rows' order. A page that the lake lacks is left out; see `missing_page`.
     """
-    for start in range(0, len(pairs), PAIRS_AT_A_TIME):
-        some = pairs[start : start + PAIRS_AT_A_TIME]
+    roles = _ROLES[over]
+    for start in range(0, len(rows), ROWS_AT_A_TIME):
+        some = rows[start : start + ROWS_AT_A_TIME]
         titles = defaultdict(set)
-        for pair in some:
-            for side in _SIDES:
-                titles[pair[f"{side}_batch"]].add(pair[f"{side}_title"])
+        for row in some:
+            for prefix in roles.values():
+                titles[row[f"{prefix}batch"]].add(row[f"{prefix}title"])
         found = {batch: _pages_there(lake, batch, wanted) for batch, wanted in titles.items()}
-        for pair in some:
-            pages = {side: found[pair[f"{side}_batch"]].get(pair[f"{side}_title"]) for side in _SIDES}
-            yield pair, {side: page for side, page in pages.items() if page}
+        for row in some:
+            pages = {
+                role: found[row[f"{prefix}batch"]].get(row[f"{prefix}title"])
+                for role, prefix in roles.items()
+            }
+            yield row, {role: page for role, page in pages.items() if page}
 
 
-def missing_page(pair: Row, pages: Collection[str]) -> str | None:
-    """What to say of a pair one of whose pages is not where the pair says it is; None if both are there.
+def missing_page(over: Over, row: Row, pages: Collection[str]) -> str | None:
+    """What to say of an entity or pair a page of which is not where it should be; None if all are there.
 
     Args:
-        pair: the row of entity_pairs.
-        pages: those of 'first' and 'second' that are there.
+        over: which of the two it is.
+        row: of entities or entity_pairs.
+        pages: its pages that are there, by role.
     """
-    for side in _SIDES:
-        if side not in pages:
-            batch, title = pair[f"{side}_batch"], pair[f"{side}_title"]
-            return f"batch {batch} holds no page {title!r} with signals; make the pairs again"
+    for role, prefix in _ROLES[over].items():
+        if role not in pages:
+            batch, title = row[f"{prefix}batch"], row[f"{prefix}title"]
+            return f"batch {batch} holds no page {title!r} with signals; make the {over} again"
     return None
 
 

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import duckdb
 
 from holocron_assets.derive.evidence.item_queries import ITEMS, NotAtOnceError, item_query
-from holocron_assets.derive.evidence.page_parts import SQL_VALUES
 from holocron_assets.derive.evidence.queries import lock_database
-from holocron_assets.derive.evidence.specs import SqlEvidence
 from holocron_assets.derive.interrogations.conditions import relations_of_condition
+from holocron_assets.derive.interrogations.derived_tables import Over
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.item_values import row_names
 from holocron_assets.derive.interrogations.wanted_sql import WANTED_TABLES, wanted_sql
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
@@ -56,26 +56,36 @@ class _Known(NamedTuple):
     digests: Digests
 
 
-_PAGES = """
+_ITEMS = """
     create or replace temp table {items} as
     select
         row_number() over () - 1 as holocron_item,
         wanted.partition as holocron_partition,
+        wanted.item as holocron_key,
         {values}
     from ({wanted}) as wanted
-    join (
+    join {joined}
+"""
+_JOINED: Mapping[Over, str] = {
+    "pages": """(
         from lake.pages
         where status = 'ok'
         qualify row_number() over (partition by batch, title_key order by position) = 1
-    ) as page on page.batch = wanted.partition and page.title_key = wanted.item::bigint
-"""
+    ) as known on known.batch = wanted.partition and known.title_key = wanted.item::bigint""",
+    "entities": """(
+        from lake.entities
+        where valid_to is null
+    ) as known on known.entity_type = wanted.partition and known.entity_id = wanted.item""",
+}
+"""What has the values of the items that are wanted."""
+
 _CHOSEN = """
-    select holocron_partition, md5(string_agg(title_key::varchar, ' ' order by title_key)) as digest
+    select holocron_partition, md5(string_agg(holocron_key, ' ' order by holocron_key)) as digest
     from {items}
     group by holocron_partition
 """
 _DIGESTS = """
-    select holocron_partition, md5(string_agg(title_key || said, '\n' order by title_key)) as digest
+    select holocron_partition, md5(string_agg(holocron_key || said, '\n' order by holocron_key)) as digest
     from (
         select holocron_item, string_agg(said, '\n' order by {order}) as said
         from ({told})
@@ -86,7 +96,7 @@ _DIGESTS = """
 
 
 def query_digests(lake: Lake, interrogation: Interrogation) -> Digests:
-    """What the queries of an interrogation give now about the pages that it wants.
+    """What the queries of an interrogation give now about the pages or entities that it wants.
 
     A query that cannot be asked about many items at once counts for nothing, and so do those about pairs.
 
@@ -94,7 +104,7 @@ def query_digests(lake: Lake, interrogation: Interrogation) -> Digests:
         lake: where it would be asked.
         interrogation: one that was linked.
     """
-    if interrogation.over != "pages":
+    if interrogation.over not in _JOINED:
         return {}
     asked = interrogation.prompt_version + interrogation.wants.model_dump_json()
     place, started = (lake.root, interrogation.name), monotonic()
@@ -122,8 +132,9 @@ def _computed(lake: Lake, interrogation: Interrogation) -> Digests:
     parts: dict[str, list[str]] = defaultdict(list)
     with connect(lake) as connection:
         wanted = wanted_sql([interrogation], "superseded_pages")
-        values = ", ".join(f"page.{name}" for name in SQL_VALUES)
-        connection.execute(_PAGES.format(items=ITEMS, values=values, wanted=wanted))
+        values = ", ".join(f"known.{name}" for name in row_names(interrogation.over))
+        joined = _JOINED[interrogation.over]
+        connection.execute(_ITEMS.format(items=ITEMS, values=values, wanted=wanted, joined=joined))
         lock_database(connection, lake)  # until here, only our own SQL and a checked condition were asked
         for number, digests in enumerate(_of_queries(connection, interrogation)):
             for partition, digest in digests.items():
@@ -132,16 +143,15 @@ def _computed(lake: Lake, interrogation: Interrogation) -> Digests:
 
 
 def _of_queries(connection: duckdb.DuckDBPyConnection, interrogation: Interrogation) -> Iterator[Digests]:
-    """What each query gives: that which chooses the pages, if it is one, and those of the evidence."""
+    """What each query gives: that which chooses the items, if it is one, and those about them."""
     if interrogation.wants.sql is not None and relations_of_condition(interrogation.wants.sql):
         yield dict(connection.execute(_CHOSEN.format(items=ITEMS)).fetchall())
-    for spec in interrogation.evidence:
-        if isinstance(spec, SqlEvidence):
-            try:
-                yield _of_query(connection, spec.sql)
-            except (NotAtOnceError, duckdb.Error) as error:
-                _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
-                yield {}
+    for sql in interrogation.queries:
+        try:
+            yield _of_query(connection, sql)
+        except (NotAtOnceError, duckdb.Error) as error:
+            _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
+            yield {}
 
 
 def _of_query(connection: duckdb.DuckDBPyConnection, sql: str) -> Digests:

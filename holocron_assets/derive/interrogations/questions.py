@@ -27,6 +27,13 @@ SAMPLES: Mapping[Over, Mapping[str, Any]] = {
         "second": {"title": "Gray Harbour", "source": "other"},
         "reason": "similar names",
     },
+    "entities": {
+        "entity_type": "LocationPlace",
+        "title": "Grey Harbour",
+        "name": "Grey Harbour",
+        "source": "sample",
+        "continuity": "canon",
+    },
 }
 """Values of a made-up item, to try templates with. Their names are those that templates may use."""
 
@@ -51,6 +58,11 @@ def pair_variables(pair: Row) -> dict[str, Any]:
         for side in ("first", "second")
     }
     return {**{name: pair[name] for name in ("entity_type", "continuity", "reason")}, **entities}
+
+
+def entity_variables(entity: Row) -> dict[str, Any]:
+    """What a template may name of an entity; not its id, so that the same can be asked of what it becomes."""
+    return {name: entity[name] for name in ("entity_type", "title", "name", "source", "continuity")}
 
 
 def redacted(value: Any, redact: Callable[[str], str]) -> Any:

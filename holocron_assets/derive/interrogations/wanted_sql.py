@@ -5,12 +5,26 @@ from itertools import groupby
 from string import Template
 
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES, relations_of_condition
+from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.wanted import conditions_of
-from holocron_assets.lake.tables import ENTITY_PAIRS, PAGE_SIGNALS, PAGE_TYPES, PAGES, RULE_CLASSIFICATIONS
+from holocron_assets.lake.tables import (
+    ENTITIES,
+    ENTITY_PAIRS,
+    PAGE_SIGNALS,
+    PAGE_TYPES,
+    PAGES,
+    RULE_CLASSIFICATIONS,
+)
 
-WANTED_TABLES = (PAGES, PAGE_SIGNALS, PAGE_TYPES, RULE_CLASSIFICATIONS, ENTITY_PAIRS)
+WANTED_TABLES = (PAGES, PAGE_SIGNALS, PAGE_TYPES, RULE_CLASSIFICATIONS, ENTITY_PAIRS, ENTITIES)
 """What the query reads."""
+
+_BY_TYPE = {
+    ENTITY_PAIRS.name: "first_source as source, entity_type as partition, pair_id as item",
+    ENTITIES.name: "source, entity_type as partition, entity_id as item",
+}
+"""What is chosen of tables that are partitioned by entity type."""
 
 _NOTHING = (
     "select null::varchar as interrogation, null::varchar as source, null::varchar as partition, "
@@ -22,7 +36,8 @@ _NO_VERSIONS = "select null::varchar as interrogation, null::varchar as prompt_v
 def wanted_sql(interrogations: Sequence[Interrogation], superseded: str) -> str:
     """SQL of what interrogations want: columns interrogation, source, partition and item.
 
-    An item is a page, by its title key, or a pair. A condition that fails on a row does not choose it here.
+    An item is a page, by its title key, a pair or an entity. Where a condition fails on a row, the row is not
+    chosen here.
 
     Args:
         interrogations: which.
@@ -44,17 +59,15 @@ def versions_sql(interrogations: Sequence[Interrogation]) -> str:
 
 def _rows_of(interrogation: Interrogation) -> str:
     """The table that an interrogation chooses from: of pages, the one of their types."""
-    return ENTITY_PAIRS.name if interrogation.over == "pairs" else interrogation.wants.of
+    over = interrogation.over
+    return interrogation.wants.of if over == "pages" else ROW_TABLES[over].name
 
 
 def _wanted_of(rows: str, interrogations: Sequence[Interrogation], superseded: str) -> str:
     """What interrogations want of the same rows, which are read once."""
     chosen = ", ".join(f"if({_condition(one)}, {_literal(one.name)}, null)" for one in interrogations)
-    if rows == ENTITY_PAIRS.name:
-        columns, chosen_from = (
-            "first_source as source, entity_type as partition, pair_id as item",
-            f"lake.{rows} as wanted_rows",
-        )
+    if rows in _BY_TYPE:
+        columns, chosen_from = _BY_TYPE[rows], f"lake.{rows} as wanted_rows"
     else:
         columns = "source, batch as partition, title_key::varchar as item"
         chosen_from = f"(from {_typed(rows)} anti join {superseded} using (batch, title_key)) as wanted_rows"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from heapq import nsmallest
 
+from holocron_assets.derive.interrogations.derived_tables import ID_COLUMNS, ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.items import Item, wanted_items
 from holocron_assets.derive.interrogations.wanted import Superseded, wanted_rows
@@ -11,7 +12,6 @@ from holocron_assets.derive.results.superseded import superseded_pages
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.parquet import MissingPartitionError
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import ENTITY_PAIRS, PAGE_SIGNALS
 
 _MOST_PARTITIONS = 40
 """Partitions that a sample is drawn from: each is read whole, and 40 batches are 20,000 pages."""
@@ -44,14 +44,13 @@ def sample_items(lake: Lake, interrogation: Interrogation, count: int) -> list[I
 
 
 def _partitions(lake: Lake, interrogation: Interrogation) -> list[str]:
-    table = ENTITY_PAIRS if interrogation.over == "pairs" else PAGE_SIGNALS
-    return nsmallest(_MOST_PARTITIONS, lake.partitions(table), key=_rank)
+    return nsmallest(_MOST_PARTITIONS, lake.partitions(ROW_TABLES[interrogation.over]), key=_rank)
 
 
 def _row_ids(
     lake: Lake, interrogation: Interrogation, partition: str, superseded: Superseded
 ) -> Iterator[int | str]:
-    name = _id_column(interrogation)
+    name = ID_COLUMNS[interrogation.over]
     # A batch that is under way has no types yet
     with suppress(MissingPartitionError):
         for row in wanted_rows(lake, interrogation, partition, superseded=superseded):
@@ -61,14 +60,10 @@ def _row_ids(
 def _narrowed(interrogation: Interrogation, row_ids: list[int | str]) -> Interrogation:
     """The interrogation, wanting only these pages or pairs: what it asks of each stays the same."""
     values = ", ".join(f"'{row_id}'" if isinstance(row_id, str) else str(row_id) for row_id in row_ids)
-    condition = f"{_id_column(interrogation)} in ({values})"
+    condition = f"{ID_COLUMNS[interrogation.over]} in ({values})"
     wants = interrogation.wants
     both = condition if wants.sql is None else f"({wants.sql}) and {condition}"
     return interrogation.model_copy(update={"wants": wants.model_copy(update={"sql": both})})
-
-
-def _id_column(interrogation: Interrogation) -> str:
-    return "pair_id" if interrogation.over == "pairs" else "title_key"
 
 
 def _rank(name: int | str) -> str:

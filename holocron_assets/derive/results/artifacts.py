@@ -43,8 +43,9 @@ def write_artifacts(lake: Lake, name: str, subject: str, folder: Path) -> list[P
         folder: where to; made if need be.
 
     Returns:
-        The files: `request.json`, `response.json`, `evidence.json`, `prompt.txt`; `output.json` of an answer;
-        of a failure `error_manifest.json`, and `invalid_json_response.txt` if there was a reply.
+        The files: `request.json`, `response.json`, `evidence.json`, `prompt.txt`; `steps.json` where an
+        answer led to a follow-up, or to none; `output.json` of an answer; of a failure `error_manifest.json`,
+        and `invalid_json_response.txt` if there was a reply.
 
     Raises:
         NoArtifactsError: nothing is kept about it.
@@ -119,6 +120,8 @@ def _files(attempts: Sequence[tuple[Record, Record]]) -> dict[str, str]:
         "evidence.json": _json(record["evidence"]),
         "prompt.txt": "\n\n".join(message["content"] for message in messages),
     }
+    if any(call["row"].get("decision") for call in record["calls"]):
+        files["steps.json"] = _json([_step(call) for call in record["calls"]])
     if record["status"] == "ok":
         return {**files, "output.json": _json(record["answer"])}
     rows = [call["row"] for attempt, _ in attempts for call in attempt["calls"]]
@@ -126,6 +129,18 @@ def _files(attempts: Sequence[tuple[Record, Record]]) -> dict[str, str]:
     files["error_manifest.json"] = _json(manifest)
     replies = [call["reply"] for call in record["calls"] if call["reply"] is not None]
     return {**files, "invalid_json_response.txt": replies[-1]} if replies else files
+
+
+def _step(call: Record) -> dict[str, Any]:
+    """One call of an attempt with several: what was asked and said, and what was decided after it."""
+    row = call["row"]
+    decision = row.get("decision")
+    return {
+        **{name: row[name] for name in ("turn", "try", "outcome", "error")},
+        "asked": call["messages"][-1]["content"],
+        "reply": call["reply"],
+        "decision": json.loads(decision) if decision else None,
+    }
 
 
 def _write(files: Mapping[str, str], folder: Path) -> Iterator[Path]:

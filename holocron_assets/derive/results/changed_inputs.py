@@ -48,17 +48,18 @@ def changed_inputs(lake: Lake, interrogation: Interrogation, partition: str) -> 
     Returns:
         None where that is not known: of pairs, and where it was not written down.
     """
-    if interrogation.over != "pages":
+    if interrogation.over == "pairs":
         return None
     try:
         runs = read_partition(lake, LLM_RUNS, scope_of(interrogation.name, partition), _COLUMNS)
     except MissingPartitionError:
         return None
     answers = input_answers(lake, interrogation, partition)
-    same = [run for run in runs if run["inputs_hash"] == answers.hash_of(_subject(run))]
+    same = [run for run in runs if run["inputs_hash"] == answers.hash_of(_subject(interrogation, run))]
     answered = sum(run["status"] == "ok" for run in same)
     return Changed(len(runs) - len(same), answered, sum(run["status"] == "dead" for run in same))
 
 
-def _subject(run: Row) -> Subject:
-    return (int(run["item_id"].partition("#")[0]),)
+def _subject(interrogation: Interrogation, run: Row) -> Subject:
+    item: str = run["item_id"]
+    return (int(item.partition("#")[0]) if interrogation.over == "pages" else item,)

@@ -76,7 +76,7 @@ class StateJournal:
                 "unsupported": unsupported,
                 "error": outcome.error,
                 "due_at": _iso(outcome.due_at),
-                "run_id": outcome.calls[-1]["run_id"] if outcome.calls else "",
+                "run_id": outcome.calls[-1]["run_id"] if outcome.calls else outcome.run_id,
                 "costs": {"calls": len(outcome.calls), **costs},
             }
         )

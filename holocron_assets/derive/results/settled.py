@@ -7,6 +7,7 @@ as that is what it would be now, every other item is settled, however much of th
 import json
 from collections.abc import Callable, Iterable, Mapping
 
+from holocron_assets.derive.interrogations.derived_tables import ID_COLUMNS
 from holocron_assets.derive.interrogations.inputs import Subject, subject_of
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.items import derivation_of
@@ -107,4 +108,4 @@ def _open_items(lake: Lake, interrogation: Interrogation, partition: str) -> set
 
 
 def _item_id(interrogation: Interrogation, row: Mapping[str, object]) -> str:
-    return str(row["pair_id"] if interrogation.over == "pairs" else row["title_key"])
+    return str(row[ID_COLUMNS[interrogation.over]])

@@ -97,7 +97,7 @@ LLM_ATTEMPTS = Table(
         MODEL_DIGEST,
         Column("attempt", type_int, "Attempt at the item, from 1"),
         Column("try", type_int, "Try within the attempt, from 1; each is asked otherwise"),
-        Column("turn", type_string, "'question', or 'follow_up'"),
+        Column("turn", type_string, "'question', 'follow_up', 'follow_up 2' and so on"),
         Column("tag", type_string, "Name of the experiment that asked; empty for work", nullable=True),
         Column("started_at", type_time, "When it was sent"),
         Column(
@@ -118,6 +118,13 @@ LLM_ATTEMPTS = Table(
         TOTAL_MS,
         Column("error", type_string, "What went wrong", nullable=True),
         RUN_ID,
+        Column(
+            "decision",
+            type_string,
+            "What followed the answer, as JSON: step, condition, whether it holds, what was chosen and asked",
+            nullable=True,
+            added=True,
+        ),
     ),
 )
 

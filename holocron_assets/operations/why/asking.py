@@ -1,7 +1,7 @@
 """What is asked of models about a page, what came of it, and why it was not asked yet."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from holocron_assets.derive.dispatch.backlog import backlog, model_to_ask
@@ -10,13 +10,13 @@ from holocron_assets.derive.dispatch.plans import plan
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels, gpu_holder, look_at_models
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES, ConditionError, rows_that_fit
+from holocron_assets.derive.interrogations.derived_tables import ID_COLUMNS, ROW_TABLES
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.wanted import conditions_of
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import MissingPartitionError, read_table
 from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.tables import PAGE_SIGNALS
 from holocron_assets.lake.tables.derive import LLM_RUNS
 from holocron_assets.lake.views import connect, query
 from holocron_assets.operations.why.answers import Answer, at, named
@@ -32,6 +32,9 @@ _UNMET = {
     "confidence < $confidence_below": "its type is surer: below {confidence_below} is wanted",
     "confidence >= $confidence_from": "its type is not sure enough: {confidence_from} or more is wanted",
     "list_contains($sources, source)": "it is of another source than {sources}",
+    "state not in ('merged', 'suppressed')": "it was suppressed",
+    "origin = 'page'": "only lists name it, and a page is shown",
+    "list_contains($types, entity_type)": "it is of another type than {types}",
 }
 """What it means that a page does not meet a condition that files set by keys of their own."""
 _RUNS = """
@@ -39,7 +42,7 @@ _RUNS = """
         interrogation, prompt_version, model, model_digest, result_key, status, attempts, error, due_at,
         finished_at
     from lake.llm_runs
-    where partition = $batch and split_part(item_id, '#', 1) = $item
+    where partition = $partition and split_part(item_id, '#', 1) = $item
     order by finished_at
 """
 
@@ -50,7 +53,8 @@ class _Look:
 
     Attributes:
         lake: where pages and answers are.
-        batch: the page's batch.
+        partition: the page's batch, or the entity's type.
+        item: the page's title key, or the entity's id.
         runs: what became of its items in `llm_runs`, the last one last.
         served: what the server has; None if it is not there.
         problem: why not all can be asked.
@@ -58,7 +62,8 @@ class _Look:
     """
 
     lake: Lake
-    batch: str
+    partition: str
+    item: str
     runs: Sequence[Mapping[str, Any]]
     served: ServedModels | None
     problem: str | None
@@ -76,35 +81,63 @@ def why_asked(lake: Lake, page: Page, settings: DispatchSettings) -> list[Answer
     if not page.topics["signals"]:
         return []
     batch = page.topics["signals"][-1]["batch"]
-    interrogations = [one for one in load_interrogations() if one.over == "pages"]
-    look = _look(lake, batch, page.key, settings)
-    return [_asked(page, one, look) for one in interrogations]
+    look = _look(lake, batch, str(page.key), settings)
+    of_page = [_asked(page, one, look) for one in load_interrogations() if one.over == "pages"]
+    return [*of_page, *_asked_of_entity(page, look)]
 
 
-def _look(lake: Lake, batch: str, key: int, settings: DispatchSettings) -> _Look:
-    interrogations, now = load_interrogations(), utc_now()
+def _asked_of_entity(page: Page, look: _Look) -> list[Answer]:
+    """What each interrogation asks about the entity that a page stands for; nothing if it is none."""
+    entity = next(iter(page.topics.get("entities", ())), None)
+    if entity is None:
+        return []
+    interrogations = [one for one in load_interrogations() if one.over == "entities"]
+    if entity["merged_into"]:
+        return [_merged(page, one.name, entity) for one in interrogations]
+    runs = _runs(look.lake, entity["entity_type"], entity["entity_id"])
+    about_it = replace(look, partition=entity["entity_type"], item=entity["entity_id"], runs=runs)
+    return [_asked(page, one, about_it) for one in interrogations]
+
+
+def _merged(page: Page, name: str, entity: Mapping[str, Any]) -> Answer:
+    because = (
+        f"it is asked about as {entity['merged_into_name']!r}, {entity['merged_into']}",
+        "what was answered to the same question serves there, too",
+        "what it was answered itself is kept, and in no table of answers any more",
+    )
+    commands = (f"holocron artifacts {name} {named(page.title)}",)
+    return Answer(name, "Not asked any more: the entity was merged.", because, commands)
+
+
+def _runs(lake: Lake, partition: str, item: str) -> list[dict[str, Any]]:
     with connect(lake, tables=[LLM_RUNS]) as connection:
-        runs = query(connection, _RUNS, {"batch": batch, "item": str(key)})
+        return query(connection, _RUNS, {"partition": partition, "item": item})
+
+
+def _look(lake: Lake, partition: str, item: str, settings: DispatchSettings) -> _Look:
+    interrogations, now = load_interrogations(), utc_now()
+    runs = _runs(lake, partition, item)
     served, problem = look_at_models(interrogations)
     if served is None:
-        return _Look(lake, batch, runs, None, problem, ())
+        return _Look(lake, partition, item, runs, None, problem, ())
     waiting = backlog(lake, interrogations, digests=served.digests, now=now, heed=StandingWishes(lake).heeded)
     plans = plan(waiting, settings, served.loaded, now)
-    return _Look(lake, batch, runs, served, problem, [one.decision for one in plans])
+    return _Look(lake, partition, item, runs, served, problem, [one.decision for one in plans])
 
 
 def _asked(page: Page, interrogation: Interrogation, look: _Look) -> Answer:
     name = interrogation.name
-    unmet = _unmet(look.lake, interrogation, look.batch, page.key)
+    unmet = _unmet(look.lake, interrogation, look.partition, look.item)
+    what, where = ("page", "batch") if interrogation.over == "pages" else ("entity", "type")
     if unmet is None:
-        return Answer(name, f"Not asked yet: what it chooses by is not made of batch {look.batch}.")
+        return Answer(name, f"Not asked yet: what it chooses by is not made of {where} {look.partition}.")
     if unmet:
-        return Answer(name, "Not asked: the page is not what it wants.", tuple(unmet))
+        return Answer(name, f"Not asked: the {what} is not what it wants.", tuple(unmet))
     own = [run for run in look.runs if run["interrogation"] == name]
     current = [run for run in own if run["prompt_version"] == interrogation.prompt_version]
     if not current:
         changed = ("it was asked by an earlier prompt; the prompt or evidence changed since",) if own else ()
-        if waits := waits_for(look.lake, interrogation, look.batch, page.key):
+        if waits := waits_for(look.lake, interrogation, look.partition, look.item):
             return Answer(name, "Asked for, and not answered yet.", (waits, *changed))
         turn = _turn(interrogation, look)
         return Answer(name, "Asked for, and not answered yet.", (*turn, *changed), (_ask(name, page),))
@@ -112,13 +145,13 @@ def _asked(page: Page, interrogation: Interrogation, look: _Look) -> Answer:
 
 
 def _outcome(page: Page, interrogation: Interrogation, look: _Look, last: Mapping[str, Any]) -> Answer:
-    """What came of asking about a page."""
+    """What came of asking about a page, or its entity."""
     name = interrogation.name
     ask, artifacts = _ask(name, page), f"holocron artifacts {name} {named(page.title)}"
     match last["status"]:
         case "ok":
             says = f"Answered by {last['model']} at {at(last['finished_at'])}."
-            if (why_again := _why_again(page, interrogation, look)) is not None:
+            if (why_again := _why_again(interrogation, look)) is not None:
                 return Answer(name, f"{says} It is asked again.", why_again, (artifacts, ask))
             return Answer(name, says, commands=(artifacts,))
         case "dead":
@@ -134,21 +167,21 @@ def _ask(name: str, page: Page) -> str:
     return f"holocron ask {name} {named(page.title)} --source {page.source.name}"
 
 
-def _why_again(page: Page, interrogation: Interrogation, look: _Look) -> tuple[str, ...] | None:
-    """Why a page that was answered is asked about again, where that builds on other tables; None if not."""
+def _why_again(interrogation: Interrogation, look: _Look) -> tuple[str, ...] | None:
+    """Why an item that was answered is asked about again, where that builds on other tables; None if not."""
     if not (interrogation.upstream or interrogation.tables_read):
         return None
-    if waits := waits_for(look.lake, interrogation, look.batch, page.key):
+    if waits := waits_for(look.lake, interrogation, look.partition, look.item):
         return (waits,)
-    return changed_inputs(look.lake, interrogation, look.batch, page.key, look.runs)
+    return changed_inputs(look.lake, interrogation, look.partition, look.item, look.runs)
 
 
-def _unmet(lake: Lake, interrogation: Interrogation, batch: str, key: int) -> list[str] | None:
-    """The conditions that a page does not meet, with the values that they name; None if that is unknown."""
+def _unmet(lake: Lake, interrogation: Interrogation, partition: str, item: str) -> list[str] | None:
+    """The conditions that an item does not meet, with the values that they name; None if that is unknown."""
+    over = interrogation.over
+    types = [TYPE_TABLES[interrogation.wants.of]] if over == "pages" else []
     try:
-        tables = [
-            read_table(lake, table, batch) for table in (PAGE_SIGNALS, TYPE_TABLES[interrogation.wants.of])
-        ]
+        tables = [read_table(lake, table, partition) for table in (ROW_TABLES[over], *types)]
     except MissingPartitionError:
         return None
     conditions, values = conditions_of(interrogation)
@@ -156,11 +189,11 @@ def _unmet(lake: Lake, interrogation: Interrogation, batch: str, key: int) -> li
     for condition in conditions:
         named_values = {name: value for name, value in values.items() if f"${name}" in condition}
         try:
-            fit = rows_that_fit("pages", tables, [condition], named_values, lake)
+            fit = rows_that_fit(over, tables, [condition], named_values, lake)
         except ConditionError as error:
             unmet.append(str(error))
             continue
-        if key not in {row["title_key"] for row in fit}:
+        if item not in {str(row[ID_COLUMNS[over]]) for row in fit}:
             told = {name: _listed(value) for name, value in named_values.items()}
             words = _UNMET.get(condition)
             unmet.append(words.format_map(told) if words else f"`{condition}` does not hold")
@@ -174,7 +207,7 @@ def _listed(value: Any) -> str:
 def _turn(interrogation: Interrogation, look: _Look) -> tuple[str, ...]:
     """Why it is not asked at this moment: it is held back, nothing can be asked, or others are before it."""
     told = []
-    if (hold := StandingWishes(look.lake).hold_of(interrogation, look.batch)) is not None:
+    if (hold := StandingWishes(look.lake).hold_of(interrogation, look.partition)) is not None:
         told.append(hold)
     chosen = model_to_ask(interrogation, look.served.digests) if look.served else None
     if chosen is None:

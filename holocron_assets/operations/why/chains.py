@@ -1,9 +1,10 @@
-"""What a page's answers build on: which input one waits for, and whose new answer has it asked again."""
+"""What answers build on: which input one waits for, and whose new answer has it asked again."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from holocron_assets.derive.interrogations.derived_tables import ID_COLUMNS
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.items import wanted_items
 from holocron_assets.derive.results.settled import waiting_subjects
@@ -15,40 +16,43 @@ Runs = Sequence[Mapping[str, Any]]
 """What became of a page's items, by whatever interrogation: rows of `llm_runs`, the last one last."""
 
 
-def waits_for(lake: Lake, interrogation: Interrogation, batch: str, key: int) -> str | None:
-    """The inputs that a page waits for, from one to the next, in words; None if it waits for none.
+def waits_for(lake: Lake, interrogation: Interrogation, partition: str, item: str) -> str | None:
+    """The inputs that an item waits for, from one to the next, in words; None if it waits for none.
 
     Args:
         lake: where answers are.
         interrogation: what is to be asked.
-        batch: the page's.
-        key: its title key.
+        partition: the page's batch, or the entity's type.
+        item: the page's title key, or the entity's id.
     """
     chain, above = [interrogation.name], interrogation
-    while name := waiting_subjects(lake, above, batch, superseded_pages(lake))((key,)):
+    subject = (int(item) if interrogation.over == "pages" else item,)
+    while name := waiting_subjects(lake, above, partition, superseded_pages(lake))(subject):
         chain.append(name)
         above = next(one for one in above.upstream if one.name == name)
     if len(chain) == 1:
         return None
-    return f"it waits for what {chain[-1]} is answered about this page: {' <- '.join(chain)}"
+    what = "page" if interrogation.over == "pages" else "entity"
+    return f"it waits for what {chain[-1]} is answered about this {what}: {' <- '.join(chain)}"
 
 
 def changed_inputs(
-    lake: Lake, interrogation: Interrogation, batch: str, key: int, runs: Runs
+    lake: Lake, interrogation: Interrogation, partition: str, item: str, runs: Runs
 ) -> tuple[str, ...] | None:
-    """Why a page that was answered is asked about again; None if it is not.
+    """Why an item that was answered is asked about again; None if it is not.
 
     Args:
         lake: where answers are.
         interrogation: what was asked.
-        batch: the page's.
-        key: its title key.
-        runs: what became of the page's items.
+        partition: the page's batch, or the entity's type.
+        item: the page's title key, or the entity's id.
+        runs: what became of it.
     """
     own = [run for run in runs if run["interrogation"] == interrogation.name]
-    wants = interrogation.wants.model_copy(update={"sql": f"title_key = {key}"})
-    items = wanted_items(lake, interrogation.model_copy(update={"wants": wants}), batch)
-    keys = {item.result_key(own[-1]["model_digest"]) for item in items}
+    condition = f"{ID_COLUMNS[interrogation.over]}::varchar = '{item}'"
+    wants = interrogation.wants.model_copy(update={"sql": condition})
+    items = wanted_items(lake, interrogation.model_copy(update={"wants": wants}), partition)
+    keys = {one.result_key(own[-1]["model_digest"]) for one in items}
     if keys <= {run["result_key"] for run in own}:
         return None
     since = max(run["finished_at"] for run in own)

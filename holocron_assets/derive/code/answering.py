@@ -1,0 +1,86 @@
+"""Answers by code, in the place of a model server: the same items, outcomes and attempts, and no GPU."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from holocron_assets.derive.code.answers import answer_of_rows
+from holocron_assets.derive.code.functions import load_function
+from holocron_assets.derive.code.given import FoundRows
+from holocron_assets.derive.engine.calls import Outcome
+from holocron_assets.derive.engine.replies import InvalidAnswerError
+from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.lake.attempts import MAX_ATTEMPTS, delay_after
+from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.errors import PermanentError
+from holocron_assets.observe.context import about, carried
+
+
+@dataclass
+class CodeTurns:
+    """The turns of code: one item at a time, and nobody goes first (see `Turns`)."""
+
+    slots: int = 1
+    passed: int = 0
+
+
+class CodeAnswerer:
+    """Answers items by their interrogation's code, one at a time: a function need not be safe for threads."""
+
+    def __init__(self, run_id: str = "") -> None:
+        """Answer for a run."""
+        self._run_id = run_id
+        self._thread = ThreadPoolExecutor(1, "code")
+
+    async def answer(self, item: Item, *, model: str, digest: str, attempt: int) -> Outcome:
+        """Answer an item.
+
+        Args:
+            item: what to answer about.
+            model: 'sql' or 'python'.
+            digest: of what runs the code.
+            attempt: which attempt at the item it is, from 1.
+
+        Returns:
+            What came of it. No fault of the code raises.
+        """
+        del model, digest
+        named = {"interrogation": item.interrogation.name, "partition": item.partition}
+        with about(page=item.subject, **named):
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._thread, carried(self._answer), item, attempt)
+
+    def _answer(self, item: Item, attempt: int) -> Outcome:
+        if item.problem:
+            return self._failed(item.problem, attempt, is_transient=item.is_transient)
+        try:
+            answer = _answer(item)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, it is this item's
+            is_known = isinstance(error, PermanentError | InvalidAnswerError)
+            reason = f"{item.subject}: {error if is_known else _told(error)}"
+            return self._failed(reason, attempt, is_transient=not is_known)
+        return Outcome(status="ok", answer=answer, run_id=self._run_id)
+
+    def _failed(self, reason: str, attempt: int, *, is_transient: bool) -> Outcome:
+        if is_transient and attempt < MAX_ATTEMPTS:
+            due_at = utc_now() + delay_after(attempt)
+            return Outcome(status="failed", error=reason, due_at=due_at, run_id=self._run_id)
+        return Outcome(status="dead", error=reason, run_id=self._run_id)
+
+
+def _answer(item: Item) -> dict[str, Any]:
+    interrogation, given = item.interrogation, item.given
+    if given is None:
+        raise PermanentError("nothing was read for it")
+    rows = given.rows if isinstance(given, FoundRows) else load_function(interrogation.function or "")(given)
+    return answer_of_rows(rows, interrogation.answer_schema, interrogation.rows.each)
+
+
+def _told(error: BaseException) -> str:
+    """An error in one line, with the place in the code where it came up."""
+    frames = error.__traceback__
+    while frames and frames.tb_next:
+        frames = frames.tb_next
+    place = f" (line {frames.tb_lineno} of {frames.tb_frame.f_code.co_name})" if frames else ""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:500] + place

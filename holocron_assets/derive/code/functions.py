@@ -1,0 +1,50 @@
+"""The functions that interrogations of kind `python` name, and the versions of their code."""
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from importlib.metadata import EntryPoint
+from typing import Any
+
+from holocron_assets.derive.code.given import CodeItem
+from holocron_assets.lake.schema import Row
+from holocron_assets.lake.versions import module_version
+
+CodeFunction = Callable[[CodeItem], Iterable[Row]]
+"""Makes an item's rows. It may be called for any item again, and is called for one at a time."""
+
+_GROUP = "holocron.interrogations"
+
+
+class FunctionError(ValueError):
+    """A function cannot be found; says why."""
+
+
+@cache
+def load_function(name: str) -> CodeFunction:
+    """The function of a name.
+
+    Args:
+        name: 'package.module:function'. Its module runs when it is loaded, as any code of the project does.
+
+    Raises:
+        FunctionError: there is no such module or function, or its module fails.
+    """
+    try:
+        found: Any = EntryPoint(name, name, _GROUP).load()
+    except Exception as error:  # a module may fail in any way while it is loaded
+        raise FunctionError(f"{name!r} cannot be loaded: {type(error).__name__}: {error}") from error
+    if not callable(found):
+        raise FunctionError(f"{name!r} is no function, but a {type(found).__name__}")
+    function: CodeFunction = found
+    return function
+
+
+def function_version(name: str) -> str:
+    """A hash of the code of the module that a function is in.
+
+    What the module imports does not count: raise the interrogation's `version` when that matters.
+
+    Args:
+        name: as for `load_function`.
+    """
+    return module_version(EntryPoint(name, name, _GROUP).module)

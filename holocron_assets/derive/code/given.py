@@ -1,0 +1,156 @@
+"""What code reads of an item: the rows that a query found, or what a Python function is given."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from holocron_assets.derive.code.answers import plain_value
+from holocron_assets.derive.evidence.bundles import Bundle, EvidenceItem
+from holocron_assets.derive.evidence.page_parts import PageParts
+from holocron_assets.derive.evidence.queries import QueryRows
+from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.schema import Row
+
+_NOT_CONTENT = frozenset(
+    {"batch", "extraction_ms", "page_id", "position", "revision_id", "run_id", "signals_version"}
+)
+"""Columns that tell where a row is and how it was made: the same page elsewhere is still the same."""
+
+
+@dataclass(frozen=True)
+class FoundRows:
+    """The rows that a query found for an item.
+
+    Attributes:
+        rows: as JSON can hold them.
+    """
+
+    rows: tuple[Row, ...]
+
+    @cached_property
+    def content_hash(self) -> str:
+        """The 128-bit xxhash of the rows."""
+        return _hash(self.rows)
+
+
+@dataclass(frozen=True)
+class PageToRead:
+    """A page, as a Python function is given it. Nothing in it can be changed.
+
+    Attributes:
+        title: its canonical title.
+        source: the source that it is of.
+        signals: what its row of `page_signals` says, but for where it is and how it was made.
+        wikitext: its text as it was fetched.
+    """
+
+    title: str
+    source: str
+    signals: Mapping[str, Any]
+    wikitext: str = field(repr=False)
+    _parts: PageParts = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, page: PageParts) -> "PageToRead":
+        """A page to read, from the page's rows."""
+        return cls(
+            title=page.page["title"],
+            source=page.page["source"],
+            signals=frozen(_content(page.signals)),
+            wikitext=page.page.get("wikitext") or "",
+            _parts=page,
+        )
+
+    @property
+    def text(self) -> str:
+        """The whole page as clean text."""
+        return self._parts.text
+
+    def part(self, name: str) -> str:
+        """A part as clean text, empty where the page has none.
+
+        Args:
+            name: 'lead', 'text', 'infobox', 'categories' or 'sections'.
+
+        Raises:
+            KeyError: there is no such part.
+        """
+        return self._parts.part(name)
+
+
+@dataclass(frozen=True)
+class CodeItem:
+    """What a Python function is given of one item. Nothing in it can be changed.
+
+    Attributes:
+        variables: what a question's template may name, such as `title`.
+        pages: the page, of an entity its own, by the name 'page', or a pair's by 'first' and 'second';
+            without those that the lake lacks.
+        inputs: the rows that the interrogations in `inputs` were answered about it, by their keys.
+    """
+
+    variables: Mapping[str, Any]
+    pages: Mapping[str, PageToRead]
+    inputs: Mapping[str, Sequence[Row]]
+
+    @property
+    def page(self) -> PageToRead:
+        """The page that the item is about.
+
+        Raises:
+            KeyError: it is about no page that there is, or about two.
+        """
+        return self.pages["page"]
+
+    @cached_property
+    def content_hash(self) -> str:
+        """The 128-bit xxhash of all that the function can read."""
+        pages = {
+            role: [page.title, page.source, page.wikitext, page.signals] for role, page in self.pages.items()
+        }
+        return _hash([self.variables, pages, self.inputs])
+
+
+def code_item(
+    variables: Mapping[str, Any], pages: Mapping[str, PageParts], inputs: Mapping[str, Sequence[Row]]
+) -> CodeItem:
+    """What a function is given of an item with these pages, and these answers of its inputs."""
+    to_read = {role: PageToRead.of(page) for role, page in pages.items()}
+    return CodeItem(frozen(variables), MappingProxyType(to_read), frozen(inputs))
+
+
+def found_rows(found: QueryRows) -> FoundRows:
+    """What a query found of an item, as JSON can hold it."""
+    rows = (dict(zip(found.columns, row, strict=True)) for row in found.rows)
+    return FoundRows(tuple(plain_value(row) for row in rows))
+
+
+def whole_pages(pages: Mapping[str, PageParts]) -> Bundle:
+    """All that pages say, which is where code's quotes must be found."""
+    texts = [page.part(part) for page in pages.values() for part in ("infobox", "categories", "text")]
+    items = (EvidenceItem(number, "page", "page", text) for number, text in enumerate(texts, 1) if text)
+    return Bundle(tuple(items), ())
+
+
+def frozen(value: Any) -> Any:
+    """A value of mappings and lists that cannot be changed."""
+    if isinstance(value, Mapping):
+        return MappingProxyType({name: frozen(part) for name, part in value.items()})
+    if isinstance(value, list | tuple):
+        return tuple(frozen(part) for part in value)
+    return value
+
+
+def _content(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in _NOT_CONTENT}
+
+
+def _hash(value: Any) -> str:
+    return content_hash(json.dumps(value, default=_as_json, sort_keys=True))
+
+
+def _as_json(value: object) -> Any:
+    return dict(value) if isinstance(value, Mapping) else str(value)

@@ -1,0 +1,46 @@
+"""The kinds of an interrogation: who answers it, and which keys each kind needs or has no use for."""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Literal, get_args
+
+Kind = Literal["model", "sql", "python"]
+CodeKind = Literal["sql", "python"]
+
+CODE_KINDS: frozenset[str] = frozenset(get_args(CodeKind))
+"""Kinds that no model answers. Each is also the name that the dispatcher knows its work by."""
+
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "model": ("model", "evidence", "prompt", "question", "options", "timeout_seconds"),
+    "sql": ("sql",),
+    "python": ("function",),
+}
+_OF_A_MODEL = frozenset(
+    {*_NEEDED["model"], "alternatives", "chunk_characters", "examples", "follow_up", "redact", "retry_prompt"}
+)
+_OF_ONE_KIND = {
+    **dict.fromkeys(_OF_A_MODEL, "model"),
+    "sql": "sql",
+    "function": "python",
+}
+
+
+def lacking_key(kind: Kind, declared: AbstractSet[str]) -> str | None:
+    """A key that an interrogation of this kind needs and does not have; None if it has all."""
+    return next((key for key in _NEEDED[kind] if key not in declared), None)
+
+
+def check_keys(declared: Mapping[str, Any]) -> None:
+    """Refuse an interrogation that has a key of another kind.
+
+    Raises:
+        ValueError: names the key.
+    """
+    kind = declared.get("kind", "model")
+    if kind not in get_args(Kind):
+        return  # that it is no kind is told by its own check
+    for key in declared:
+        if (other := _OF_ONE_KIND.get(key, kind)) != kind:
+            raise ValueError(f"{key}: is of kind {other}; an interrogation of kind {kind} has no use for it")
+    if declared.get("model") in CODE_KINDS:
+        raise ValueError(f"model: no model is called {declared['model']}; say `kind: {declared['model']}`")

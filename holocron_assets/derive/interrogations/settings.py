@@ -1,0 +1,109 @@
+"""The parts of an interrogation's file that have keys of their own: wants, examples, options and rows."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    field_validator,
+    model_validator,
+)
+
+from holocron_assets.classify.taxonomy import load_taxonomy
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Text = Annotated[StrictStr, Field(pattern=r"\S")]
+Seed = Annotated[StrictInt, Field(ge=0, lt=1 << 31)]
+
+
+class Settings(BaseModel):
+    """What a file says, under keys that are known."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Wants(Settings):
+    """Which pages are asked about. What is left out does not narrow the choice.
+
+    Attributes:
+        of: the table that a page's type is read from. What the merged types are made of cannot wait for them.
+        types: only pages of these types; for entities and pairs, entities of these types.
+        confidence_below: only pages typed less surely than that.
+        confidence_from: only pages typed at least so surely.
+        sources: only pages of these sources; for pairs, where either entity is of one.
+        sql: a DuckDB condition over the page's row of page_signals, joined with that of its type; for
+            pairs, over their row of entity_pairs; for entities, over that of entities.
+        redirects: redirects too. They have no text of their own.
+    """
+
+    of: Literal["rule_classifications", "page_types"] = "page_types"
+    types: tuple[StrictStr, ...] | None = Field(default=None, min_length=1)
+    confidence_below: Share | None = None
+    confidence_from: Share | None = None
+    sources: tuple[StrictStr, ...] | None = Field(default=None, min_length=1)
+    sql: Text | None = None
+    redirects: StrictBool = False
+
+    @field_validator("types")
+    @classmethod
+    def _types_are_known(cls, types: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if unknown := set(types or ()) - load_taxonomy().types.keys():
+            raise ValueError(f"not in the taxonomy: {', '.join(sorted(unknown))}")
+        return types
+
+    @model_validator(mode="after")
+    def _some_confidence_is_wanted(self) -> Self:
+        low, high = self.confidence_from, self.confidence_below
+        if low is not None and high is not None and low >= high:
+            raise ValueError(f"no confidence is at least {low} and below {high}")
+        return self
+
+
+class Example(Settings):
+    """A question with its answer, shown to the model.
+
+    Attributes:
+        evidence: pieces of evidence by label.
+        variables: what the question's template names.
+        answer: as the schema wants it.
+    """
+
+    evidence: dict[StrictStr, Text] = Field(min_length=1)
+    variables: dict[StrictStr, Any] = {}
+    answer: dict[StrictStr, Any]
+
+
+class Options(Settings):
+    """What the model server is told. Interrogations of one model share `num_ctx`: a change reloads it.
+
+    Attributes:
+        num_ctx: tokens of question and answer together.
+        num_predict: tokens of an answer, at most.
+        temperature: 0 answers the same each time.
+        seed: of the choice among tokens, where the temperature leaves one.
+    """
+
+    num_ctx: Annotated[StrictInt, Field(ge=512, le=1 << 17)]
+    num_predict: Annotated[StrictInt, Field(ge=8, le=1 << 14)]
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
+    seed: Seed = 0
+
+
+NO_OPTIONS = Options.model_construct(num_ctx=0, num_predict=0)
+"""The options of an interrogation that asks no model."""
+
+
+class Rows(Settings):
+    """How an answer becomes rows.
+
+    Attributes:
+        each: the answer's array of which each object is a row; by default the answer is a row.
+        quotes: columns that quote the page word for word.
+    """
+
+    each: StrictStr | None = None
+    quotes: tuple[StrictStr, ...] = ()

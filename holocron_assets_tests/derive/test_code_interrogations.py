@@ -1,0 +1,283 @@
+"""Interrogations that a query or a function answers: the same items, keys and journals, and no model."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from asked import interrogation
+from fake_ollama import LARGE, SMALL, FakeOllama, refused_url
+from test_interrogation_files import KINDS, write
+from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
+
+from holocron_assets.derive.dispatch.pools import CODE_POOL
+from holocron_assets.derive.dispatch.served import served_by_code, served_models
+from holocron_assets.derive.engine.problems import ModelServerUnavailable
+from holocron_assets.derive.gpu.model_run import ModelRun, Stretch, work_on
+from holocron_assets.derive.gpu.turns import Given
+from holocron_assets.derive.interrogations.files import read_interrogations
+from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
+from holocron_assets.derive.interrogations.items import Item, wanted_items
+from holocron_assets.derive.interrogations.recipe import recipe_of
+from holocron_assets.derive.results.partition_work import PartitionWork
+from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.tables import GPU_RUNS, LLM_RUNS
+from holocron_assets.lake.versions import module_version
+
+ONLY_A_MODELS: tuple[str, ...] = (
+    "alternatives",
+    "evidence",
+    "model",
+    "options",
+    "prompt",
+    "question",
+    "timeout_seconds",
+)
+PILOTS = {"Varn": "'''Varn''' was a pilot.", "Moor": "The '''Moor''' is a place with [[Varn]]."}
+LINKS = """
+    select title as word, lead_length as size
+    from page_signals
+    where title_key = $title_key and batch = $batch"""
+WORDS: dict[str, Any] = {
+    "type": "object",
+    "required": ["words"],
+    "properties": {
+        "words": {
+            "type": "array",
+            "maxItems": 2,
+            "description": "Words",
+            "items": {
+                "type": "object",
+                "required": ["word"],
+                "properties": {
+                    "word": {"type": "string", "maxLength": 40, "description": "A word"},
+                    "size": {"type": "integer", "minimum": 0, "maximum": 999, "description": "Its size"},
+                },
+            },
+        }
+    },
+}
+
+
+def of_code(**changes: Any) -> Interrogation:
+    """An interrogation that no model is asked."""
+    kinds = interrogation().model_dump(exclude_defaults=True, exclude=set(ONLY_A_MODELS))
+    return Interrogation.model_validate({**kinds, "rows": {}, **changes})
+
+
+def by_sql(sql: str = LINKS, **changes: Any) -> Interrogation:
+    return of_code(kind="sql", sql=sql, answer_schema=WORDS, **{"rows": {"each": "words"}, **changes})
+
+
+def by_python(function: str = "code_functions:kind_of_page", **changes: Any) -> Interrogation:
+    return of_code(kind="python", function=function, **changes)
+
+
+def answered(lake: Lake, asked: Interrogation, partition: str = BATCH) -> Stretch:
+    """Do all that there is to do, as a run of the dispatcher does."""
+    [(model, digest)] = served_by_code([asked]).digests.items()
+    run = ModelRun(lake, "", CODE_POOL, model, digest, 0, "run-1", "dispatch")
+    stretch = Stretch()
+    with closing(work_on(run, Given(asked, [partition]), stretch)) as working:
+        list(working)
+    return stretch
+
+
+def rows(lake: Lake, asked: Interrogation, *names: str, partition: str = BATCH) -> list[tuple[Any, ...]]:
+    found = read_partition(Lake(lake.root, (asked.table,)), asked.table, partition)
+    return [tuple(row[name] for name in names) for row in found]
+
+
+def runs(lake: Lake) -> dict[str, dict[str, Any]]:
+    """The rows of `llm_runs`, by subject."""
+    return {row["subject"]: row for row in read_partition(lake, LLM_RUNS, f"kinds-{BATCH}")}
+
+
+def keys(lake: Lake, asked: Interrogation, partition: str = BATCH) -> dict[str, str]:
+    items: list[Item] = list(wanted_items(lake, asked, partition))
+    return {item.subject: item.result_key("d") for item in items}
+
+
+def test_a_query_answers_every_page_of_a_batch(tmp_path: Path) -> None:
+    lake, asked = a_wiki(tmp_path, PILOTS), by_sql()
+    assert answered(lake, asked).outcome == "complete"
+    assert rows(lake, asked, "title", "position", "word", "size", "model", "supported") == [
+        ("Varn", 0, "Varn", 17, "sql", True),
+        ("Moor", 0, "Moor", 30, "sql", True),
+    ]
+    told = runs(lake)["Varn"]
+    assert (told["status"], told["calls"], told["run_id"]) == ("ok", 0, "run-1")
+    assert json.loads(told["output"]) == {"words": [{"word": "Varn", "size": 17}]}
+    assert lake.partitions(GPU_RUNS) == []  # it had no GPU
+
+
+def test_a_query_answers_about_pairs_by_their_values(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, PILOTS)
+    write_pair(lake, "Varn", "Moor", "PersonCharacter", (BATCH, BATCH))
+    asked = by_sql("select $first_title || ' or ' || $second_title as word", over="pairs")
+    answered(lake, asked, "PersonCharacter")
+    assert rows(lake, asked, "first_id", "word", partition="PersonCharacter") == [
+        ("id-of-Varn", "Varn or Moor")
+    ]
+
+
+def test_a_function_answers_from_the_parts_of_a_page_and_its_quotes_are_looked_up(tmp_path: Path) -> None:
+    lake, asked = a_wiki(tmp_path, PILOTS), by_python(rows={"quotes": ["quote"]})
+    assert answered(lake, asked).outcome == "complete"
+    assert rows(lake, asked, "title", "kind", "quote", "supported", "model") == [
+        ("Varn", "person", "Varn was a p", True, "python"),
+        ("Moor", "place", "The Moor is ", True, "python"),
+    ]
+
+
+def test_what_a_function_does_wrong_is_its_items_error_and_no_others(tmp_path: Path) -> None:
+    titles = ("Bad", "Exit", "Fine", "Later", "Never", "Text", "Two", "Wrong")
+    lake = a_wiki(tmp_path, {title: f"'''{title}''' is here." for title in titles})
+    stretch = answered(lake, by_python("code_functions:moody"))
+    assert (stretch.items, stretch.remaining, stretch.dead) == (8, 3, 4)
+    told = runs(lake)
+    assert {title: row["status"] for title, row in told.items()} == {
+        **dict.fromkeys(("Bad", "Exit", "Later"), "failed"),
+        **dict.fromkeys(("Never", "Text", "Two", "Wrong"), "dead"),
+        "Fine": "ok",
+    }
+    assert told["Bad"]["due_at"] is not None
+    assert "ZeroDivisionError: no pilots to divide by (line" in told["Bad"]["error"]
+    assert told["Never"]["error"] == "Never: it has no pilots at all"
+    assert told["Two"]["error"] == "Two: gave 2 rows; without `rows.each`, an answer is one row"
+    assert told["Wrong"]["error"].startswith("Wrong: answer.kind: 'robot' is not one of")
+    assert "gave str where a row is to be" in told["Text"]["error"]
+
+
+def test_a_function_cannot_change_what_it_is_given(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, PILOTS)
+    answered(lake, by_python("code_functions:changes_what_it_is_given"))
+    assert "does not support item assignment" in runs(lake)["Varn"]["error"]
+    [item] = [one for one in wanted_items(lake, by_python(), BATCH) if one.subject == "Varn"]
+    assert isinstance(getattr(item.given, "variables"), MappingProxyType)  # noqa: B009 - given is of two types
+
+
+def test_a_query_that_fails_with_one_pages_values_fails_that_page_alone(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, {"12": "'''12''' is a number.", "Moor": "The '''Moor''' is a place."})
+    answered(lake, by_sql("select cast(cast($title as int) as varchar) as word"))
+    told = runs(lake)
+    assert (told["12"]["status"], told["Moor"]["status"]) == ("ok", "dead")
+    assert "Could not convert string 'Moor'" in told["Moor"]["error"]
+
+
+def test_the_same_page_in_another_batch_is_not_answered_again(tmp_path: Path) -> None:
+    for asked in (by_sql(), by_python()):
+        lake = a_wiki(tmp_path / asked.kind, PILOTS)
+        answered(lake, asked)
+        write_wiki(lake, PILOTS, "wiki-000002")
+        assert keys(lake, asked) == keys(lake, asked, "wiki-000002")
+        assert answered(lake, asked, "wiki-000002").tally.calls_saved == 2
+
+
+def test_a_key_covers_the_code_and_what_it_read_and_nothing_else(tmp_path: Path) -> None:
+    lake = a_wiki(tmp_path, PILOTS)
+    for make in (by_sql, by_python):
+        before = keys(lake, make())
+        assert keys(lake, make(version=2)).items().isdisjoint(before.items())
+        assert keys(lake, make(priority=3, title="Other")) == before
+    by_query = keys(lake, by_sql())
+    assert keys(lake, by_sql(f"{LINKS} and true")).items().isdisjoint(by_query.items())
+    assert keys(lake, by_python("code_functions:moody")) != keys(lake, by_python())
+    by_function = keys(lake, by_python())
+    write_wiki(lake, {**PILOTS, "Moor": "The '''Moor''' is a wide place."})
+    for changed, before in ((keys(lake, by_sql()), by_query), (keys(lake, by_python()), by_function)):
+        assert (changed["Varn"], changed["Moor"] == before["Moor"]) == (before["Varn"], False)
+
+
+def test_comments_and_docstrings_make_no_other_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    texts = {
+        "plain_code": "def f(x):\n    return x + 1\n",
+        "told_code": '"""A module."""\n\n# why\ndef f( x ):\n    """Add."""\n    return x+1  # one\n',
+        "other_code": "def f(x):\n    return x + 2\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    plain, told, other = map(module_version, texts)
+    assert plain == told != other
+
+
+def test_a_changed_query_makes_its_table_stale_and_no_other(tmp_path: Path) -> None:
+    lake, asked = a_wiki(tmp_path, PILOTS), by_sql()
+    answered(lake, asked)
+    assert recipe_of(asked, "duckdb").differences(lake, BATCH) == ("model",)
+    [digest] = served_by_code([asked]).digests.values()
+    assert recipe_of(asked, digest).differences(lake, BATCH) == ()
+    assert recipe_of(by_sql(f"{LINKS} and true"), digest).differences(lake, BATCH) == ("prompt",)
+    assert PartitionWork(lake, asked, BATCH, model="sql", digest=digest).answered == 2
+
+
+def test_code_is_there_whatever_model_server_is() -> None:
+    away = {"OLLAMA_HOST": refused_url()}
+    served = served_models([by_sql(), by_python()], away)
+    assert served.digests.keys() == {"sql", "python"}
+    assert not served.lacking
+    with pytest.raises(ModelServerUnavailable):
+        served_models([by_sql(), interrogation()], away)
+    with FakeOllama() as ollama:
+        served = served_models([by_sql(), interrogation()], {"OLLAMA_HOST": ollama.url})
+    assert served.digests.keys() == {"sql", SMALL, LARGE}
+
+
+CODE: dict[str, Any] = {**dict.fromkeys(ONLY_A_MODELS), "answer_schema": WORDS, "rows": {"each": "words"}}
+BROKEN: list[tuple[dict[str, Any], str]] = [
+    ({"kind": "sql"}, "sql: is missing"),
+    ({"kind": "python"}, "function: is missing"),
+    ({"kind": "prolog"}, "kind: Input should be 'model', 'sql' or 'python'"),
+    ({"kind": "sql", "sql": LINKS, "model": "small:1b"}, "model: is of kind model; an interrogation of kind"),
+    ({"kind": "sql", "sql": LINKS, "follow_up": "Sure?"}, "follow_up: is of kind model"),
+    ({"kind": "sql", "sql": LINKS, "evidence": []}, "evidence: is of kind model"),
+    ({"kind": "sql", "sql": LINKS, "function": "a:b"}, "function: is of kind python"),
+    ({"kind": "sql", "sql": "drop table pages"}, "sql: query 'drop table pages'"),
+    ({"kind": "sql", "sql": "select * from no_view"}, "sql: query 'select \\* from no_view'"),
+    ({"kind": "sql", "sql": "select $titel as word"}, "sql: query .*no value is called"),
+    ({"kind": "sql", "sql": "select 1 as size"}, "sql: it gives no word, which the answer's rows must have"),
+    ({"kind": "sql", "sql": "select 'a' as word, 1 as extra"}, "sql: it gives extra, which the answer's"),
+    ({"kind": "python", "function": "no_such_module:f"}, "function: 'no_such_module:f' cannot be loaded"),
+    ({"kind": "python", "function": "code_functions:none"}, "function: .* has no attribute 'none'"),
+    ({"kind": "python", "function": "code_functions:NO_FUNCTION"}, "function: .* is no function, but a int"),
+    (
+        {
+            "kind": "python",
+            "function": "code_functions:moody",
+            "answer_schema": {
+                **WORDS,
+                "properties": {**WORDS["properties"], "why": {"type": "boolean", "description": "Why"}},
+            },
+        },
+        "answer_schema: why: only a model answers beside its words",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "problem"), BROKEN, ids=[problem for _, problem in BROKEN])
+def test_a_broken_one_fails_with_its_file_key_and_reason(
+    tmp_path: Path, change: dict[str, Any], problem: str
+) -> None:
+    path = write(tmp_path, **{**CODE, **change})
+    with pytest.raises(InterrogationError, match=f"{path}: {problem}"):
+        read_interrogations(tmp_path)
+
+
+def test_a_model_cannot_be_called_as_a_kind_of_code_is(tmp_path: Path) -> None:
+    write(tmp_path, model="sql")
+    with pytest.raises(InterrogationError, match="model: no model is called sql; say `kind: sql`"):
+        read_interrogations(tmp_path)
+
+
+def test_code_needs_no_key_of_a_model(tmp_path: Path) -> None:
+    write(tmp_path, **CODE, kind="sql", sql=LINKS)
+    write(tmp_path, "others", **{**KINDS, "key": "others"})
+    code, model = read_interrogations(tmp_path)
+    assert (code.models, code.is_of_code) == (("sql",), True)
+    assert (model.models, model.is_of_code) == (("qwen2.5-coder:1.5b",), False)
