@@ -9,7 +9,7 @@ import dagster as dg
 
 from holocron_assets.derive.dispatch.backlog import model_to_ask
 from holocron_assets.derive.dispatch.pools import DispatchSettings, read_dispatch_settings
-from holocron_assets.derive.dispatch.served import ServedModels, served_models
+from holocron_assets.derive.dispatch.served import ServedModels, served_by_code, served_models
 from holocron_assets.derive.gpu.gpu_log import seconds_of
 from holocron_assets.derive.gpu.model_run import ModelRun, Stretch
 from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -38,8 +38,8 @@ class Asking:
 
     Attributes:
         lake: where pages are and answers go.
-        server: address of the model server.
-        served: what the server has.
+        server: address of the model server; empty where code answers.
+        served: what the server has, or the kinds of code.
         settings: how work is dispatched.
         run: the run.
     """
@@ -85,12 +85,15 @@ class Asking:
 def asking(
     lake: Lake, models: ModelsResource, run: dg.DagsterRun, interrogations: Sequence[Interrogation]
 ) -> Asking:
-    """Find the model server, and what it has.
+    """Find the model server, and what it has; what code answers needs none.
 
     Raises:
         PermanentError: no model is to be asked, or none of those that are named is there; says what to do.
         ModelServerUnavailable: the server gives no answer.
     """
+    settings = read_dispatch_settings(dispatch_file())
+    if all(one.is_of_code for one in interrogations):
+        return Asking(lake, "", served_by_code(interrogations), settings, run)
     server = models.url()
     if server is None:
         raise PermanentError(
@@ -103,7 +106,7 @@ def asking(
             f"the model server at {server} has none of {lacking}; get one with `holocron models fetch NAME` "
             f"for the embedded server, with `ollama pull NAME` for an Ollama"
         )
-    return Asking(lake, server, served, read_dispatch_settings(dispatch_file()), run)
+    return Asking(lake, server, served, settings, run)
 
 
 def raise_unfinished(stretch: Stretch, *, more: Sequence[str] = ()) -> None:

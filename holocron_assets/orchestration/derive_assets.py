@@ -37,6 +37,7 @@ from holocron_assets.orchestration.asking import (
     written_event,
 )
 from holocron_assets.orchestration.asset_events import StepResult, is_deferred
+from holocron_assets.orchestration.derive_names import is_by_type
 from holocron_assets.orchestration.dispatched_runs import asked_in_turns
 from holocron_assets.orchestration.entity_stages import STAGES
 from holocron_assets.orchestration.failures import clear_failures
@@ -106,11 +107,6 @@ def model_groups(interrogations: Sequence[Interrogation], settings: DispatchSett
     ]
 
 
-def is_by_type(interrogation: Interrogation) -> bool:
-    """Whether an interrogation's partitions are entity types, and not batches."""
-    return interrogation.table.partition_column == "entity_type"
-
-
 def derive_assets(
     interrogations: Sequence[Interrogation], settings: DispatchSettings
 ) -> list[dg.AssetsDefinition]:
@@ -140,7 +136,7 @@ def model_assets(group: ModelGroup, *, step_priority: int) -> dg.AssetsDefinitio
 
     @dg.multi_asset(
         name=group.name,
-        description=f"Ask {group.model} what is to be asked of it.",
+        description=f"Have {group.model} answer what it is to be asked.",
         specs=[_spec(one) for one in group.interrogations],
         can_subset=True,
         partitions_def=ENTITY_TYPES if group.by_type else BATCHES,
@@ -179,7 +175,7 @@ def _spec(interrogation: Interrogation) -> dg.AssetSpec:
             *(dg.AssetDep(name, partition_mapping=every) for name in _assets_of(read.whole)),
         ],
         group_name=GROUP,
-        kinds={"parquet", "ollama"},
+        kinds={"parquet", interrogation.kind if interrogation.is_of_code else "ollama"},
         owners=[OWNER],
         tags={"shadow": "true"} if interrogation.shadow else {},
         code_version=content_hash(f"{interrogation.prompt_version}{interrogation.schema_version}")[:16],

@@ -14,8 +14,9 @@ from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.orchestration.asset_events import DEFERRED, RANGE_OF_TAG, range_tags
-from holocron_assets.orchestration.derive_assets import ModelGroup, is_by_type, model_groups
-from holocron_assets.orchestration.names import GPU_JOB, GPU_MODEL_TAG, MODEL_POOL_TAG
+from holocron_assets.orchestration.derive_assets import ModelGroup, model_groups
+from holocron_assets.orchestration.derive_names import job_name, job_of
+from holocron_assets.orchestration.names import GPU_MODEL_TAG, MODEL_POOL_TAG
 from holocron_assets.orchestration.partitions import BATCHES, TYPES
 
 if TYPE_CHECKING:
@@ -40,12 +41,6 @@ def derive_jobs(
     return [_job(name, groups) for name, groups in by_job.items()]
 
 
-def job_of(pool: str, *, by_type: bool) -> str:
-    """The job that asks models of a pool, over batches or over entity types."""
-    name = GPU_JOB if pool == GPU_POOL else f"{GPU_JOB}_{pool}"
-    return f"{name}_by_type" if by_type else name
-
-
 def job_of_plan(
     plan: Plan, interrogations: Sequence[Interrogation], settings: DispatchSettings
 ) -> str | None:
@@ -59,7 +54,7 @@ def job_of_plan(
     named = {one.name: one for one in interrogations}
     for turn in plan.decision.turns:
         one = named[turn.interrogation]
-        return job_of(settings.pool_of(one.models[0]), by_type=is_by_type(one))
+        return job_name(settings.pool_of(one.models[0]), one)
     return None
 
 

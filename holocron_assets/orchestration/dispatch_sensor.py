@@ -9,7 +9,12 @@ import dagster as dg
 from holocron_assets.derive.dispatch.backlog import backlog
 from holocron_assets.derive.dispatch.decisions import Waiting
 from holocron_assets.derive.dispatch.plans import Plan, plan_pool, version_of
-from holocron_assets.derive.dispatch.pools import DispatchError, DispatchSettings, read_dispatch_settings
+from holocron_assets.derive.dispatch.pools import (
+    CODE_POOL,
+    DispatchError,
+    DispatchSettings,
+    read_dispatch_settings,
+)
 from holocron_assets.derive.dispatch.served import ServedModels, is_switched_off, served_models
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
 from holocron_assets.derive.gpu.slots import GPU_POOL
@@ -52,7 +57,7 @@ def _dispatch_sensor(pool: str, jobs: "Sequence[UnresolvedAssetJobDefinition]") 
     )
     @mended_tick
     def dispatch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult | dg.SkipReason:
-        if is_switched_off():
+        if is_switched_off() and pool != CODE_POOL:
             return dg.SkipReason("no model is asked: HOLOCRON_LLM is off")
         try:
             return _tick(context, lake.open(), pool, read_dispatch_settings(dispatch_file()))
@@ -79,7 +84,7 @@ def _tick(
     busy = at_work(context.instance, lake, pool)
     if len(busy) >= settings.limits[pool]:
         return dg.SkipReason(f"models are at work: {', '.join(sorted(busy))}")
-    interrogations = load_interrogations()
+    interrogations = [one for one in load_interrogations() if one.is_of_code == (pool == CODE_POOL)]
     served = served_models(interrogations)
     heed = StandingWishes(lake).heeded
     waiting = backlog(lake, interrogations, digests=served.digests, now=utc_now(), heed=heed)

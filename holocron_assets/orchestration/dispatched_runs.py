@@ -53,9 +53,10 @@ def asked_in_turns(  # noqa: PLR0913, PLR0917 - who asks, of what, and how much 
         own: the interrogations whose assets the step makes.
         pool: of their model.
     """
-    named = what.named()
-    asked = asking(lake, models, context.run, list(named.values()))
-    if agenda := _agenda(context, asked, what, [one for one in own if one.name in named], pool):
+    named = what.named(pool)
+    mine = [one for one in own if one.name in named]
+    asked = asking(lake, models, context.run, list(named.values())) if mine else None
+    if asked and (agenda := _agenda(context, asked, what, mine, pool)):
         yield from _done(context, asked, what, agenda)
     else:
         _note_outcome(context, "complete")
@@ -77,8 +78,7 @@ def _agenda(
     pool: str,
 ) -> Dispatched | None:
     """What the run's model is to be asked by this step; None if there is nothing."""
-    named = list(what.named().values())
-    by_model = asked.by_model(named)
+    by_model = asked.by_model(list(what.named(pool).values()))
     model = what.model or _model_of(context)
     if what.model and not asked.is_dispatched:  # a person's choice: no other model takes its turn
         by_model = {what.model: by_model.get(what.model, [])}

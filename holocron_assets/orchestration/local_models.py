@@ -16,9 +16,11 @@ from holocron_assets.crawl.batches import source_of
 from holocron_assets.crawl.sources import Source
 from holocron_assets.derive.dispatch.backlog import StalePartition, model_to_ask, stale_partitions, waiting_of
 from holocron_assets.derive.dispatch.served import served_models
+from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.items import derivation_of
 from holocron_assets.derive.interrogations.wanted import wanted_rows
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.lake.attempts import DELAYS
@@ -32,7 +34,7 @@ from holocron_assets.models.connection import fetch_command, model_server
 from holocron_assets.models.fetching import fetch_models, own_model_files
 from holocron_assets.operations.controls import Scope, standing_controls
 from holocron_assets.operations.wishes import StandingWishes
-from holocron_assets.orchestration.names import GPU_JOB
+from holocron_assets.orchestration.derive_names import is_by_type, job_of
 from holocron_assets.orchestration.what_to_ask import WhatToAsk
 from holocron_assets.orchestration.work import Work
 
@@ -150,6 +152,27 @@ class ModelStage:
                 )
         return asked
 
+    def of_entities(self) -> list[WhatToAsk]:
+        """The interrogations about entities, the most important first, each about a few.
+
+        Raises:
+            ModelServerUnavailable: the server does not answer.
+        """
+        controls = standing_controls(self.lake)
+        asked = [one for one in load_interrogations() if one.over == "entities" and not one.is_of_code]
+        digests, found = served_models(asked).digests, []
+        for one in sorted(asked, key=lambda one: -one.priority):
+            chosen = model_to_ask(one, digests)
+            if chosen is None or controls.is_held(interrogation=one.name):
+                continue
+            model, digest = chosen
+            names = self.lake.partitions(derivation_of(one).inputs[0])
+            works = [PartitionWork(self.lake, one, name, model=model, digest=digest) for name in names]
+            ready = [work.partition for work in works if work.ready(utc_now())]
+            if ready and sum(work.answered + work.dead for work in works) < self.few:
+                found.append(WhatToAsk(interrogations=[one.name], partitions=ready, items=self.few))
+        return found
+
     def _is_open(
         self, interrogation: Interrogation, pages: Mapping[int, str], digests: Mapping[str, str]
     ) -> bool:
@@ -172,7 +195,9 @@ class ModelStage:
         """The run that asks it. Each is other work: a run that stops half way is followed by another."""
         config = what.run_config()
         version = f"{content_hash(repr(config))} {next(self._rounds)}"
-        return Work(GPU_JOB, None, version, config=config, about=", ".join(what.interrogations or ()))
+        named = [one for one in load_interrogations() if one.name in (what.interrogations or ())]
+        job = job_of(GPU_POOL, by_type=any(map(is_by_type, named)))
+        return Work(job, None, version, config=config, about=", ".join(what.interrogations or ()))
 
     def _first_wanted(
         self, interrogation: Interrogation, ranked: Sequence[tuple[int, str]]
@@ -196,7 +221,7 @@ class ModelStage:
 
 
 def _over_pages() -> list[Interrogation]:
-    return [one for one in load_interrogations() if one.over == "pages"]
+    return [one for one in load_interrogations() if one.over == "pages" and not one.is_of_code]
 
 
 def _about_rules() -> list[Interrogation]:

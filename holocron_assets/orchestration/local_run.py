@@ -37,6 +37,7 @@ from holocron_assets.orchestration.work import (
     batches_to_fetch,
     batches_to_settle,
     checks_to_run,
+    code_to_run,
     entities_to_resolve,
     links_to_compact,
     seeds_to_list,
@@ -172,6 +173,8 @@ class LocalRun:
             while self._work_on():  # page types say what the model said
                 pass
             self._ask(models, models.most_linked())
+            self._make_knowledge()
+            self._ask(models, models.of_entities())
 
     def _ask(self, models: ModelStage, asked: Sequence[WhatToAsk]) -> None:
         """Ask models, in as many runs as it takes. What failed for now is left pending."""
@@ -225,14 +228,20 @@ class LocalRun:
 
     def _conclude(self) -> RunReport:
         """Resolve entities, tag and review, check the quality and publish the views."""
-        # What a run changed may make another type stale; what failed is not tried again.
-        while self._run(entities_to_resolve(self.lake)) and not self.report.finished[-1].error:
-            pass
-        self._run(sources_to_tag(self.lake))
+        self._make_knowledge()
         if self.report.finished:
             self._check()
         self._run(views_to_publish(self.lake, self.all_sources))
         return self.report
+
+    def _make_knowledge(self) -> None:
+        """Resolve entities, have code answer what it can, and tag and review."""
+        # What a run changed may make another type stale; what failed is not tried again.
+        while self._run(entities_to_resolve(self.lake)) and not self.report.finished[-1].error:
+            pass
+        while self._run(code_to_run(self.lake)) and not self.report.finished[-1].error:
+            pass
+        self._run(sources_to_tag(self.lake))
 
     def _due(self) -> dict[str, datetime]:
         """When work that failed only for now may be tried again, by its key."""

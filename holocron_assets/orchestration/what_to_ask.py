@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from holocron_assets.derive.dispatch.pools import CODE_POOL
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.items import Item
@@ -42,8 +43,11 @@ class WhatToAsk(dg.ConfigurableResource["WhatToAsk"]):
 
         return is_wanted
 
-    def named(self) -> Mapping[str, Interrogation]:
-        """The interrogations that may be asked, by name.
+    def named(self, pool: str) -> Mapping[str, Interrogation]:
+        """The interrogations that may be asked by a step, by name: of code, or of models.
+
+        Args:
+            pool: of the step.
 
         Raises:
             PermanentError: one that is named is not there; names those that are.
@@ -54,4 +58,6 @@ class WhatToAsk(dg.ConfigurableResource["WhatToAsk"]):
                 f"no interrogation is called {', '.join(sorted(unknown))}; "
                 f"there are {', '.join(sorted(found))}"
             )
-        return {name: found[name] for name in (found if self.interrogations is None else self.interrogations)}
+        chosen = found if self.interrogations is None else self.interrogations
+        is_of_code = pool == CODE_POOL
+        return {name: found[name] for name in chosen if found[name].is_of_code == is_of_code}

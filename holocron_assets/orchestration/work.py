@@ -10,12 +10,20 @@ from holocron_assets.crawl.known_links import compaction_is_due, enough_is_new, 
 from holocron_assets.crawl.revision_check import passes, seeds_are_due, unfinished_pass
 from holocron_assets.crawl.seeds import fingerprint, seeds_are_stale
 from holocron_assets.crawl.sources import Source
+from holocron_assets.derive.dispatch.backlog import stale_partitions as stale_answers
+from holocron_assets.derive.dispatch.backlog import waiting_of
+from holocron_assets.derive.dispatch.pools import CODE_POOL
+from holocron_assets.derive.dispatch.served import served_by_code
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.compaction import partitions_to_pack
 from holocron_assets.lake.keys import content_hash
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.publishing import views_are_stale
 from holocron_assets.lake.tables import PAGES, SITES
 from holocron_assets.operations.views import all_views
+from holocron_assets.operations.wishes import StandingWishes
+from holocron_assets.orchestration.derive_names import job_name
 from holocron_assets.orchestration.entity_stages import BY_SOURCE, BY_TYPE, stale_partitions
 from holocron_assets.orchestration.names import (
     BATCH_JOB,
@@ -192,3 +200,15 @@ def sources_to_tag(lake: Lake) -> list[Work]:
     with look_at(lake) as look:
         stale = stale_partitions(look, BY_SOURCE)
         return [Work(SOURCES_JOB, None, f"{look.mark} {sorted(stale.items())}")] if stale else []
+
+
+def code_to_run(lake: Lake) -> list[Work]:
+    """What code, and no model, is to answer, over batches and over entity types."""
+    asked = [one for one in load_interrogations() if one.is_of_code]
+    now, found = utc_now(), dict[str, list[str]]()
+    stale = stale_answers(lake, asked, digests=served_by_code(asked).digests, most_opened=None)
+    for part in StandingWishes(lake).heeded(stale):
+        if any(one.is_due for one in waiting_of([part], now)):
+            told = f"{part.interrogation.name} {part.partition} {part.state}"
+            found.setdefault(job_name(CODE_POOL, part.interrogation), []).append(told)
+    return [Work(job, None, "\n".join(sorted(parts))) for job, parts in found.items()]

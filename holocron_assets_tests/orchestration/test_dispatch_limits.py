@@ -10,7 +10,7 @@ import pytest
 from asked_holocron import write_interrogation
 from ruamel.yaml import YAML
 
-from holocron_assets.orchestration.derive_jobs import job_of
+from holocron_assets.orchestration.derive_names import job_of
 from holocron_assets.orchestration.dispatched_runs import run_tags
 from holocron_assets.orchestration.instance import open_instance, pool_limits
 from holocron_assets.settings import PROJECT_FOLDER
