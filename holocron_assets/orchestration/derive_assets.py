@@ -179,7 +179,7 @@ def _spec(interrogation: Interrogation) -> dg.AssetSpec:
             *(dg.AssetDep(name, partition_mapping=every) for name in _assets_of(read.whole)),
         ],
         group_name=GROUP,
-        kinds={"parquet", "ollama"},
+        kinds={"parquet", interrogation.kind if interrogation.is_of_code else "ollama"},
         owners=[OWNER],
         tags={"shadow": "true"} if interrogation.shadow else {},
         code_version=content_hash(f"{interrogation.prompt_version}{interrogation.schema_version}")[:16],
