@@ -127,8 +127,8 @@ def test_the_entity_of_a_page_can_be_asked_about(asked: AskedHolocron, tmp_path:
 
 
 def test_it_is_told_why_nothing_is_asked_about_an_entity(asked: AskedHolocron, tmp_path: Path) -> None:
-    lake, batch = asked.holocron.lake, asked.batches[0]
     write_interrogation(tmp_path, "people", SMALL, 400, over="entities", question="Who is {{ name }}?")
+    lake, batch = asked.holocron.lake, asked.batches[0]
     write_entities(lake, "PersonCharacter", {"e1": "Page wiki1 0", "e2": "Page wiki1 1>e1"}, batch)
 
     def told(title: str, **entity: Any) -> Answer:

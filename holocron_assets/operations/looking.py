@@ -16,6 +16,7 @@ from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.quarantine import all_set_aside
+from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import (
     BATCH_PAGES,
     CHANGE_LOOKS,
@@ -61,12 +62,19 @@ from holocron_assets.operations.views import status_views
 MOST_DEAD_LETTERS = 20
 """Dead letters that are told of; the newest."""
 
-STATUS_TABLES = (
+_STATUS_TABLES = (
     *(SEED_TITLES, BATCH_PAGES, PAGES, PAGE_CHANGES, CHANGE_LOOKS, REVISION_CHECKS, HTTP_ATTEMPTS),
     *(PAGE_SIGNALS, UNREAD_PAGES, RULE_CLASSIFICATIONS, PAGE_TYPES, ENTITY_CANDIDATES, ENTITIES),
     *(ENTITY_PAIRS, REVIEW_ITEMS, DECISIONS, LLM_RUNS, LLM_ATTEMPTS, GPU_RUNS, NOTICES),
 )
 """What the views read that are asked here: a connection to these is opened in half the time."""
+
+
+def status_tables() -> list[Table]:
+    """The tables that the views of the status read, with those that interrogations choose their items by."""
+    chosen_by = (table for one in load_interrogations() if one.wants.sql for table in one.tables_read)
+    return list(dict.fromkeys((*_STATUS_TABLES, *chosen_by)))
+
 
 _Row = TypeVar("_Row")
 
@@ -117,7 +125,7 @@ def look(
     seen = look_at_models(interrogations)
     digests = seen[0].digests if seen[0] else {}
     beside = look_beside(lake, stale_batches=stale_batches, failed_runs=failed_runs.runs)
-    with connect(lake, tables=STATUS_TABLES, more_views=frontier_views(sources, lake)) as connection:
+    with connect(lake, tables=status_tables(), more_views=frontier_views(sources, lake)) as connection:
         connection.execute("set parquet_metadata_cache = true")  # every file is opened several times
         query(connection, status_views("table", beside))
         wanted = counted_places(connection, "wanted_items")

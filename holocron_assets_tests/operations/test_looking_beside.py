@@ -21,7 +21,7 @@ from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.tables import NOTICES, PAGE_TYPES
 from holocron_assets.lake.views import connect, query
 from holocron_assets.operations.beside import FailedRun, look_beside
-from holocron_assets.operations.looking import STATUS_TABLES
+from holocron_assets.operations.looking import status_tables
 from holocron_assets.operations.views import all_views
 
 _ASKING = """\
@@ -49,7 +49,7 @@ def lake(tmp_path: Path) -> Lake:
 
 def asked(lake: Lake, sql: str, **beside: Any) -> list[dict[str, Any]]:
     views = all_views([wiki_source()], lake, look_beside(lake, **beside))
-    with connect(lake, tables=STATUS_TABLES, more_views=views) as connection:
+    with connect(lake, tables=status_tables(), more_views=views) as connection:
         return query(connection, sql)
 
 

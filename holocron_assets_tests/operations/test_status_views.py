@@ -40,7 +40,7 @@ from holocron_assets.lake.tables import (
 )
 from holocron_assets.lake.views import connect, publish, query
 from holocron_assets.operations.beside import Beside
-from holocron_assets.operations.looking import STATUS_TABLES
+from holocron_assets.operations.looking import status_tables
 from holocron_assets.operations.views import all_views
 from holocron_assets.settings import interrogations_folder
 
@@ -62,7 +62,7 @@ def now() -> datetime:
 def asked(lake: Lake, sql: str, *sources: Source, beside: Beside | None = None) -> list[dict[str, Any]]:
     """What is answered now."""
     views = all_views(sources or [wiki_source()], lake, beside)
-    with connect(lake, tables=STATUS_TABLES, more_views=views) as connection:
+    with connect(lake, tables=status_tables(), more_views=views) as connection:
         return query(connection, sql)
 
 

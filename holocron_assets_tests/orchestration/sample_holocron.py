@@ -12,6 +12,7 @@ from holocron_assets.crawl.readers import page_reader
 from holocron_assets.crawl.seeds import load_site, store_seeds, store_site
 from holocron_assets.crawl.source_files import load_source
 from holocron_assets.crawl.sources import Source
+from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.paths import Lake
 from holocron_assets.orchestration.entity_stages import STAGES, partitions_of
@@ -33,7 +34,7 @@ class Holocron:
 
     @property
     def lake(self) -> Lake:
-        return Lake(self.folder / "data")
+        return open_lake(self.folder / "data")
 
     @property
     def sources_folder(self) -> Path:

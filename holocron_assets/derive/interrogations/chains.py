@@ -8,6 +8,7 @@ from holocron_assets.derive.evidence.queries import relations_named
 from holocron_assets.derive.interrogations.conditions import relations_of_condition
 from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.items import derivation_of
 from holocron_assets.lake.public_views import tables_behind
 from holocron_assets.lake.schema import Table
 from holocron_assets.lake.tables import ALL_TABLES
@@ -62,7 +63,8 @@ def upstream_tables(interrogation: Interrogation) -> Upstream:
         interrogation: one that was linked; see `linked`.
     """
     inputs = [one.table for one in interrogation.upstream]
-    read = [table for table in interrogation.tables_read if table not in inputs]
+    known = [*inputs, *derivation_of(interrogation).inputs]
+    read = [table for table in interrogation.tables_read if table not in known]
     column = interrogation.table.partition_column
     beside = [table for table in read if _is_derived(table) and table.partition_column == column]
     return Upstream((*inputs, *beside), tuple(table for table in read if table not in beside))
