@@ -198,13 +198,13 @@ def _models_by_priority(interrogations: Sequence[Interrogation]) -> list[str]:
 
 def _declared(interrogation: Interrogation) -> dict[str, Any]:
     """What the interrogation says of itself, for people who look at the asset."""
+    asked = {name: getattr(interrogation, name) for name in ("sql", "function", "prompt", "question")}
     return {
         "model": ", then ".join(interrogation.models),
         "priority": interrogation.priority,
         "version": interrogation.version,
         "wants": dg.MetadataValue.json(interrogation.wants.model_dump(exclude_none=True)),
-        "prompt": dg.MetadataValue.text(interrogation.prompt),
-        "question": dg.MetadataValue.text(interrogation.question),
+        **{name: dg.MetadataValue.text(text) for name, text in asked.items() if text},
         "answer_schema": dg.MetadataValue.json(interrogation.answer_schema),
     }
 
