@@ -3,6 +3,7 @@
 from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 import dagster as dg
@@ -19,6 +20,8 @@ from holocron_assets.orchestration.resources import LakeResource, SourcesResourc
 from holocron_assets.orchestration.retries import LAKE
 
 _MOST_CAUSES = 20
+_OLD, _TOO_OLD = timedelta(minutes=90), timedelta(hours=2)
+"""Ages of a report that is to be made each hour: one was late, and one was left out."""
 _STAGES = ("pages", "page_types", "interrogations", "entities", "review")
 
 
@@ -29,6 +32,7 @@ _STAGES = ("pages", "page_types", "interrogations", "entities", "review")
     owners=[OWNER],
     kinds={"python", "duckdb"},
     retry_policy=LAKE,
+    freshness_policy=dg.FreshnessPolicy.time_window(fail_window=_TOO_OLD, warn_window=_OLD),
 )
 def operation_status(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
