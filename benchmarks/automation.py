@@ -56,9 +56,9 @@ def main() -> None:
         for batch in batches:
             make(instance, lake, batch)
         cursor = None
-        for what, batch in (("first", None), ("nothing new", None), ("one batch made anew", batches[-1])):
-            if batch:
-                make(instance, lake, batch)
+        for what, anew in (("first", None), ("nothing new", None), ("one batch made anew", batches[-1])):
+            if anew:
+                make(instance, lake, anew)
             started = process_time()
             result = dg.evaluate_automation_conditions([candidates, entities], instance, cursor=cursor)
             evaluated = process_time()

@@ -91,7 +91,7 @@ def build_definitions(resource_overrides: Mapping[str, Any] | None = None) -> dg
             *SENSORS,
             lost_runs,
             changed_pages,
-            *dispatch_sensors(dispatch, asking_models),
+            *dispatch_sensors(dispatch, asking_models, interrogations),
             tell_webhooks,
             raise_alerts,
             schedules_sensor(schedules),

@@ -53,7 +53,7 @@ class Schedules(BaseModel):
 
     upkeep: CronTimes = Field(
         default=CronTimes(cron="*/5 * * * *"),
-        description="when views are published, known links compacted and old runs forgotten, if it is due",
+        description="when old runs and the logs of old ticks are forgotten, if it is due",
     )
     compaction: CronTimes = Field(
         default=CronTimes(cron="*/5 * * * *"),

@@ -58,6 +58,25 @@ def job_of_plan(
     return None
 
 
+def jobs_of_pool(
+    pool: str, interrogations: Sequence[Interrogation], settings: DispatchSettings
+) -> set[str]:
+    """The names of the jobs that a pool's sensor may ask for.
+
+    One is of another pool if an interrogation's first model is: a job's assets are those of first models.
+
+    Args:
+        pool: which.
+        interrogations: what is asked.
+        settings: says which pool a model is of.
+    """
+    return {
+        job_name(settings.pool_of(one.models[0]), one)
+        for one in interrogations
+        if pool in map(settings.pool_of, one.models)
+    }
+
+
 def _job(name: str, groups: Sequence[ModelGroup]) -> "UnresolvedAssetJobDefinition":
     pool, by_type = groups[0].pool, groups[0].by_type
     assets = dg.AssetSelection.assets(*(asset for group in groups for asset in group.assets))

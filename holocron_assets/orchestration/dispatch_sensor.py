@@ -27,7 +27,7 @@ from holocron_assets.lake.tables import GPU_RUNS
 from holocron_assets.models.connection import fetch_command
 from holocron_assets.models.errors import ModelServerError
 from holocron_assets.operations.wishes import StandingWishes
-from holocron_assets.orchestration.derive_jobs import job_of_plan
+from holocron_assets.orchestration.derive_jobs import job_of_plan, jobs_of_pool
 from holocron_assets.orchestration.dispatch_runs import at_work, history
 from holocron_assets.orchestration.dispatched_runs import run_tags
 from holocron_assets.orchestration.holding import holds_named
@@ -169,12 +169,19 @@ def _recorded(context: dg.SensorEvaluationContext, lake: Lake, answers: Sequence
 
 
 def dispatch_sensors(
-    settings: DispatchSettings, jobs: "Sequence[UnresolvedAssetJobDefinition]"
+    settings: DispatchSettings,
+    jobs: "Sequence[UnresolvedAssetJobDefinition]",
+    interrogations: Sequence[Interrogation],
 ) -> list[dg.SensorDefinition]:
     """A sensor for each pool of models; the first is `model_dispatch`, of the GPU.
 
     Args:
         settings: names the pools.
         jobs: those that ask models.
+        interrogations: what they ask.
     """
-    return [_dispatch_sensor(pool, jobs) for pool in settings.limits]
+    sensors = []
+    for pool in settings.limits:
+        names = jobs_of_pool(pool, interrogations, settings)
+        sensors.append(_dispatch_sensor(pool, [job for job in jobs if job.name in names]))
+    return sensors

@@ -173,6 +173,8 @@ class LocalRun:
             while self._work_on():  # page types say what the model said
                 pass
             self._ask(models, models.most_linked())
+            while self._work_on():  # tags of pages read answers too
+                pass
             self._make_knowledge()
             self._ask(models, models.of_entities())
 

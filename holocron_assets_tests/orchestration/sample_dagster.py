@@ -32,7 +32,7 @@ def definitions_of(holocron: Holocron) -> dg.Definitions:
 
 def model_dispatch() -> dg.SensorDefinition:
     """The sensor that gives work to models of the GPU."""
-    return dispatch_sensors(DispatchSettings(), [])[0]
+    return dispatch_sensors(DispatchSettings(), [], [])[0]
 
 
 def run_job(  # noqa: PLR0913 - what a run may be given
