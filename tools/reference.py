@@ -22,8 +22,8 @@ from holocron_assets.cli import main
 from holocron_assets.crawl.sources import Source
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.dagster_state import DagsterState
 from holocron_assets.operations.groups import Group
 from holocron_assets.operations.looking import look
@@ -157,7 +157,7 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
 def _metrics() -> list[Sequence[str]]:
     """Every family, as a look at an empty lake gives it."""
     with tempfile.TemporaryDirectory() as name:
-        status = look(Lake(Path(name)), [], Path(name))
+        status = look(open_lake(Path(name)), [], Path(name))
     nothing: Any = ()
     totals = Totals(*[nothing] * len(inspect.signature(Totals).parameters))
     families = [
