@@ -58,9 +58,7 @@ def job_of_plan(
     return None
 
 
-def jobs_of_pool(
-    pool: str, interrogations: Sequence[Interrogation], settings: DispatchSettings
-) -> set[str]:
+def jobs_of_pool(pool: str, interrogations: Sequence[Interrogation], settings: DispatchSettings) -> set[str]:
     """The names of the jobs that a pool's sensor may ask for.
 
     One is of another pool if an interrogation's first model is: a job's assets are those of first models.
