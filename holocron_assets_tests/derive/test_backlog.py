@@ -144,6 +144,12 @@ def test_a_batch_in_which_everything_waits_is_no_work_yet() -> None:
     assert (waiting.is_due, waiting.waiting_since, waiting.due) == (False, None, NOW + timedelta(minutes=5))
 
 
+def test_answers_that_no_table_has_are_written_while_the_other_items_wait() -> None:
+    dues = (NOW + timedelta(minutes=5),)
+    (waiting,) = waiting_of([part_with(Counts(3, 1, 0, dues, is_behind=True))], NOW)
+    assert (waiting.is_due, waiting.completions, waiting.waiting_since) == (True, 1, NOW - timedelta(days=1))
+
+
 def test_a_batch_of_which_every_item_is_answered_or_dead_is_to_be_completed() -> None:
     (waiting,) = waiting_of([part_with(Counts(3, 1, 0, ()))], NOW)
     assert (waiting.items, waiting.completions, waiting.waiting_since) == (0, 1, NOW - timedelta(days=1))

@@ -135,7 +135,7 @@ def test_what_waits_for_its_inputs_is_no_work_for_a_model(lake: Lake) -> None:
     answer(lake, SAYINGS)
     (part,) = stale_partitions(lake, [SAYINGS], digests={SMALL: DIGEST}, most_opened=None)
     assert part.counts == Counts(1, 0, 0, (), awaiting=3)
-    assert (part.is_answered, part.waiting_since(datetime.now(UTC))) == (False, None)
+    assert (part.is_to_write, part.waiting_since(datetime.now(UTC))) == (False, None)
 
 
 def test_a_partition_never_begun_is_opened_to_be_counted_while_its_inputs_lack_answers(lake: Lake) -> None:

@@ -163,6 +163,15 @@ def test_answers_are_in_the_table_before_all_are_there(lake: Lake) -> None:
     assert recipe_of(KINDS, DIGEST).differences(lake, BATCH) == ()
 
 
+def test_answers_that_a_killed_run_left_are_missing_in_the_table_until_it_is_written(lake: Lake) -> None:
+    killed = work_on(lake)
+    run(killed, Birch=malformed())
+    later = work_on(lake)
+    assert (later.ready(now()), later.is_behind) == ([], True), "what is left waits"
+    assert later.publish("run-3") is not None
+    assert (later.is_behind, work_on(lake).is_behind) == (False, False)
+
+
 def test_an_item_that_died_leaves_the_answers_of_the_others_and_completes_the_table(lake: Lake) -> None:
     work = work_on(lake)
     for item, outcome in zip(

@@ -62,6 +62,7 @@ class Counts:
         untried: that may be asked about at once.
         dues: when each item that failed for now may be tried again; sorted.
         awaiting: that are not asked about before their inputs are answered.
+        is_behind: whether the table lacks answers that are known, as after a kill.
     """
 
     answered: int
@@ -69,6 +70,7 @@ class Counts:
     untried: int
     dues: tuple[datetime, ...]
     awaiting: int = 0
+    is_behind: bool = False
 
     @property
     def left(self) -> int:
@@ -113,13 +115,18 @@ class StalePartition:
     counts: Counts | None = None
 
     @property
-    def is_answered(self) -> bool:
-        """Whether it lacks nothing but its table: every item is answered or given up."""
-        return self.counts is not None and not self.counts.left and not self.counts.awaiting
+    def is_to_write(self) -> bool:
+        """Whether its table is to be written, and nobody is to be asked before.
+
+        Either every item is answered or given up, or the others wait and the table lacks known answers.
+        """
+        if self.counts is None or self.counts.untried:
+            return False
+        return self.counts.is_behind or not (self.counts.left or self.counts.awaiting)
 
     def waiting_since(self, now: datetime) -> datetime | None:
         """Since when something can be done; None if nothing can, until an item is due."""
-        if self.counts is None or self.counts.untried or self.is_answered:
+        if self.counts is None or self.counts.untried or self.is_to_write:
             return self.possible_since
         if not self.counts.dues:
             return None
@@ -313,7 +320,9 @@ def count(lake: Lake, part: StalePartition) -> Counts | None:
         )
     except (ConditionError, DamagedPartitionError, MissingPartitionError):
         return None
-    return Counts(work.answered, work.dead, work.untried, tuple(sorted(work.dues)), work.awaiting)
+    return Counts(
+        work.answered, work.dead, work.untried, tuple(sorted(work.dues)), work.awaiting, work.is_behind
+    )
 
 
 def _waiting(parts: Sequence[StalePartition], now: datetime) -> Waiting:
@@ -329,6 +338,6 @@ def _waiting(parts: Sequence[StalePartition], now: datetime) -> Waiting:
         items=sum(counts.ready(now) for counts in counted),
         waiting_since=min(since, default=None),
         due=min(dues, default=None),
-        completions=sum(part.is_answered for part in parts),
+        completions=sum(part.is_to_write for part in parts),
         uncounted=sum(part.counts is None for part in parts),
     )

@@ -153,9 +153,9 @@ def _is_of(score: Score, named: Mapping[str, Interrogation]) -> bool:
 
 def _share(interrogation: Interrogation, items: int, stale: Sequence[StalePartition]) -> Share:
     own = [part for part in stale if part.interrogation.name == interrogation.name]
-    completions = [part.partition for part in own if part.is_answered]
+    completions = [part.partition for part in own if part.is_to_write]
     # Those begun first: a partition is of use when it is complete.
-    others = sorted((part for part in own if not part.is_answered), key=lambda part: part.counts is None)
+    others = sorted((part for part in own if not part.is_to_write), key=lambda part: part.counts is None)
     return Share(interrogation, completions, [part.partition for part in others], items)
 
 

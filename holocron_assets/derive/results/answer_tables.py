@@ -64,6 +64,11 @@ def write_answers(  # noqa: PLR0913 - two name the file, the rest is what it hol
     return write_partition(lake, table, partition, rows, code_version=code_version, inputs=inputs)
 
 
+def items_with_rows(lake: Lake, table: Table, partition: str) -> frozenset[str]:
+    """Ids of the items that a partition's table has rows of."""
+    return frozenset(_standing(lake, table, partition)["item_id"].to_pylist())
+
+
 def _standing(lake: Lake, table: Table, partition: str) -> pa.Table:
     try:
         return read_table(lake, table, partition)

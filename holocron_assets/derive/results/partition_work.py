@@ -16,7 +16,7 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.items import Item, wanted_items
 from holocron_assets.derive.interrogations.recipe import recipe_of
 from holocron_assets.derive.interrogations.wanted import Superseded
-from holocron_assets.derive.results.answer_tables import write_answers
+from holocron_assets.derive.results.answer_tables import items_with_rows, write_answers
 from holocron_assets.derive.results.item_states import ItemState
 from holocron_assets.derive.results.journaled_answers import journaled_answers
 from holocron_assets.derive.results.kept_answers import kept_answers, own_rows, scope_of, state_of
@@ -117,6 +117,15 @@ class PartitionWork:
     def awaiting(self) -> int:
         """Items that are not asked about before their inputs are answered."""
         return sum(item.waits_for is not None for item in self.items)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the table lacks rows of answers that are known: a run was killed before it wrote them."""
+        answers = [(item, answer) for item in self.items if (answer := self._state(item).answer) is not None]
+        if not answers:
+            return False
+        there = items_with_rows(self._lake, self.interrogation.table, self.partition)
+        return any(item.item_id not in there and self._rows(item, answer, "") for item, answer in answers)
 
     @property
     def dues(self) -> list[datetime]:
