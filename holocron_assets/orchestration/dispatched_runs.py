@@ -16,6 +16,7 @@ from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.gpu.turns import LONGEST_SECONDS, Dispatched
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.parquet import read_footer
 from holocron_assets.lake.paths import Lake
 from holocron_assets.operations.controls import HeldBackError, standing_controls
 from holocron_assets.operations.wishes import StandingWishes
@@ -26,13 +27,21 @@ from holocron_assets.orchestration.asking import (
     stretch_metadata,
     written_event,
 )
-from holocron_assets.orchestration.asset_events import StepResult, partitions_of_run
+from holocron_assets.orchestration.asset_events import (
+    StepResult,
+    partitions_of_run,
+    recorded_late,
+    recorded_partitions,
+)
 from holocron_assets.orchestration.names import GPU_MODEL_TAG, MODEL_POOL_TAG, MODEL_TAG, OUTCOME_TAG
 from holocron_assets.orchestration.resources import ModelsResource
 from holocron_assets.orchestration.what_to_ask import WhatToAsk
 
 _OUTCOMES = ("complete", "partial", "stopped", "paused")
 """What becomes of a run, from what says least to what says most: of its steps, the last of these counts."""
+
+_SPARE_SECONDS = 60.0
+"""An event is later than its file, and clocks of machines that share a lake differ."""
 
 
 def asked_in_turns(  # noqa: PLR0913, PLR0917 - who asks, of what, and how much of it
@@ -56,12 +65,32 @@ def asked_in_turns(  # noqa: PLR0913, PLR0917 - who asks, of what, and how much 
     named = what.named(pool)
     mine = [one for one in own if one.name in named]
     asked = asking(lake, models, context.run, list(named.values())) if mine else None
-    if asked and (agenda := _agenda(context, asked, what, mine, pool)):
+    agenda = _agenda(context, asked, what, mine, pool) if asked else None
+    if agenda or context.retry_number > 0:  # what a step asks, no other asks now, nor is about to record
+        yield from _unrecorded(context, lake, own)
+    if asked and agenda:
         yield from _done(context, asked, what, agenda)
     else:
         _note_outcome(context, "complete")
     for one in own:
         yield dg.MaterializeResult(asset_key=dg.AssetKey(one.table.name))
+
+
+def _unrecorded(
+    context: dg.AssetExecutionContext, lake: Lake, own: Sequence[Interrogation]
+) -> Iterator[dg.AssetMaterialization]:
+    """Events of files that have none: a step failed, or its run died, between the file and its event.
+
+    Looked at are those that are newer than the last event of their table: of an old lake's 14,000, few are.
+    """
+    for table in (one.table for one in own):
+        key = dg.AssetKey(table.name)
+        last = context.instance.get_latest_materialization_event(key)
+        since = (last.timestamp - _SPARE_SECONDS) * 1e9 if last else 0
+        new = [name for name, mark in lake.listing(table).own.items() if mark.mtime_ns >= since]
+        footers = {name: footer for name in new if (footer := read_footer(lake, table, name))}
+        for name in sorted(footers.keys() - recorded_partitions(context.instance, key, footers)):
+            yield recorded_late(key, name, footers[name])
 
 
 def run_tags(pool: str, model: str) -> dict[str, str]:

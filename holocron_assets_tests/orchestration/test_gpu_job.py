@@ -1,5 +1,6 @@
 """The job that asks models: what it materializes, how it tells what remains, and what stops it."""
 
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ from asked_holocron import AskedHolocron, asked_holocron, write_interrogation
 from fake_ollama import LARGE, SMALL, FakeOllama, malformed, out_of_memory, refused_url
 from sample_dagster import failure_message, run_job
 
+from holocron_assets.orchestration import dispatched_runs
+from holocron_assets.orchestration.asking import written_event
+from holocron_assets.orchestration.asset_events import RECORDED_LATE
 from holocron_assets.orchestration.failures import failure_of
 from holocron_assets.orchestration.names import OUTCOME_TAG
 from holocron_assets.orchestration.what_to_ask import WhatToAsk
@@ -57,6 +61,31 @@ def outcome(instance: dg.DagsterInstance, result: dg.ExecuteInProcessResult) -> 
     run = instance.get_run_by_id(result.run_id)
     assert run is not None
     return run.tags[OUTCOME_TAG]
+
+
+def test_files_whose_step_failed_before_it_recorded_them_are_recorded_when_it_is_tried_again(
+    asked: AskedHolocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed: list[str] = []
+
+    def fails_once(*work: Any) -> dg.AssetMaterialization:
+        if not failed:
+            failed.append("the disk")
+            raise OSError(errno.EIO, "a disk that fails once")
+        return written_event(*work)
+
+    monkeypatch.setattr(dispatched_runs, "written_event", fails_once)
+    result = derive(asked, instance, model=SMALL, dispatched=True)
+    assert result.success
+    told = [
+        event.step_materialization_data.materialization for event in result.get_asset_materialization_events()
+    ]
+    # A partition that was begun before the failure is replaced again when it is done.
+    assert {(one.asset_key.to_user_string(), one.partition) for one in told} == {
+        (f"derived_{name}", batch) for name in ("kinds", "more") for batch in asked.batches
+    }
+    assert RECORDED_LATE in {one.description for one in told}
+    assert not materialized(derive(asked, instance, model=SMALL, dispatched=True))
 
 
 def test_a_run_materializes_each_partition_that_became_complete(
