@@ -25,6 +25,7 @@ from crawl_rows import (
 from holocron_assets.crawl.frontier import pending_pages
 from holocron_assets.crawl.frontier_views import frontier_views
 from holocron_assets.crawl.requeue import requeue, retry_now
+from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.attempts import DELAYS
 from holocron_assets.lake.clock import utc_now
 from holocron_assets.lake.parquet import DamagedPartitionError
@@ -36,7 +37,7 @@ from holocron_assets.operations.views import all_views
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
-    return Lake(tmp_path)
+    return open_lake(tmp_path)
 
 
 def test_an_empty_lake_has_nothing_pending_and_no_error(lake: Lake) -> None:

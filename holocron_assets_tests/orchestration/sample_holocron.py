@@ -51,7 +51,7 @@ class Holocron:
     def environment(self) -> dict[str, str]:
         """What a process of its own needs to work on this Holocron."""
         return {
-            "HOLOCRON_DATA": str(self.lake.root),
+            "HOLOCRON_DATA": str(self.folder / "data"),
             "HOLOCRON_SOURCES": str(self.sources_folder),
             "HOLOCRON_STATE": str(self.folder / "state"),
             "DAGSTER_HOME": str(self.folder / "dagster"),
