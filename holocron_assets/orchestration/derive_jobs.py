@@ -1,7 +1,7 @@
 """The jobs that ask models: `derive` for those of this machine's GPU, and one for each pool of others.
 
 Each has a twin for what is partitioned by entity type, since a job's assets are partitioned alike. What
-limits a run by tags stands here, on the jobs, so that it holds whoever launches them.
+limits a run by tags stands here, on the jobs, so that it holds for every way to launch them.
 """
 
 from collections.abc import Sequence

@@ -34,7 +34,7 @@ from holocron_assets.settings import (
 
 
 def pool_limits() -> Mapping[str, int]:
-    """Ops of each pool that run at once, whoever started them: crawls, and what asks models.
+    """Ops of each pool that run at once, whatever started them: crawls, and what asks models.
 
     Raises:
         DispatchError: the file of the models' pools cannot be used.

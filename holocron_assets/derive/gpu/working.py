@@ -87,8 +87,8 @@ class Working:
         model: the model's name.
         digest: the model's digest.
         run_id: of the run that works.
-        tell: told of each partition when its table's file was replaced, and when the work on it is over; from
-            another thread than the caller's.
+        tell: called with each partition when its table's file was replaced, and when the work on it is over;
+            from another thread than the caller's.
         is_paused: whether a partition, given with its interrogation's name, is to be left as it is for now.
         tally: what it came to so far.
         problem: why it could not go on; None if it could.

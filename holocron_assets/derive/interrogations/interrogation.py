@@ -87,7 +87,7 @@ class Interrogation(Settings):
         evidence: what is shown of each, in this order: page, chunk, inline, sql_result, sql or answers.
         examples: evidence with the answer that it should get.
         answer_schema: JSON Schema of an answer.
-        options: what the server is told of each call.
+        options: Ollama's options of each call.
         rows: how an answer becomes rows.
         shadow: it runs, is published nowhere, and is compared with the live one of its key.
         redact: personal data is replaced before a model sees the evidence.

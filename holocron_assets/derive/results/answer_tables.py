@@ -1,6 +1,6 @@
 """The table of an interrogation's answers in one partition: it shows what there is, whether whole or not.
 
-A file that lacks answers says so in its footer, so that whoever compares footers finds it unfinished. Until
+A file that lacks answers says so in its footer, so that the dispatcher finds it unfinished. Until
 the partition is complete, an item that has no new answer keeps the rows of the one that stands.
 """
 

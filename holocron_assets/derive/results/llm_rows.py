@@ -80,7 +80,7 @@ def write_attempts(lake: Lake, scope: str, calls: Iterable[Row]) -> None:
     known = {row["call_id"]: row for row in before}
     for call in calls:
         known.setdefault(call["call_id"], dict(call))
-    if len(known) > len(before):  # a new file is looked at again by whoever depends on it
+    if len(known) > len(before):  # a new file makes stale what depends on it
         write_partition(lake, LLM_ATTEMPTS, scope, [_clean(call) for call in known.values()])
 
 
