@@ -19,14 +19,18 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+from holocron_assets.derive.dispatch.tallies import wanted_counts
 from holocron_assets.derive.gpu.gpu_log import merged, seconds_of
 from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.parquet import read_footer, read_partition
 from holocron_assets.lake.paths import Lake
 from holocron_assets.lake.schema import Table
-from holocron_assets.lake.tables import GPU_RUNS
+from holocron_assets.lake.tables import GPU_RUNS, LLM_RUNS
+from holocron_assets.models.catalog import shipped_catalog
 from holocron_assets.models.connection import model_server
+from holocron_assets.models.fetching import own_model_files
 from holocron_assets.settings import PROJECT_FOLDER
 
 SMALL, LARGE = "smollm2:135m", "qwen2.5-coder:0.5b"
@@ -57,17 +61,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         interrogations = declared(arguments.every)
+        for model in (SMALL, LARGE):
+            own_model_files().fetch(shipped_catalog().find(model))
         environment = prepare(folder, interrogations)
         os.environ.update(environment)
         lake = open_lake(folder / "data")
-        tables = [one.table for one in load_interrogations()]
+        asked = load_interrogations()
         with model_server(environment):
             with daemon(environment, folder / "daemon.log"):
-                wait_for(lake, tables)
+                wait_for(lake, asked)
             print_cycle("By the dispatcher", logged(lake), target=TARGET_BUSY_SHARE)
             shutil.rmtree(lake.root / "lake" / "derive")
             run(
-                [sys.executable, "-W", "ignore", "-c", BACKFILL, *(table.name for table in tables)],
+                [sys.executable, "-W", "ignore", "-c", BACKFILL, *(one.table.name for one in asked)],
                 environment,
             )
             print_cycle("As one backfill", logged(lake))
@@ -153,14 +159,22 @@ def daemon(environment: dict[str, str], log: Path) -> Iterator[None]:
         process.wait()
 
 
-def wait_for(lake: Lake, tables: Sequence[Table]) -> None:
-    """Wait until every table has a partition of every batch, and its run has ended."""
+def wait_for(lake: Lake, interrogations: Sequence[Interrogation]) -> None:
+    """Wait until something came of every item, and the last run has ended."""
+    wanted = sum(wanted_counts(lake, interrogations).values())
     deadline = monotonic() + LONGEST_SECONDS
-    while any(len(lake.partitions(table)) < len(SOURCES) for table in tables):
+    while sum(rows_of(lake, LLM_RUNS)) < wanted:
         if monotonic() > deadline:
             sys.exit(f"not done after {LONGEST_SECONDS} s")
         sleep(1)
     sleep(5)
+
+
+def rows_of(lake: Lake, table: Table) -> Iterator[int]:
+    """How many rows each partition of a table has."""
+    for name in lake.partitions(table):
+        if footer := read_footer(lake, table, name):
+            yield footer.rows
 
 
 def logged(lake: Lake) -> list[dict[str, Any]]:

@@ -1,11 +1,13 @@
 """What `holocron run` asks models: all that the rules leave open, and a little of what else there is."""
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from asked_holocron import write_interrogation
@@ -13,8 +15,10 @@ from fake_ollama import LARGE, SMALL, FakeOllama
 from sample_holocron import Holocron
 
 from holocron_assets.derive.gpu.slots import NotedLock
+from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.tables import GPU_RUNS, RULE_CLASSIFICATIONS
+from holocron_assets.lake.tables import GPU_RUNS, PAGE_TAGS, RULE_CLASSIFICATIONS
+from holocron_assets.settings import PROJECT_FOLDER
 
 UNSURE = {"of": "rule_classifications", "confidence_below": 0.8}
 
@@ -92,6 +96,36 @@ def test_whoever_asks_models_already_is_waited_for_and_named(holocron: Holocron,
     assert "holocron repeat trial (process" in told
     assert running.returncode == 0
     assert ollama.chats
+
+
+@pytest.fixture
+def lists(holocron: Holocron, ollama: FakeOllama) -> None:
+    """The shipped interrogation of list pages; the server names one page of the sample for each list."""
+    key = "entity_extraction"
+    shipped = PROJECT_FOLDER / "data" / "interrogations" / key
+    (holocron.folder / "interrogations" / key).symlink_to(shipped)
+    (model,) = (one.model for one in load_interrogations() if one.key == key)
+    ollama.models[model] = "9" * 64
+    ollama.answer = lambda chat: (
+        named_by(chat.prompt) if "entities" in chat.body["format"]["properties"] else {"kind": "person"}
+    )
+
+
+def named_by(prompt: str) -> dict[str, Any]:
+    name = re.findall(r"[A-Z][a-z]{5,}", prompt)[-1]
+    said = {"evidence": name, "name": name, "type": "LocationPlace", "aliases": [], "attributes": []}
+    return {"entities": [said]}
+
+
+@pytest.mark.usefixtures("lists")
+def test_what_tags_of_pages_read_of_an_answer_is_written_by_the_run_that_asked(holocron: Holocron) -> None:
+    first = holocron_command("run", "--llm-pages", "3")
+    assert first.returncode == 0, first.stdout + first.stderr
+    (rows,) = (read_partition(holocron.lake, PAGE_TAGS, name) for name in holocron.lake.partitions(PAGE_TAGS))
+    assert "chunk" in {row["target_kind"] for row in rows}
+
+    second = holocron_command("run", "--llm-pages", "3")
+    assert "Nothing to do: everything is done already." in second.stdout
 
 
 def test_with_models_off_nothing_is_asked(ollama: FakeOllama) -> None:
