@@ -64,12 +64,15 @@ def whole(tmp_path: Path, wiki: RealWiki) -> Iterator[WholeHolocron]:
 
 def answer(chat: Chat) -> Any:
     """What fits the schema; of events the first that the page dates, in its own words."""
-    if "events" not in chat.body["format"]["properties"]:
-        return steady_answer(chat)
-    if not (found := DATED.search(chat.messages[-1]["content"].replace("\n", " "))):
-        return {"events": []}
-    said = found[0].strip()
-    return {"events": [{"evidence": said, "event": "It happened", "date": said[-40:], "year": 1}]}
+    match list(chat.body["format"]["properties"]):
+        case ["events"]:
+            found = DATED.search(chat.messages[-1]["content"].replace("\n", " "))
+            said = found[0].strip() if found else ""
+            event = {"evidence": said, "event": "It happened", "date": said[-40:], "year": 1}
+            return {"events": [event] if found else []}
+        case ["summary"]:
+            return {"summary": "Something happened once. Then more did."}
+    return steady_answer(chat)
 
 
 def pages_of(api_url: str) -> int:
