@@ -156,7 +156,9 @@ def test_answers_are_in_the_table_while_the_batch_goes_on(
         run = model_run(lake, fake.url)
         with closing(work_on(run, Given(KINDS, [name]), Stretch())) as working:
             for one in working:
-                assert one.footer, "it is told only when a file was replaced"
+                if one.footer is None:  # the last answers were written just before the work ended
+                    assert (one.is_over, one.remaining) == (True, 0)
+                    continue
                 seen.append((one.footer.rows, one.remaining))
                 assert one.footer.inputs.get("unanswered", "0") == str(one.remaining)
                 assert len(read_partition(lake, KINDS.table, name)) >= one.footer.rows
