@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.table import Table as Printed
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_CANDIDATES
 
 BATCHES = dg.DynamicPartitionsDefinition(name="batches")

@@ -15,21 +15,21 @@ from time import perf_counter
 import dagster as dg
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.fetch import fetch_batch
+from holocron_assets.crawl.frontier.batches import cut_batches
 from holocron_assets.crawl.readers import page_reader
-from holocron_assets.crawl.seeds import load_site, store_seeds, store_site
-from holocron_assets.crawl.source_files import load_source, write_dump_source
+from holocron_assets.crawl.sources.files import load_source, write_dump_source
+from holocron_assets.crawl.sources.seeds import load_site, store_seeds, store_site
 from holocron_assets.definitions import build_definitions
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import read_footer
-from holocron_assets.lake.paths import Lake
+from holocron_assets.entities.snapshot import look_at
+from holocron_assets.entities.store import stale_aliases, stale_entities, store_aliases, store_entities
+from holocron_assets.lake.files.parquet import read_footer
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, PAGES
-from holocron_assets.orchestration.names import BATCH_JOB, ENTITIES_JOB
-from holocron_assets.orchestration.resources import LakeResource, SourcesResource
-from holocron_assets.orchestration.steps import BATCH_STEPS, run_step
-from holocron_assets.resolve.look import look_at
-from holocron_assets.resolve.store import stale_aliases, stale_entities, store_aliases, store_entities
+from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
+from holocron_assets.planning.batch_steps import BATCH_STEPS, run_step
+from holocron_assets.planning.job_names import BATCH_JOB, ENTITIES_JOB
 from holocron_assets.settings import PROJECT_FOLDER
 from holocron_assets.signals.links import link_extractor
 

@@ -21,14 +21,14 @@ from typing import NamedTuple
 from large_wiki import make_wiki, write_batch, write_source
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.lake.keys import table_hash
-from holocron_assets.lake.parquet import read_table
-from holocron_assets.lake.paths import Lake
+from holocron_assets.entities.identity.judgement_store import store_judgements
+from holocron_assets.entities.identity.pair_store import store_pairs
+from holocron_assets.entities.snapshot import Look, look_at
+from holocron_assets.entities.store import store_entities
+from holocron_assets.lake.declaration.keys import table_hash
+from holocron_assets.lake.files.parquet import read_table
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import COMPARED_NAMES, ENTITIES, ENTITY_JUDGEMENTS, ENTITY_PAIRS
-from holocron_assets.resolve.judgement_store import store_judgements
-from holocron_assets.resolve.look import Look, look_at
-from holocron_assets.resolve.pair_store import store_pairs
-from holocron_assets.resolve.store import store_entities
 
 TYPE = "LocationPlace"
 TYPES = frozenset(load_taxonomy().entity_worthy_types)

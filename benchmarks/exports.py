@@ -22,9 +22,9 @@ import pyarrow as pa
 
 from holocron_assets.exports.content_hash import hash_lake
 from holocron_assets.exports.export import Format, Wanted, export_lake
-from holocron_assets.lake.parquet import write_table
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Table, type_time
+from holocron_assets.lake.declaration.schema import Table, type_time
+from holocron_assets.lake.files.parquet import write_table
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     ENTITIES,
     ENTITY_ALIASES,

@@ -27,18 +27,18 @@ from type_accuracy import SHARED, SITE, SOURCE, Case, page_row
 
 from holocron_assets.classify.rules import classify_page
 from holocron_assets.derive.engine.engine import Engine, open_client
-from holocron_assets.derive.interrogations.derived_rows import derived_rows
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.settings import Wants
+from holocron_assets.derive.items.derived_rows import derived_rows
 from holocron_assets.derive.results.partition_work import PartitionWork
-from holocron_assets.lake.paths import Lake
-from holocron_assets.models.connection import model_server
-from holocron_assets.resolve.facts.page_facts import page_fact_rows
-from holocron_assets.resolve.facts.reading import model_keys
-from holocron_assets.resolve.facts.rules import load_rule_book
+from holocron_assets.derive.server.process.connection import model_server
+from holocron_assets.entities.facts.page_facts import page_fact_rows
+from holocron_assets.entities.facts.reading import model_keys
+from holocron_assets.entities.facts.rules import load_rule_book
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.signals.extract import signal_row
-from holocron_assets.signals.infobox_values import infobox_values
+from holocron_assets.signals.infobox.values import infobox_values
 
 SEED = 20
 MODEL = "qwen2.5-coder:1.5b"

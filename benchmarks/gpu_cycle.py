@@ -24,13 +24,13 @@ from holocron_assets.derive.gpu.gpu_log import merged, seconds_of
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.lake.parquet import read_footer, read_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Table
+from holocron_assets.derive.server.model_files.catalog import shipped_catalog
+from holocron_assets.derive.server.model_files.fetching import own_model_files
+from holocron_assets.derive.server.process.connection import model_server
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.parquet import read_footer, read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS, LLM_RUNS
-from holocron_assets.models.catalog import shipped_catalog
-from holocron_assets.models.connection import model_server
-from holocron_assets.models.fetching import own_model_files
 from holocron_assets.settings import PROJECT_FOLDER
 
 SMALL, LARGE = "smollm2:135m", "qwen2.5-coder:0.5b"
@@ -43,7 +43,7 @@ import sys
 import dagster as dg
 from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 from holocron_assets.definitions import defs
-from holocron_assets.orchestration.instance import open_instance
+from holocron_assets.orchestration.internals.instance import open_instance
 with open_instance() as instance:
     batches = instance.get_dynamic_partitions("batches")
     result = defs.resolve_implicit_global_asset_job_def().execute_in_process(

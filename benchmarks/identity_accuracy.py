@@ -37,13 +37,13 @@ from identity_questions import (
 )
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.resolve.identity_policy import (
+from holocron_assets.entities.identity.pairs import pair_rows
+from holocron_assets.entities.identity.policy import (
     DEFAULT_IDENTITY_FILE,
     IdentityPolicy,
     load_identity_policy,
 )
-from holocron_assets.resolve.pairs import pair_rows
-from holocron_assets.resolve.records import Record
+from holocron_assets.entities.identity.records import Record
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ import dagster as dg
 from rich.console import Console
 from rich.table import Table as Printed
 
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Table
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     ENTITIES,
     ENTITY_ALIASES,
@@ -42,8 +42,8 @@ from holocron_assets.lake.tables import (
     PAGES,
     RULE_CLASSIFICATIONS,
 )
-from holocron_assets.lake.views import connect, query
-from holocron_assets.orchestration.runs import step_seconds
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.orchestration.runs.waiting import step_seconds
 
 SHARED = Path(__file__).parents[2] / "shared"
 INFOBOX_PAGES = SHARED / "wookieepedia" / "infobox_pages.jsonl.gz"

@@ -28,12 +28,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from holocron_assets.crawl.seeds import SEEDS_VERSION, fingerprint
-from holocron_assets.crawl.source_files import load_source
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import Footer, sealed, write_file, write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Table
+from holocron_assets.crawl.sources.files import load_source
+from holocron_assets.crawl.sources.seeds import SEEDS_VERSION, fingerprint
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.parquet import Footer, sealed, write_file, write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     BATCH_PAGES,
     ENTITY_CANDIDATES,
@@ -46,7 +46,7 @@ from holocron_assets.lake.tables import (
     SEED_TITLES,
     SITES,
 )
-from holocron_assets.orchestration.steps import BATCH_STEPS
+from holocron_assets.planning.batch_steps import BATCH_STEPS
 
 SOURCE = "large"
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -31,18 +31,18 @@ from holocron_assets.classify.merge import page_type_row
 from holocron_assets.classify.model_weighing import load_model_weighing, weigh_answer
 from holocron_assets.classify.rules import classify_page, load_rules
 from holocron_assets.derive.engine.engine import Engine, open_client
-from holocron_assets.derive.interrogations.derived_rows import derived_rows
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.settings import Wants
+from holocron_assets.derive.items.derived_rows import derived_rows
 from holocron_assets.derive.results.partition_work import PartitionWork
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row
+from holocron_assets.derive.server.process.connection import model_server
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS, PAGE_SIGNALS, PAGES, RULE_CLASSIFICATIONS, SITES
-from holocron_assets.models.connection import model_server
 from holocron_assets.signals.extract import signal_row
 
 SEED = 20

@@ -15,16 +15,16 @@ from statistics import median, quantiles
 from time import process_time
 from unittest.mock import Mock, patch
 
-from holocron_assets.lake import parquet
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files import parquet
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import SEED_TITLES
-from holocron_assets.observe.context import about
-from holocron_assets.observe.logs import configure_logs, logger
-from holocron_assets.observe.spans import span
+from holocron_assets.telemetry.context import about
+from holocron_assets.telemetry.logs import configure_logs, logger
+from holocron_assets.telemetry.spans import span
 
 ROWS = 500
 REQUESTS = 20_000

@@ -28,13 +28,13 @@ import dagster as dg
 from large_wiki import arguments_of, write_wiki
 
 from holocron_assets.definitions import build_definitions
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.compaction import compact
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.packs.compaction import compact
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.lake.views import publish
-from holocron_assets.orchestration.partitions import BATCHES
-from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.lake.views.database import publish
+from holocron_assets.orchestration.assets.partitions import BATCHES
+from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.settings import PROJECT_FOLDER
 
 Given = TypeVar("Given")

@@ -21,11 +21,11 @@ from time import perf_counter, process_time
 
 from large_wiki import arguments_of, write_wiki
 
-from holocron_assets.crawl.frontier import pending_pages
-from holocron_assets.crawl.known_links import make_known_links
-from holocron_assets.crawl.source_files import load_source
-from holocron_assets.crawl.sources import Source
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.frontier.known_links import make_known_links
+from holocron_assets.crawl.frontier.pending import pending_pages
+from holocron_assets.crawl.sources.files import load_source
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_LINKS, PAGES
 
 SOURCE = "large"

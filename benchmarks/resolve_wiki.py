@@ -35,17 +35,17 @@ from rich.table import Table as Printed
 from ruamel.yaml import YAML
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row
+from holocron_assets.entities.departures import store_departures
+from holocron_assets.entities.identity.judgement_store import store_judgements
+from holocron_assets.entities.identity.pair_store import store_pairs
+from holocron_assets.entities.snapshot import Look, look_at
+from holocron_assets.entities.store import store_aliases, store_entities
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_SIGNALS, PAGE_TYPES, PAGES
-from holocron_assets.lake.views import connect, query
-from holocron_assets.resolve.departures import store_departures
-from holocron_assets.resolve.judgement_store import store_judgements
-from holocron_assets.resolve.look import Look, look_at
-from holocron_assets.resolve.pair_store import store_pairs
-from holocron_assets.resolve.store import store_aliases, store_entities
+from holocron_assets.lake.views.database import connect, query
 from holocron_assets.signals.continuity import split_continuity
 from holocron_assets.signals.vocabulary import VOCABULARY
 

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import dagster as dg
 
-from holocron_assets.crawl.batches import cut_batches
-from holocron_assets.crawl.seeds import store_seeds, store_site
-from holocron_assets.crawl.source_files import load_source, write_dump_source
+from holocron_assets.crawl.frontier.batches import cut_batches
+from holocron_assets.crawl.sources.files import load_source, write_dump_source
+from holocron_assets.crawl.sources.seeds import store_seeds, store_site
 from holocron_assets.definitions import build_definitions
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.names import BATCH_JOB
-from holocron_assets.orchestration.resources import LakeResource, SourcesResource
-from holocron_assets.orchestration.retention import forget_old_runs
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.internals.retention import forget_old_runs
+from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
+from holocron_assets.planning.job_names import BATCH_JOB
 from holocron_assets.settings import PROJECT_FOLDER, run_retention
 
 SOURCE = "bench"

@@ -16,22 +16,22 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from time import perf_counter
 
-from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.fetch import fetch_batch
+from holocron_assets.crawl.frontier.batches import cut_batches
 from holocron_assets.crawl.readers import page_reader
-from holocron_assets.crawl.seeds import load_site, store_seeds, store_site
-from holocron_assets.crawl.source_files import load_source
-from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.sources.files import load_source
+from holocron_assets.crawl.sources.seeds import load_site, store_seeds, store_site
+from holocron_assets.crawl.sources.source import Source
 from holocron_assets.exports.content_hash import hash_lake
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.shared.mirror import Mirror
 from holocron_assets.lake.shared.objects import Objects, Stored
 from holocron_assets.lake.shared.places import mirrored
 from holocron_assets.lake.shared.sessions import Session
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.orchestration.steps import BATCH_STEPS, run_step
+from holocron_assets.planning.batch_steps import BATCH_STEPS, run_step
 from holocron_assets.settings import PROJECT_FOLDER
 from holocron_assets.signals.links import link_extractor
 

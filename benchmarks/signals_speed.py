@@ -22,8 +22,8 @@ import mwparserfromhell
 from rich.console import Console
 from rich.table import Table
 
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import DEFAULT_SITE
 from holocron_assets.signals.extract import signal_row
 from holocron_assets.signals.links import extract_links, link_rows

@@ -18,17 +18,17 @@ from typing import Any
 
 from holocron_assets.derive.dispatch.backlog import stale_partitions
 from holocron_assets.derive.dispatch.tallies import stale_rows
-from holocron_assets.derive.interrogations import query_digests
 from holocron_assets.derive.interrogations.chains import linked
-from holocron_assets.derive.interrogations.inputs import input_answers
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.recipe import recipe_of
+from holocron_assets.derive.items import query_digests
+from holocron_assets.derive.items.inputs import input_answers
+from holocron_assets.derive.items.recipe import recipe_of
 from holocron_assets.derive.results.kept_answers import scope_of
 from holocron_assets.derive.results.result_journals import StateJournal, journal_path
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row, Table
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS, PAGE_SIGNALS, PAGE_TYPES, PAGES, RULE_CLASSIFICATIONS, SITES
 
 SOURCE = "large"

@@ -16,12 +16,12 @@ from time import perf_counter, process_time
 
 from large_wiki import arguments_of, write_wiki
 
-from holocron_assets.crawl.known_links import make_known_links
-from holocron_assets.crawl.source_files import load_source
+from holocron_assets.crawl.frontier.known_links import make_known_links
+from holocron_assets.crawl.sources.files import load_source
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGES
-from holocron_assets.operations.looking import look
-from holocron_assets.orchestration.looks import look_now
+from holocron_assets.operations.state.snapshot import look
+from holocron_assets.orchestration.resources.snapshot import look_now
 
 SOURCE = "large"
 

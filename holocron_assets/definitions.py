@@ -7,39 +7,39 @@ import dagster as dg
 
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.orchestration.alerting import raise_alerts
-from holocron_assets.orchestration.batch_assets import BATCH_ASSETS
-from holocron_assets.orchestration.change_assets import revision_checks
-from holocron_assets.orchestration.change_looks import page_changes
-from holocron_assets.orchestration.change_schedules import recheck_schedules
-from holocron_assets.orchestration.change_sensor import changed_pages
-from holocron_assets.orchestration.checks import QUALITY_CHECKS
-from holocron_assets.orchestration.clock_schedules import clock_schedules
-from holocron_assets.orchestration.crawl_assets import batch_pages, pages, seed_titles, sites
-from holocron_assets.orchestration.derive_assets import derive_assets
-from holocron_assets.orchestration.derive_checks import derive_checks
-from holocron_assets.orchestration.derive_jobs import derive_jobs
-from holocron_assets.orchestration.dispatch_sensor import dispatch_sensors
-from holocron_assets.orchestration.entity_assets import ENTITY_JOBS, STAGE_ASSETS, WHOLE_RUN_CHECKS
-from holocron_assets.orchestration.group_job import run_group
-from holocron_assets.orchestration.jobs import ASSET_JOBS
-from holocron_assets.orchestration.link_assets import known_links
-from holocron_assets.orchestration.lost_runs import lost_runs
-from holocron_assets.orchestration.observing import observe_runs
-from holocron_assets.orchestration.refresh import add_pages, refresh
-from holocron_assets.orchestration.resources import (
+from holocron_assets.orchestration.assets.batches import BATCH_ASSETS
+from holocron_assets.orchestration.assets.crawl import batch_pages, pages, seed_titles, sites
+from holocron_assets.orchestration.assets.derivations import derive_assets
+from holocron_assets.orchestration.assets.entities import ENTITY_JOBS, STAGE_ASSETS, WHOLE_RUN_CHECKS
+from holocron_assets.orchestration.assets.known_links import known_links
+from holocron_assets.orchestration.assets.revision_checks import revision_checks
+from holocron_assets.orchestration.assets.status import hourly_status, operation_status, report_status
+from holocron_assets.orchestration.assets.views import views
+from holocron_assets.orchestration.checks.answers import derive_checks
+from holocron_assets.orchestration.checks.quality import QUALITY_CHECKS
+from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
+from holocron_assets.orchestration.jobs.derive import derive_jobs
+from holocron_assets.orchestration.jobs.group import run_group
+from holocron_assets.orchestration.jobs.refresh import add_pages, refresh
+from holocron_assets.orchestration.jobs.upkeep import compaction_job, upkeep_job
+from holocron_assets.orchestration.model_runs.what_to_ask import RESOURCE, WhatToAsk
+from holocron_assets.orchestration.resources.change_looks import page_changes
+from holocron_assets.orchestration.resources.resources import (
     LakeResource,
     ModelsResource,
     SnapshotResource,
     SourcesResource,
 )
-from holocron_assets.orchestration.schedules_file import load_schedules, schedules_sensor
-from holocron_assets.orchestration.sensors import SENSORS
-from holocron_assets.orchestration.status_assets import hourly_status, operation_status, report_status
-from holocron_assets.orchestration.telling import tell_webhooks
-from holocron_assets.orchestration.upkeep import compaction_job, upkeep_job
-from holocron_assets.orchestration.view_assets import views
-from holocron_assets.orchestration.what_to_ask import RESOURCE, WhatToAsk
+from holocron_assets.orchestration.runs.lost import lost_runs
+from holocron_assets.orchestration.runtime.observing import observe_runs
+from holocron_assets.orchestration.schedules.clock import clock_schedules
+from holocron_assets.orchestration.schedules.file import load_schedules, schedules_sensor
+from holocron_assets.orchestration.schedules.revision_checks import recheck_schedules
+from holocron_assets.orchestration.sensors.alerts import raise_alerts
+from holocron_assets.orchestration.sensors.changes import changed_pages
+from holocron_assets.orchestration.sensors.crawl_and_entities import SENSORS
+from holocron_assets.orchestration.sensors.dispatch import dispatch_sensors
+from holocron_assets.orchestration.sensors.notifications import tell_webhooks
 from holocron_assets.settings import (
     data_folder,
     dispatch_file,

@@ -14,7 +14,7 @@ from real_mediawiki import SHARED, RealWiki, running_wiki
 if TYPE_CHECKING:
     from sample_holocron import Holocron
 
-    from holocron_assets.operations.status import Status
+    from holocron_assets.operations.state.status import Status
 
 load_profiles()
 
@@ -112,9 +112,9 @@ def realwiki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealWiki]:
 @pytest.fixture(scope="session")
 def model_file() -> Path:
     """The file of `smollm2:135m`, 98 MB, fetched once for all test runs of this user."""
-    from holocron_assets.models.catalog import shipped_catalog  # noqa: PLC0415 - few tests need a model
-    from holocron_assets.models.errors import ModelFileError  # noqa: PLC0415 - the same
-    from holocron_assets.models.fetching import own_model_files  # noqa: PLC0415 - the same
+    from holocron_assets.derive.server.errors import ModelFileError  # noqa: PLC0415 - the same
+    from holocron_assets.derive.server.model_files.catalog import shipped_catalog  # noqa: PLC0415 - few tests need a model
+    from holocron_assets.derive.server.model_files.fetching import own_model_files  # noqa: PLC0415 - the same
 
     try:
         return own_model_files().fetch(shipped_catalog().find("smollm2:135m"))

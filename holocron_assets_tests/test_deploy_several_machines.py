@@ -17,8 +17,8 @@ from dagster_k8s.job import UserDefinedDagsterK8sConfig
 from ruamel.yaml import YAML
 from runtime_lock import LOCK, runtime_lock
 
-from holocron_assets.cli import main
-from holocron_assets.orchestration.instance import prepare_home
+from holocron_assets.cli.main import main
+from holocron_assets.orchestration.internals.instance import prepare_home
 from holocron_assets.settings import PROJECT_FOLDER, crawlers, written_by_people
 
 DEPLOY = PROJECT_FOLDER / "deploy"

@@ -12,7 +12,7 @@ import click
 import pytest
 from documented import Command, commands, mentioned, pages
 
-from holocron_assets.cli import main
+from holocron_assets.cli.main import main
 from holocron_assets.settings import PROJECT_FOLDER
 
 _MAKEFILE = (PROJECT_FOLDER / "Makefile").read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ from holocron_assets.settings import PROJECT_FOLDER, models_folder
 _TOO_LONG = "takes from minutes to hours; a tier, benchmark or fuzzer of its own"
 _OUTSIDE = "asks a wiki on the internet"
 _ROOT = "changes the machine, as root; test_systemd_units.py runs what the units start"
-_TERMINAL = "asks a person in a terminal; test_cli_review.py answers it"
+_TERMINAL = "asks a person in a terminal; cli/test_cli_review.py answers it"
 _GRAFANA = "needs Grafana; test_dashboard.py asks a real Prometheus every query of the dashboard"
 
 NOT_RUN: Mapping[tuple[str, str], str] = {
@@ -38,7 +38,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     (
         "README.md",
         ".venv/bin/holocron import",
-    ): "needs an export of a whole wiki; test_cli_runs.py imports one",
+    ): "needs an export of a whole wiki; cli/test_cli_runs.py imports one",
     ("docs/guarantees.md", "make "): _TOO_LONG,
     ("docs/deploy.md", "git clone"): _ROOT,
     ("docs/deploy.md", "make -C"): _ROOT,

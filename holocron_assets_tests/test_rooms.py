@@ -4,57 +4,53 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from holocron_assets.settings import PROJECT_FOLDER
 
 PACKAGE = PROJECT_FOLDER / "holocron_assets"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-LONGEST_FILE = 350
+MOST_MODULES_IN_A_FOLDER = 15
 
-BELOW = {
-    "observe": {"observe"},
-    "lake": {"lake"},
-    "resolve": {"lake", "resolve"},
-    "models": {"lake", "models"},
-    "derive": {"lake", "signals", "classify", "models", "derive"},
-    "classify": {"lake", "classify"},
-    "signals": {"lake", "signals"},
-    "exports": {"lake", "exports"},
-    "operations": {"lake", "resolve", "derive", "classify", "signals", "crawl", "operations"},
-    "web": {"lake", "resolve", "operations", "web"},
-    "crawl": {"lake", "crawl"},
+_TOP = {"errors", "settings", "interrupts", "loopback_guard"}
+"""Modules of the package's root that any room may import. They import no room."""
+
+CONTRACTS = {
+    "telemetry": set(),
+    "lake": {"telemetry"},
+    "decisions": {"lake"},
+    "crawl": {"lake", "decisions", "telemetry"},
+    "signals": {"lake"},
+    "classify": {"lake", "decisions"},
+    "derive": {"lake", "decisions", "telemetry", "crawl", "signals", "classify"},
+    "entities": {"lake", "decisions"},
+    "exports": {"lake"},
+    "operations": {"lake", "decisions", "telemetry", "crawl", "derive", "entities"},
+    "review": {"lake", "decisions", "entities", "operations"},
+    "planning": {
+        *("lake", "decisions", "telemetry", "crawl", "signals", "classify", "derive", "entities"),
+        *("operations", "review"),
+    },
     "orchestration": {
-        *("lake", "resolve", "models", "derive", "classify", "signals", "crawl"),
-        *("operations", "web", "orchestration"),
+        *("lake", "decisions", "telemetry", "crawl", "signals", "classify", "derive", "entities"),
+        *("operations", "review", "planning", "definitions"),
     },
 }
-"""The rooms that each room may import, besides `observe`, which all write their lines with.
+"""The rooms that each room may import. `cli` and `definitions` may import all."""
 
-Data flows from crawl to resolve through the lake, not by imports.
-"""
-
-AT_THE_TOP = {
-    *(
-        "cli",
-        "commands",
-        "console",
-        "definitions",
-        "interrupts",
-        "own_machine",
-        "reports",
-        "settings",
-        "status_console",
-        "__init__",
-    ),
-    *(file.stem for file in PACKAGE.glob("*_commands.py")),
-}
-"""Modules outside the rooms."""
+ANY_ROOM = {"cli", "definitions"}
 
 KNOW_DAGSTER = {"orchestration", "definitions", "cli"}
 
+OPEN_CONNECTIONS = {
+    "crawl/http/client.py": "requests to wikis and webhooks",
+    "crawl/http/connecting.py": "what the client connects with",
+    "derive/engine/bounded_client.py": "the model server",
+    "derive/server/process/loopback.py": "our own processes on this machine",
+    "orchestration/runtime/services.py": "a free port of this machine",
+    "review/web/serving.py": "the web pages' port",
+}
 
-def part_of(module: Path) -> str:
+
+def room_of(module: Path) -> str:
     """The room that a module is in, or the module itself where it is in none."""
     return module.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
@@ -70,10 +66,10 @@ def imported(module: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def own_parts(module: Path) -> set[str]:
+def rooms_imported(module: Path) -> set[str]:
     """Rooms and top modules of Holocron that a module imports."""
     names = [name.split(".") for name in imported(module)]
-    known = BELOW.keys() | AT_THE_TOP
+    known = CONTRACTS.keys() | ANY_ROOM | _TOP
     return {name[1] for name in names if name[0] == "holocron_assets" and len(name) > 1 and name[1] in known}
 
 
@@ -81,53 +77,56 @@ def relative(module: Path) -> str:
     return str(module.relative_to(PACKAGE))
 
 
-def test_every_module_is_in_a_known_place() -> None:
-    assert {part_of(module) for module in MODULES} == BELOW.keys() | AT_THE_TOP
+def test_every_module_is_in_a_known_room() -> None:
+    assert {room_of(module) for module in MODULES} == CONTRACTS.keys() | ANY_ROOM | _TOP | {"__init__"}
 
 
-@pytest.mark.parametrize("room", BELOW)
-def test_a_room_imports_only_rooms_below(room: str) -> None:
-    below = BELOW[room] | {"observe"}
-    found = {relative(module): own_parts(module) - below for module in (PACKAGE / room).rglob("*.py")}
-    allowed = {
-        # The settings and the guard know no room. The rest is what a command needs, which orchestration does.
-        "orchestration": {
-            *("settings", "interrupts", "own_machine", "definitions"),
-            *("console", "reports", "status_console"),
-        },
-        "lake": {"settings"},
-        "derive": {"settings"},
-        "models": {"settings", "own_machine"},
-        "web": {"own_machine"},
-    }.get(room, set())
-    assert {module: parts - allowed for module, parts in found.items() if parts - allowed} == {}
+def test_a_room_imports_only_rooms_that_its_contract_names() -> None:
+    broken = {
+        relative(module): beyond
+        for module in MODULES
+        if (room := room_of(module)) in CONTRACTS
+        and (beyond := rooms_imported(module) - CONTRACTS[room] - _TOP - {room})
+    }
+    assert broken == {}
 
 
-@pytest.mark.parametrize("module", ["settings", "interrupts", "own_machine"])
-def test_what_rooms_share_knows_no_room(module: str) -> None:
-    assert own_parts(PACKAGE / f"{module}.py") == set()
+def test_what_rooms_share_knows_no_room() -> None:
+    assert {name: rooms_imported(PACKAGE / f"{name}.py") - _TOP for name in _TOP} == {
+        key: set() for key in _TOP
+    }
 
 
-@pytest.mark.parametrize("module", MODULES, ids=relative)
-def test_only_the_top_knows_dagster(module: Path) -> None:
-    if part_of(module) not in KNOW_DAGSTER:
-        assert [name for name in imported(module) if name.split(".")[0].startswith("dagster")] == []
+def test_a_folder_has_a_number_of_modules_that_can_be_surveyed() -> None:
+    folders = {module.parent for module in MODULES}
+    counts = {
+        relative(folder): len([file for file in folder.glob("*.py") if file.name != "__init__.py"])
+        for folder in folders
+    }
+    assert {name: count for name, count in counts.items() if count > MOST_MODULES_IN_A_FOLDER} == {}
 
 
-def test_the_cli_loads_dagster_only_for_commands_that_need_it() -> None:
-    tree = ast.parse((PACKAGE / "cli.py").read_text(encoding="utf-8"))
-    at_import = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
-    assert [node.module for node in at_import if "orchestration" in (node.module or "")] == []
+def test_every_folder_of_modules_says_what_belongs_there() -> None:
+    folders = {module.parent for module in MODULES}
+    silent = [
+        relative(folder)
+        for folder in folders
+        if not ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    ]
+    assert silent == []
 
 
-@pytest.mark.parametrize("module", MODULES, ids=relative)
-def test_no_file_is_long(module: Path) -> None:
-    assert len(module.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
+def test_only_the_top_knows_dagster() -> None:
+    know = {
+        relative(module)
+        for module in MODULES
+        if room_of(module) not in KNOW_DAGSTER
+        and any(name.split(".")[0].startswith("dagster") for name in imported(module))
+    }
+    assert know == set()
 
 
-def test_no_room_opens_the_network_but_by_the_http_module_and_what_it_connects_with() -> None:
+def test_no_module_opens_a_connection_but_those_listed() -> None:
     clients = {"httpx", "httpcore", "requests", "urllib3", "aiohttp", "anyio", "socket"}
     asking = {relative(m) for m in MODULES if clients & {name.split(".")[0] for name in imported(m)}}
-    on_loopback = {"orchestration/serving.py", "models/loopback.py", "web/serving.py"}
-    of_the_model_server = {"derive/engine/bounded_client.py"}
-    assert asking - on_loopback - of_the_model_server == {"crawl/http.py", "crawl/connecting.py"}
+    assert asking == OPEN_CONNECTIONS.keys()

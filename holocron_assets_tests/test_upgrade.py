@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from sample_holocron import SAMPLE_BATCH, Holocron
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.compaction import compact
-from holocron_assets.lake.parquet import read_footer, read_partition, read_table, write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Table
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.parquet import read_footer, read_partition, read_table, write_partition
+from holocron_assets.lake.packs.compaction import compact
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_TYPES
-from holocron_assets.lake.views import connect, query
-from holocron_assets.orchestration.steps import BATCH_STEPS, run_step
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.planning.batch_steps import BATCH_STEPS, run_step
 
 (STEP,) = [step for step in BATCH_STEPS if step.table == PAGE_TYPES]
 BEFORE = replace(PAGE_TYPES, columns=tuple(column for column in PAGE_TYPES.columns if not column.added))

@@ -18,28 +18,28 @@ from prometheus_client import Metric
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from holocron_assets.cli import main
-from holocron_assets.crawl.sources import Source
+from holocron_assets.cli.main import main
+from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.operations.dagster_state import DagsterState
+from holocron_assets.entities.facts import rules
+from holocron_assets.entities.facts.rules import InfoboxRule, RuleFile
+from holocron_assets.entities.tags.vocabulary import Vocabulary
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.operations.groups import Group
-from holocron_assets.operations.looking import look
-from holocron_assets.operations.metric_families import (
+from holocron_assets.operations.notifications.alert_rules import AlertRules
+from holocron_assets.operations.notifications.webhooks import Webhooks
+from holocron_assets.operations.schedules import Schedules
+from holocron_assets.operations.state.dagster_state import DagsterState
+from holocron_assets.operations.state.metrics import (
     check_families,
     dagster_families,
     status_families,
     total_families,
 )
-from holocron_assets.operations.schedules import Schedules
-from holocron_assets.operations.told.alert_rules import AlertRules
-from holocron_assets.operations.told.webhooks import Webhooks
-from holocron_assets.operations.totals import Totals
-from holocron_assets.resolve.facts import rules
-from holocron_assets.resolve.facts.rules import InfoboxRule, RuleFile
-from holocron_assets.resolve.tags.vocabulary import Vocabulary
+from holocron_assets.operations.state.snapshot import look
+from holocron_assets.operations.state.totals import Totals
 from holocron_assets.settings import VARIABLES
 
 _HEAD = """\

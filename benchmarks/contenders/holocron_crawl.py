@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contenders.report import Stopwatch
-from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.fetch import fetch_batch
+from holocron_assets.crawl.frontier.batches import cut_batches
 from holocron_assets.crawl.readers import page_reader, wiki_client
-from holocron_assets.crawl.seeds import load_site, store_seeds, store_site
-from holocron_assets.crawl.source_files import load_source
-from holocron_assets.crawl.sources import Source
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import read_footer
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.sources.files import load_source
+from holocron_assets.crawl.sources.seeds import load_site, store_seeds, store_site
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.files.parquet import read_footer
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.signals.links import link_extractor
 

@@ -9,10 +9,10 @@ import dagster as dg
 
 from contenders.holocron_crawl import crawl, place_from_arguments
 from holocron_assets.definitions import build_definitions
-from holocron_assets.orchestration.names import BATCH_JOB
-from holocron_assets.orchestration.partitions import BATCHES
-from holocron_assets.orchestration.resources import LakeResource, SourcesResource
-from holocron_assets.orchestration.runs import QUIET
+from holocron_assets.orchestration.assets.partitions import BATCHES
+from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.runs.waiting import QUIET
+from holocron_assets.planning.job_names import BATCH_JOB
 
 
 def main() -> None:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import connect, query
 
 _LAGS = """
     select fetched_at - revision_at as lag

@@ -17,10 +17,10 @@ from local_wiki.changing_api import ChangingApi
 from local_wiki.objects import API_PATH
 from local_wiki.server import WikiServer, served
 
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES
-from holocron_assets.orchestration.failures import failure_of
-from holocron_assets.orchestration.instance import open_instance
+from holocron_assets.orchestration.internals.instance import open_instance
+from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.settings import PROJECT_FOLDER
 from simulation.daemon import Daemon, daemon_of, write_home
 from simulation.footprint import Footprint, footprint

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _ROLES = {
-    "holocron_assets.orchestration.web_ui": "web UI",
+    "holocron_assets.orchestration.runtime.web_ui": "web UI",
     "dagster_webserver": "web UI",
-    "holocron_assets.orchestration.keeper": "keeper",
+    "holocron_assets.orchestration.runtime.supervisor": "keeper",
     "dagster._daemon": "daemon",
     "code-server": "code server",
     "grpc": "code",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from holocron_assets.exports.export import Wanted, export_lake
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.paths import Lake
 
 
 def same_but_ids(one: Lake, other: Lake, tables: list[str], folder: Path) -> dict[str, int]:

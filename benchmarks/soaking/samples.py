@@ -12,7 +12,7 @@ from dagster import DagsterRunStatus, RunsFilter
 from dagster._core.scheduler.instigation import TickStatus
 from simulation.comparison import compare
 
-from holocron_assets.lake.listing import JOURNAL_FILE
+from holocron_assets.lake.files.listing import JOURNAL_FILE
 from soaking.processes import processes_of
 from soaking.world import SOURCE, World
 

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from holocron_assets.orchestration.partitions import BATCHES
+from holocron_assets.orchestration.assets.partitions import BATCHES
 
 NOTE_JOB = "note"
 NOTED = "noted"

@@ -16,8 +16,8 @@ import dagster as dg
 from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.orchestration.partitions import BATCHES
-from holocron_assets.orchestration.runs import QUIET
+from holocron_assets.orchestration.assets.partitions import BATCHES
+from holocron_assets.orchestration.runs.waiting import QUIET
 from storages.noted import NOTE_JOB, NOTED, defs
 from storages.places import Place
 

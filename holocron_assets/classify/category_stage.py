@@ -8,7 +8,7 @@ from holocron_assets.classify.evidence import Evidence, fired
 from holocron_assets.classify.grammar import Grammar
 from holocron_assets.classify.rule_file import Rule
 from holocron_assets.classify.vocabulary import Head, Vocabulary, singulars
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
 
 _WORD = re.compile(r"[^\s,:;/()]+")
 _STUB = "stubs"

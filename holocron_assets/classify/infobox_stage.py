@@ -7,7 +7,7 @@ from holocron_assets.classify.evidence import Evidence, fired
 from holocron_assets.classify.grammar import Grammar
 from holocron_assets.classify.rule_file import Rule
 from holocron_assets.classify.vocabulary import Vocabulary
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
 
 _NOT_WORDS = re.compile(r"[^\w']+|_+")
 _FIELD_PLURAL = re.compile(r"_s$")

@@ -16,7 +16,7 @@ from holocron_assets.classify.grammar import (
 )
 from holocron_assets.classify.rule_file import Reading, Rule
 from holocron_assets.classify.vocabulary import Head, Vocabulary
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
 
 _LONGEST_LOOK = 2_000  # characters of the lead in which a pronoun is looked for
 _MOST_HOPS = 3  # "one of several types of ..."

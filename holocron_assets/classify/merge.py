@@ -11,7 +11,7 @@ from holocron_assets.classify.model_weighing import (
 )
 from holocron_assets.classify.rules import METHOD, NOT_SAID, canon_context, load_rules
 from holocron_assets.classify.taxonomy import UNKNOWN, WORK, load_taxonomy
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
 
 MODEL_TABLE = "derived_page_classification"
 """Name of the table of the interrogation that settles what rules do not."""

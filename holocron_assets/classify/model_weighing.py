@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from holocron_assets.classify.rule_file import RuleError, read_yaml
 from holocron_assets.classify.taxonomy import UNKNOWN
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
 
 MODEL_WEIGHING_FILE = Path(__file__).with_name("model_weighing.yaml")
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.classify.taxonomy import WORK, load_taxonomy
-from holocron_assets.lake.people_yaml import load_yaml
+from holocron_assets.lake.files.people_yaml import load_yaml
 
 Context = Literal["title", "qualifier", "title_word", "infobox", "category", "lead"]
 Flag = Literal["is_redirect", "is_disambiguation", "is_list", "timeline_markers"]

@@ -15,8 +15,8 @@ from holocron_assets.classify.taxonomy import TAXONOMY_FILE, WORK, Taxonomy, loa
 from holocron_assets.classify.title_stage import TitleStage
 from holocron_assets.classify.vocabulary import Vocabulary
 from holocron_assets.classify.weighing import Verdict, read_weighing, weigh
-from holocron_assets.lake.schema import Row
-from holocron_assets.lake.versions import room_version
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.declaration.versions import room_version
 
 RULES_FOLDER = Path(__file__).with_name("rules")
 METHOD = "rules"

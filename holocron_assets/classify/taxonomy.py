@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ruamel.yaml.error import YAMLError
 
-from holocron_assets.lake.people_yaml import load_yaml
+from holocron_assets.lake.files.people_yaml import load_yaml
 
 TAXONOMY_FILE = Path(__file__).with_name("taxonomy.yaml")
 

@@ -7,7 +7,7 @@ from holocron_assets.classify.evidence import Evidence, fired
 from holocron_assets.classify.grammar import Grammar
 from holocron_assets.classify.rule_file import Flag, Rule
 from holocron_assets.classify.vocabulary import Vocabulary
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
 
 _QUALIFIER = re.compile(r"\s\(([^()]+)\)$")
 _SEPARATORS = re.compile(r"[\s_]+")

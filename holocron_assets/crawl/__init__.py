@@ -1,1 +1,1 @@
-"""The crawl: sources, politeness, the MediaWiki client, dumps, the frontier and its batches."""
+"""Crawling: from a source file to the pages of a wiki, politely, whatever is killed on the way."""

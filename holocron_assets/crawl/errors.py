@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from holocron_assets.lake.errors import PermanentError, TransientError
+from holocron_assets.errors import PermanentError, TransientError
 
 
 class WikiUnavailable(TransientError):  # noqa: N818 - named for what happened

@@ -6,17 +6,17 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from holocron_assets.crawl.attempts import failed_page, settle_failure
-from holocron_assets.crawl.batches import manifest
+from holocron_assets.crawl.frontier.attempts import failed_page, settle_failure
+from holocron_assets.crawl.frontier.batches import manifest
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.observe.context import carried
-from holocron_assets.observe.logs import logger
+from holocron_assets.telemetry.context import carried
+from holocron_assets.telemetry.logs import logger
 
 Group = Sequence[Row]
 

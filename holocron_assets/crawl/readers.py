@@ -8,21 +8,22 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.crawl import api_pages, dump_pages
-from holocron_assets.crawl.dump_listing import discard_copy, usable_index
+from holocron_assets.crawl.dumps import pages as dump_pages
+from holocron_assets.crawl.dumps.export import DumpError, DumpPage
+from holocron_assets.crawl.dumps.listing import discard_copy, usable_index
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.fetch import Group, GroupError, PageReader
-from holocron_assets.crawl.http import HttpClient
-from holocron_assets.crawl.http_log import HttpLog
-from holocron_assets.crawl.limits import HostLimits
-from holocron_assets.crawl.sources import Source
-from holocron_assets.crawl.tally import Tally
-from holocron_assets.crawl.wiki_client import MOST_TITLES, FetchedPages, WikiClient
-from holocron_assets.crawl.xml_dump import DumpError, DumpPage
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row
-from holocron_assets.observe.context import about
+from holocron_assets.crawl.http.client import HttpClient
+from holocron_assets.crawl.http.log import HttpLog
+from holocron_assets.crawl.http.tally import Tally
+from holocron_assets.crawl.mediawiki import pages as api_pages
+from holocron_assets.crawl.mediawiki.client import MOST_TITLES, FetchedPages, WikiClient
+from holocron_assets.crawl.politeness.limits import HostLimits
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.telemetry.context import about
 
 PERHAPS_A_PAGES_FAULT = frozenset(
     {"server_error", "network_error", "api_error", "not_api", "client_error", "robots"}

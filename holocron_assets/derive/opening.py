@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.paths import Lake
 
 
 def open_lake(root: Path) -> Lake:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import duckdb
 
 from holocron_assets.exports.contents import columns_of, contents, reading, row_hash, rows_sql
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.views import query
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import query
 
 VERSION = 1
 """Counted up whenever the same knowledge would get another hash."""

@@ -9,10 +9,10 @@ import duckdb
 from pydantic import BaseModel, ConfigDict
 from ruamel.yaml import YAML
 
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.public_views import public_views
-from holocron_assets.lake.schema import Table
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.lake.views.public_views import public_views
 
 _FILE = files(__package__).joinpath("contents.yaml")
 _STANDING = "create view standing_entities as from entities where state not in ('suppressed', 'merged')"

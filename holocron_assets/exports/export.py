@@ -11,7 +11,7 @@ from holocron_assets.exports.contents import contents, reading, tables_read
 from holocron_assets.exports.folders import ExportError, read_manifest, replaced_folder, write_manifest
 from holocron_assets.exports.formats import WRITERS, Selection, select_rows
 from holocron_assets.exports.linked_data import DEFAULT_BASE, Addresses, write_linked_data
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.paths import Lake
 
 Format = Literal["parquet", "jsonl", "csv", "jsonld"]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from time import time
 from typing import Any
 
-from holocron_assets.lake.durable import make_folder, sync_folder, trouble_named
-from holocron_assets.lake.manifests import MANIFEST, read_mark, write_mark
+from holocron_assets.lake.files.durable import make_folder, sync_folder, trouble_named
+from holocron_assets.lake.files.manifests import MANIFEST, read_mark, write_mark
 
 _MARK = "holocron export"
 _ABANDONED_AFTER = timedelta(days=1)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from ruamel.yaml import YAML
 
 from holocron_assets.exports.formats import select_rows
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
 
 DEFAULT_BASE = "urn:holocron:"
 """Where the vocabulary is, if nothing is said. Entities are then `urn:uuid:ID`."""

@@ -1,1 +1,1 @@
-"""The lake: declared tables, atomic Parquet files, journals and DuckDB views. Uses no other room."""
+"""The lake: Parquet files, one a partition; journals; and the views over them."""

@@ -7,10 +7,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.parquet import read_footer
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row, Table
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.files.parquet import read_footer
+from holocron_assets.lake.place.paths import Lake
 
 RowsOf = Callable[[str], Sequence[Row]]
 """The rows that concern a partition, by its name."""

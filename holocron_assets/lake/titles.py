@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from html.entities import html5
 from typing import Any
 
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
 
 MAIN_NAMESPACE = 0
 TALK_NAMESPACE = 1

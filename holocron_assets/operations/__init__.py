@@ -1,1 +1,1 @@
-"""How the whole stands, what a person has held back, and who is told: operation, read from the lake."""
+"""How things stand, and what people are told of it."""

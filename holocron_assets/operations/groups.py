@@ -11,14 +11,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, StringConstraints, model_validator
 
-from holocron_assets.crawl.source_files import read_as
-from holocron_assets.crawl.sources import NAME_PATTERN, NAME_RULE
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.errors import PermanentError
-from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row
+from holocron_assets.crawl.sources.files import read_as
+from holocron_assets.crawl.sources.source import NAME_PATTERN, NAME_RULE
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GROUP_STEPS
 
 _Name = Annotated[StrictStr, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import RUN_TAGS
 
 _OURS = ("dagster/", ".dagster/", "holocron/")

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from importlib.resources import files
 from string import Template
 
-from holocron_assets.crawl.frontier_views import frontier_views
-from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.derive.interrogations.wanted_sql import versions_sql, wanted_sql
-from holocron_assets.lake.paths import Lake
-from holocron_assets.operations.beside import Beside, beside_sql
+from holocron_assets.derive.items.wanted_sql import versions_sql, wanted_sql
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.operations.state.staleness import Beside, beside_sql
 
-_SQL = files("holocron_assets.operations").joinpath("sql")
+_SQL = files("holocron_assets.operations.state").joinpath("sql")
 _BY_HOUR = """
 select
     date_trunc('hour', ended_at) as hour, stage, source, interrogation,

@@ -1,1 +1,1 @@
-"""Dagster: assets, partitions, jobs, sensors, checks and resources. Thin: the rooms do the work."""
+"""Holocron's work as Dagster runs it, by Dagster's concepts."""

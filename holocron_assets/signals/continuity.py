@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from holocron_assets.signals.hidden import FILLER
-from holocron_assets.signals.infobox import template_name
+from holocron_assets.signals.infobox.template import template_name
 from holocron_assets.signals.vocabulary import ContinuityWords, normalised_name
 
 _UNKNOWN, _BOTH = "unknown", "both"

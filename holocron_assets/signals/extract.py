@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.declaration.versions import room_version
 from holocron_assets.lake.titles import InvalidTitle, PageTitle, Site
-from holocron_assets.lake.versions import room_version
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.continuity import find_continuity, split_continuity
 from holocron_assets.signals.hidden import masked, without_hidden

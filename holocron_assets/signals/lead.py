@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.paragraphs import Heading, Paragraph
 from holocron_assets.signals.sentences import cut_at_sentence, first_sentence

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
 
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.declaration.versions import room_version
 from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, InvalidTitle, PageTitle, Site
-from holocron_assets.lake.versions import room_version
 from holocron_assets.signals.hidden import FILLER, without_hidden
 
 # A title has 255 bytes; its fragment and percent-encoding may be longer. 2,000 characters bound the cache.

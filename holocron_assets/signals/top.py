@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from holocron_assets.lake.titles import Site
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.hidden import masked
-from holocron_assets.signals.infobox import Infobox, find_infobox
+from holocron_assets.signals.infobox.template import Infobox, find_infobox
 from holocron_assets.signals.lead import SHORTEST_EXCERPT, Lead, find_lead
 from holocron_assets.signals.outline import Outline, outline
 from holocron_assets.signals.paragraphs import Heading, read_blocks

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from holocron_assets.classify.rules import classify_page
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
 
 
 def signals(title: str, lead: str = "", **changed: Any) -> dict[str, Any]:

@@ -3,13 +3,13 @@ from typing import Any
 
 import pytest
 
-from holocron_assets.classify import decisions
-from holocron_assets.classify.decisions import decide_type, look_at_decisions
-from holocron_assets.lake.decisions import DecisionError, new_decision, record, standing, undo
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Column, Row, Table, type_int
+from holocron_assets.classify import decided_types as decisions
+from holocron_assets.classify.decided_types import decide_type, look_at_decisions
+from holocron_assets.decisions.log import DecisionError, new_decision, record, standing, undo
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Column, Row, Table, type_int
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import DECISIONS, PAGE_SIGNALS
 
 KEYS_ONLY = Table(

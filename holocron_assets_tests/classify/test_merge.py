@@ -9,7 +9,7 @@ from pages_read import signals
 from holocron_assets.classify.merge import page_type_row
 from holocron_assets.classify.model_weighing import ModelWeighing
 from holocron_assets.classify.rules import classify_page
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.tables import PAGE_TYPES
 
 WEIGHING = ModelWeighing.model_validate(

@@ -8,8 +8,8 @@ from lxml import etree
 from ruamel.yaml import YAML
 
 from holocron_assets.classify.rules import classify_page
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import Site
 from holocron_assets.signals.extract import signal_row
 

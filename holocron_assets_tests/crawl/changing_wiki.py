@@ -9,8 +9,8 @@ from typing import Any
 from crawl_rows import wiki_source
 from fake_mediawiki import FakeWiki
 
-from holocron_assets.crawl.sources import Source
-from holocron_assets.lake.clock import utc_now
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.place.clock import utc_now
 
 SITE = {
     "general": {"sitename": "Changing", "case": "first-letter", "generator": "MediaWiki 1.43"},

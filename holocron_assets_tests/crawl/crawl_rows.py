@@ -5,15 +5,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.crawl.frontier_views import frontier_views
-from holocron_assets.crawl.politeness_settings import Politeness
-from holocron_assets.crawl.sources import Seeds, Source
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.sources.source import Seeds, Source
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGE_CHANGES, PAGE_LINKS, PAGES, SEED_TITLES, SITES
 from holocron_assets.lake.titles import DEFAULT_SITE
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.views.database import connect, query
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from crawl_rows import outcome, put_outcomes, wiki_source
 
-from holocron_assets.crawl.batches import cut_batches, manifest
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.frontier.batches import cut_batches, manifest
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 
 if __name__ == "__main__":
     lake = Lake(Path(sys.argv[1]))

@@ -11,9 +11,9 @@ from typing import Any
 from crawl_rows import outcome
 
 from holocron_assets.crawl.fetch import Group, fetch_batch
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from fake_mediawiki import FakeWiki
 
-from holocron_assets.crawl.http import HttpClient
-from holocron_assets.crawl.limits import HostLimits
-from holocron_assets.crawl.politeness_settings import Politeness
-from holocron_assets.crawl.wiki_client import WikiClient
-from holocron_assets.lake.schema import Row
+from holocron_assets.crawl.http.client import HttpClient
+from holocron_assets.crawl.mediawiki.client import WikiClient
+from holocron_assets.crawl.politeness.limits import HostLimits
+from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.tables import HTTP_ATTEMPTS
 
 AGENT = "Holocron-tests/1"

@@ -9,10 +9,10 @@ from unittest.mock import patch
 
 from crawl_rows import dump_source
 
-from holocron_assets.crawl import dump_listing
-from holocron_assets.crawl.dump_parser import PageParser, parse_pages
-from holocron_assets.crawl.seeds import store_seeds, store_site
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.dumps import listing as dump_listing
+from holocron_assets.crawl.dumps.parser import PageParser, parse_pages
+from holocron_assets.crawl.sources.seeds import store_seeds, store_site
+from holocron_assets.lake.place.paths import Lake
 
 if __name__ == "__main__":
     lake, source, most_bytes = Lake(Path(sys.argv[1])), dump_source(Path(sys.argv[2])), int(sys.argv[3])

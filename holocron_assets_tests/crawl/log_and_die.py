@@ -7,8 +7,8 @@ from pathlib import Path
 
 from test_http_log import attempt
 
-from holocron_assets.crawl.http_log import HttpLog
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.http.log import HttpLog
+from holocron_assets.lake.place.paths import Lake
 
 if __name__ == "__main__":
     with HttpLog(Lake(Path(sys.argv[1])), sys.argv[2]) as log:

@@ -4,8 +4,8 @@ import json
 import resource
 import sys
 
-from holocron_assets.crawl.api_answers import read_answer
-from holocron_assets.crawl.http import HttpClient
+from holocron_assets.crawl.http.client import HttpClient
+from holocron_assets.crawl.mediawiki.answers import read_answer
 
 
 def peak_mb() -> float:

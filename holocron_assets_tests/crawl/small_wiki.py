@@ -11,10 +11,10 @@ from crawl_rows import wiki_source
 from fake_mediawiki import Behaviour, FakeWiki, Handler
 
 from holocron_assets.crawl.fetch import PageReader
+from holocron_assets.crawl.mediawiki.client import WikiClient
 from holocron_assets.crawl.readers import page_reader, wiki_client
-from holocron_assets.crawl.sources import Source
-from holocron_assets.crawl.wiki_client import WikiClient
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.place.paths import Lake
 
 Pages = Mapping[str, str]
 

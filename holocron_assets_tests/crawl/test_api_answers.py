@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from holocron_assets.crawl.api_answers import read_answer
-from holocron_assets.crawl.http import HttpAnswer
+from holocron_assets.crawl.http.client import HttpAnswer
+from holocron_assets.crawl.mediawiki.answers import read_answer
 
 
 def answer(body: str, status: int = 200, **headers: str) -> HttpAnswer:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from holocron_assets.crawl.api_answers import ApiAnswer
-from holocron_assets.crawl.api_changes import difference, read_changes
+from holocron_assets.crawl.mediawiki.answers import ApiAnswer
+from holocron_assets.crawl.mediawiki.changes import difference, read_changes
 
 AT = datetime(2026, 11, 21, 14, 47, 15, tzinfo=UTC)
 

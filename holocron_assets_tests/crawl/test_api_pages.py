@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from holocron_assets.crawl.api_answers import JsonObject
-from holocron_assets.crawl.api_pages import Asked, page_row, replay
-from holocron_assets.lake.keys import content_hash, title_key
+from holocron_assets.crawl.mediawiki.answers import JsonObject
+from holocron_assets.crawl.mediawiki.pages import Asked, page_row, replay
+from holocron_assets.lake.declaration.keys import content_hash, title_key
 from holocron_assets.lake.tables import PAGES
 
 FETCHED_AT = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -21,7 +21,7 @@ from crawl_rows import (
     wiki_source,
 )
 
-from holocron_assets.crawl.batches import (
+from holocron_assets.crawl.frontier.batches import (
     NoManifestError,
     batches_of,
     cut_batches,
@@ -30,8 +30,8 @@ from holocron_assets.crawl.batches import (
     source_of,
     unfinished_batches,
 )
-from holocron_assets.lake.errors import PermanentError
-from holocron_assets.lake.paths import Lake
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES
 from holocron_assets.lake.titles import DEFAULT_SITE
 

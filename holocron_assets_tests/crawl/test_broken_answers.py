@@ -12,8 +12,8 @@ import pytest
 from broken_server import BOMBS, BROKEN, GOOD, MORE_THAN_IT_SAYS, ODD, gzipped, zeros
 from fake_mediawiki import Behaviour, FakeWiki, api, to_be_reset
 
-from holocron_assets.crawl.api_answers import read_answer
-from holocron_assets.crawl.http import HttpAnswer, HttpClient
+from holocron_assets.crawl.http.client import HttpAnswer, HttpClient
+from holocron_assets.crawl.mediawiki.answers import read_answer
 
 READ_BOMB = Path(__file__).parent / "read_bomb.py"
 DEADLINE = 0.7

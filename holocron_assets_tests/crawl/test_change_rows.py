@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from crawl_rows import LONG_AGO, key, wiki_source
 
-from holocron_assets.crawl.api_changes import Change, ChangeKind
-from holocron_assets.crawl.change_rows import Told, change_rows, merged
+from holocron_assets.crawl.changes.rows import Told, change_rows, merged
+from holocron_assets.crawl.mediawiki.changes import Change, ChangeKind
 from holocron_assets.lake.tables import PAGE_CHANGES
 from holocron_assets.lake.titles import DEFAULT_SITE
 

@@ -19,11 +19,11 @@ from crawl_rows import (
     wiki_source,
 )
 
-from holocron_assets.crawl.change_store import add_changes, drop_settled
-from holocron_assets.crawl.known_links import make_known_links
-from holocron_assets.crawl.sources import Seeds, Source
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.changes.store import add_changes, drop_settled
+from holocron_assets.crawl.frontier.known_links import make_known_links
+from holocron_assets.crawl.sources.source import Seeds, Source
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_CHANGES
 
 MINUTE = timedelta(minutes=1)

@@ -12,14 +12,14 @@ from changing_wiki import ChangingWiki, changing_wiki, source_of
 from crawl_rows import dump_source, outcome, put_manifest, put_outcomes, put_site, wiki_source
 from fake_mediawiki import api_error, page
 
-from holocron_assets.crawl import changes as changes_module
-from holocron_assets.crawl.change_store import drop_settled, last_look
-from holocron_assets.crawl.changes import Look, look_for_changes, next_look
+from holocron_assets.crawl.changes import recent as changes_module
+from holocron_assets.crawl.changes.recent import Look, look_for_changes, next_look
+from holocron_assets.crawl.changes.revision_check import passes, start_pass, unfinished_pass
+from holocron_assets.crawl.changes.store import drop_settled, last_look
 from holocron_assets.crawl.readers import wiki_client
-from holocron_assets.crawl.revision_check import passes, start_pass, unfinished_pass
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGE_CHANGES
 
 MINUTE = timedelta(minutes=1)

@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.crawl.days import Day, after_request, quiet_seconds, requests_in, seconds_to_next_day
-from holocron_assets.crawl.politeness_settings import QuietHours
+from holocron_assets.crawl.politeness.days import (
+    Day,
+    after_request,
+    quiet_seconds,
+    requests_in,
+    seconds_to_next_day,
+)
+from holocron_assets.crawl.sources.politeness_settings import QuietHours
 
 WORKING_HOURS = QuietHours(start="08:00", end="18:00")
 NIGHT = QuietHours(start="22:30", end="06:00")

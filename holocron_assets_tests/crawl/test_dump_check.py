@@ -8,14 +8,14 @@ import pytest
 from crawl_rows import dump_source, outcome, put_outcomes
 from small_wiki import reading
 
-from holocron_assets.crawl.batches import cut_batches
-from holocron_assets.crawl.dump_check import DumpCheck, check_dumps
+from holocron_assets.crawl.dumps.check import DumpCheck, check_dumps
 from holocron_assets.crawl.fetch import fetch_batch
-from holocron_assets.crawl.seeds import store_seeds, store_site
-from holocron_assets.crawl.sources import Source
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.frontier.batches import cut_batches
+from holocron_assets.crawl.sources.seeds import store_seeds, store_site
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
 
 

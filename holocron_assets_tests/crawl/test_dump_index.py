@@ -12,13 +12,14 @@ from dump_files import PACKERS, many_pages, page_xml, write_export
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holocron_assets.crawl import dump_listing, dump_stream
-from holocron_assets.crawl.dump_index import DumpIndex
-from holocron_assets.crawl.dump_listing import usable_index
-from holocron_assets.crawl.dump_parser import PageParser
-from holocron_assets.crawl.xml_dump import read_pages
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.dumps import listing as dump_listing
+from holocron_assets.crawl.dumps import stream as dump_stream
+from holocron_assets.crawl.dumps.export import read_pages
+from holocron_assets.crawl.dumps.index import DumpIndex
+from holocron_assets.crawl.dumps.listing import usable_index
+from holocron_assets.crawl.dumps.parser import PageParser
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import DUMP_INDEX
 
 
@@ -76,7 +77,7 @@ def test_a_batch_costs_what_it_holds_wherever_it_lies(tmp_path: Path, suffix: st
             parsed += len(fed)
             super().feed(fed)
 
-    with patch("holocron_assets.crawl.dump_index.PageParser", CountingParser):
+    with patch("holocron_assets.crawl.dumps.index.PageParser", CountingParser):
         batch = list(index.read(range(2_900, 2_950)))
     assert [page.title for page in batch] == [f"page {number}" for number in range(2_900, 2_950)]
     assert parsed < 600_000

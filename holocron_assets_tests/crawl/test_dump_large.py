@@ -12,9 +12,9 @@ LIST_AND_READ = """
 import re, sys
 from pathlib import Path
 from crawl_rows import dump_source
-from holocron_assets.crawl.dump_listing import usable_index
-from holocron_assets.crawl.seeds import store_seeds, store_site
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.dumps.listing import usable_index
+from holocron_assets.crawl.sources.seeds import store_seeds, store_site
+from holocron_assets.lake.place.paths import Lake
 
 def peak_kib():
     return int(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1])

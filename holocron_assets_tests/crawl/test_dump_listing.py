@@ -14,19 +14,19 @@ from crawl_rows import dump_source
 from dump_files import PACKERS, many_pages, page_xml, write_export
 from small_wiki import reading
 
-from holocron_assets.crawl import dump_listing
-from holocron_assets.crawl.batches import cut_batches
-from holocron_assets.crawl.dump_index import load_index
-from holocron_assets.crawl.dump_listing import list_dump, usable_index
-from holocron_assets.crawl.dump_parser import PageParser
+from holocron_assets.crawl.dumps import listing as dump_listing
+from holocron_assets.crawl.dumps.export import DumpError, read_pages
+from holocron_assets.crawl.dumps.index import load_index
+from holocron_assets.crawl.dumps.listing import list_dump, usable_index
+from holocron_assets.crawl.dumps.parser import PageParser
 from holocron_assets.crawl.fetch import fetch_batch
-from holocron_assets.crawl.seeds import SeedListing, store_seeds, store_site
-from holocron_assets.crawl.sources import Source
-from holocron_assets.crawl.xml_dump import DumpError, read_pages
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.frontier.batches import cut_batches
+from holocron_assets.crawl.sources.seeds import SeedListing, store_seeds, store_site
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import DUMP_INDEX, SEED_TITLES
 
 PROGRAM = Path(__file__).with_name("list_and_die.py")
@@ -154,7 +154,7 @@ def test_a_cut_off_export_is_listed_to_its_break_also_after_a_kill(tmp_path: Pat
 def test_an_unchanged_dump_is_not_read_again_to_be_listed(tmp_path: Path, lake: Lake) -> None:
     source = dump_source(write_export(tmp_path / "wiki.xml", many_pages(3), end=""))
     first = listed(lake, source)
-    with patch("holocron_assets.crawl.seeds.list_dump", side_effect=AssertionError):
+    with patch("holocron_assets.crawl.sources.seeds.list_dump", side_effect=AssertionError):
         assert listed(lake, source) == first
     assert first.problem
 

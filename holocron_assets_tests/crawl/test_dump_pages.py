@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holocron_assets.crawl import api_pages
-from holocron_assets.crawl.dump_pages import Asked, page_row, replay
-from holocron_assets.crawl.xml_dump import DumpPage, read_pages
-from holocron_assets.lake.keys import content_hash, title_key
+from holocron_assets.crawl.dumps.export import DumpPage, read_pages
+from holocron_assets.crawl.dumps.pages import Asked, page_row, replay
+from holocron_assets.crawl.mediawiki import pages as api_pages
+from holocron_assets.lake.declaration.keys import content_hash, title_key
 from holocron_assets.lake.tables import PAGES
 
 FETCHED_AT = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -9,12 +9,13 @@ from urllib.request import urlopen
 
 import pytest
 
-from holocron_assets.crawl import api_pages, dump_pages
-from holocron_assets.crawl.http import HttpClient
-from holocron_assets.crawl.limits import HostLimits
-from holocron_assets.crawl.politeness_settings import Politeness
-from holocron_assets.crawl.wiki_client import WikiClient
-from holocron_assets.crawl.xml_dump import read_pages, read_site
+from holocron_assets.crawl.dumps import pages as dump_pages
+from holocron_assets.crawl.dumps.export import read_pages, read_site
+from holocron_assets.crawl.http.client import HttpClient
+from holocron_assets.crawl.mediawiki import pages as api_pages
+from holocron_assets.crawl.mediawiki.client import WikiClient
+from holocron_assets.crawl.politeness.limits import HostLimits
+from holocron_assets.crawl.sources.politeness_settings import Politeness
 from holocron_assets.lake.titles import Site
 from holocron_assets.signals.links import extract_links
 

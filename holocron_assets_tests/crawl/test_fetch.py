@@ -13,15 +13,15 @@ import pytest
 from crawl_rows import dump_source, outcome, put_manifest, put_seeds, statuses
 from small_wiki import reading, small_wiki, source_of_wiki
 
-from holocron_assets.crawl.batches import NoManifestError, cut_batches, unfinished_batches
+from holocron_assets.crawl.dumps.export import DumpError
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.fetch import Group, GroupError, fetch_batch
-from holocron_assets.crawl.xml_dump import DumpError
+from holocron_assets.crawl.frontier.batches import NoManifestError, cut_batches, unfinished_batches
 from holocron_assets.lake.attempts import DELAYS
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGES
 
 BATCH = "wiki-000001"
@@ -232,7 +232,7 @@ def test_a_page_that_the_wiki_answers_500_for_fails_alone(lake: Lake) -> None:
 def test_a_page_that_the_wiki_answers_500_for_fails_alone_without_retries(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holocron_assets.crawl.polite_requests._MOST_TRIES", 1)
+    monkeypatch.setattr("holocron_assets.crawl.http.polite_requests._MOST_TRIES", 1)
     _one_page_answers_500(lake)
 
 
@@ -253,7 +253,7 @@ def _one_page_answers_500(lake: Lake) -> None:
 def test_a_wiki_that_serves_no_text_any_more_marks_no_page(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, status: int, error: type[Exception], *, lists_go_on: bool
 ) -> None:
-    monkeypatch.setattr("holocron_assets.crawl.polite_requests._MOST_TRIES", 1)
+    monkeypatch.setattr("holocron_assets.crawl.http.polite_requests._MOST_TRIES", 1)
     titles = [f"Page {number}" for number in range(60)]
     put_manifest(lake, BATCH, *titles)
     with small_wiki(titles) as wiki:

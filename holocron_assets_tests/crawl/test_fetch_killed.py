@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from crawl_rows import put_manifest
 
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
 
 BATCH = "wiki-000001"

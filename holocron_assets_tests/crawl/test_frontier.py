@@ -22,16 +22,16 @@ from crawl_rows import (
     wiki_source,
 )
 
-from holocron_assets.crawl.frontier import pending_pages
-from holocron_assets.crawl.frontier_views import frontier_views
-from holocron_assets.crawl.requeue import requeue, retry_now
+from holocron_assets.crawl.frontier.pending import pending_pages
+from holocron_assets.crawl.frontier.requeue import requeue, retry_now
+from holocron_assets.crawl.frontier.views import frontier_views
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.attempts import DELAYS
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import DamagedPartitionError
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import DamagedPartitionError
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES, SEED_TITLES
-from holocron_assets.lake.views import connect, publish, query
+from holocron_assets.lake.views.database import connect, publish, query
 from holocron_assets.operations.views import all_views
 
 

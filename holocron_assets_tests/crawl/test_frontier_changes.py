@@ -20,10 +20,10 @@ from crawl_rows import (
     wiki_source,
 )
 
-from holocron_assets.crawl.frontier import pending_pages
-from holocron_assets.crawl.known_links import make_known_links
-from holocron_assets.crawl.sources import Seeds
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.frontier.known_links import make_known_links
+from holocron_assets.crawl.frontier.pending import pending_pages
+from holocron_assets.crawl.sources.source import Seeds
+from holocron_assets.lake.place.paths import Lake
 
 READ_AT = LONG_AGO + HOUR
 MINUTE = timedelta(minutes=1)

@@ -26,17 +26,17 @@ from examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holocron_assets.crawl import known_links
-from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.fetch import Group, GroupError, fetch_batch
-from holocron_assets.crawl.frontier import PendingPage, outlook, pending_pages
-from holocron_assets.crawl.known_links import compaction_is_due, make_known_links
-from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.frontier import known_links
+from holocron_assets.crawl.frontier.batches import cut_batches
+from holocron_assets.crawl.frontier.known_links import compaction_is_due, make_known_links
+from holocron_assets.crawl.frontier.pending import PendingPage, outlook, pending_pages
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.lake import attempts
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.decisions import new_decision, record
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import connect, query
 
 TITLES = ("A", "B", "C", "D", "E", "Category:F")
 ANSWERED = ("ok", "missing", "invalid")

@@ -19,7 +19,7 @@ from fake_mediawiki import (
     truncated,
 )
 
-from holocron_assets.crawl.http import HttpAnswer, HttpClient
+from holocron_assets.crawl.http.client import HttpAnswer, HttpClient
 
 AGENT = "Holocron-tests/1 (tests@example.org)"
 

@@ -13,10 +13,10 @@ from unittest.mock import patch
 import pytest
 from crawl_rows import LONG_AGO
 
-from holocron_assets.crawl import http_log
-from holocron_assets.crawl.http_log import HttpLog
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.http import log as http_log
+from holocron_assets.crawl.http.log import HttpLog
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import HTTP_ATTEMPTS
 
 SCOPE = "wiki-000001"

@@ -19,15 +19,15 @@ from crawl_rows import (
     wiki_source,
 )
 
-from holocron_assets.crawl import known_links
-from holocron_assets.crawl.coverage import coverage
-from holocron_assets.crawl.frontier import outlook, pending_pages
-from holocron_assets.crawl.frontier_views import sql_part
-from holocron_assets.crawl.known_links import compaction_is_due, make_known_links, standing
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import DamagedPartitionError, read_footer, read_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import SchemaError
+from holocron_assets.crawl.frontier import known_links
+from holocron_assets.crawl.frontier.coverage import coverage
+from holocron_assets.crawl.frontier.known_links import compaction_is_due, make_known_links, standing
+from holocron_assets.crawl.frontier.pending import outlook, pending_pages
+from holocron_assets.crawl.frontier.views import sql_part
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import SchemaError
+from holocron_assets.lake.files.parquet import DamagedPartitionError, read_footer, read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_LINKS, PAGES
 
 
@@ -124,7 +124,7 @@ def test_other_seeds_another_depth_or_other_code_make_it_useless_until_it_is_mad
     assert standing(lake, wiki_source(depth=1)) != before
     assert not coverage(lake, wiki_source(depth=1)).is_usable
     assert statuses(lake, wiki_source(depth=1))["G"] == "pending"
-    with patch("holocron_assets.crawl.coverage.KNOWN_LINKS_VERSION", "another"):
+    with patch("holocron_assets.crawl.frontier.coverage.KNOWN_LINKS_VERSION", "another"):
         put_seeds(lake, "A")
         assert not coverage(lake, wiki_source(depth=1)).is_usable
 

@@ -17,16 +17,16 @@ from pathlib import Path
 import pytest
 import time_machine
 
-from holocron_assets.crawl.breaker import Breaker
 from holocron_assets.crawl.errors import HostBusy
-from holocron_assets.crawl.host_state import HostState
-from holocron_assets.crawl.limits import HostLimits
-from holocron_assets.crawl.outcomes import Answer
-from holocron_assets.crawl.pace import Pace
-from holocron_assets.crawl.politeness import Decision, judge
-from holocron_assets.crawl.politeness_settings import Politeness
-from holocron_assets.crawl.shared_state import folder_of
-from holocron_assets.lake.errors import TransientError
+from holocron_assets.crawl.http.outcomes import Answer
+from holocron_assets.crawl.politeness.breaker import Breaker
+from holocron_assets.crawl.politeness.host_state import HostState
+from holocron_assets.crawl.politeness.limits import HostLimits
+from holocron_assets.crawl.politeness.pace import Pace
+from holocron_assets.crawl.politeness.rules import Decision, judge
+from holocron_assets.crawl.politeness.shared_state import folder_of
+from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.errors import TransientError
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOST = "127.0.0.1:8090"
@@ -57,8 +57,8 @@ def at_full_pace(decision: Decision) -> Decision:
 CHILD = """
 import sys, time
 from pathlib import Path
-from holocron_assets.crawl.limits import HostLimits
-from holocron_assets.crawl.politeness_settings import Politeness
+from holocron_assets.crawl.politeness.limits import HostLimits
+from holocron_assets.crawl.sources.politeness_settings import Politeness
 folder, rate, in_flight, turns, hold, burst = Path(sys.argv[1]), *map(float, sys.argv[2:])
 politeness = Politeness(requests_per_second=rate, requests_in_flight=int(in_flight), burst=int(burst))
 with HostLimits("127.0.0.1:8090", politeness, folder) as limits:

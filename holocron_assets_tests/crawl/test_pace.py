@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.crawl.pace import (
+from holocron_assets.crawl.politeness.pace import (
     SLOWEST,
     Pace,
     after_answer_in,

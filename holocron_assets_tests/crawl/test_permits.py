@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.crawl.breaker import Breaker
-from holocron_assets.crawl.days import Day
-from holocron_assets.crawl.host_state import HostState
-from holocron_assets.crawl.pace import Pace
-from holocron_assets.crawl.permits import Permit, permit
-from holocron_assets.crawl.politeness_settings import Politeness
+from holocron_assets.crawl.politeness.breaker import Breaker
+from holocron_assets.crawl.politeness.days import Day
+from holocron_assets.crawl.politeness.host_state import HostState
+from holocron_assets.crawl.politeness.pace import Pace
+from holocron_assets.crawl.politeness.permits import Permit, permit
+from holocron_assets.crawl.sources.politeness_settings import Politeness
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
 

@@ -11,8 +11,8 @@ import time_machine
 from fake_crawl import Crawl, crawling
 from fake_mediawiki import CAPTCHA, Behaviour, page
 
-from holocron_assets.crawl import polite_requests
 from holocron_assets.crawl.errors import HostBusy, WikiUnavailable
+from holocron_assets.crawl.http import polite_requests
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 Clock = time_machine.Traveller

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.crawl import breaker as breakers
-from holocron_assets.crawl.breaker import FAILURES_TO_OPEN, Breaker
-from holocron_assets.crawl.host_state import HostState, hold_seconds, on_this_clock
-from holocron_assets.crawl.outcomes import LONGEST_WAIT_SECONDS, Answer, retry_after_seconds
-from holocron_assets.crawl.pace import SLOWEST, Pace
-from holocron_assets.crawl.politeness import Decision, judge
+from holocron_assets.crawl.http.outcomes import LONGEST_WAIT_SECONDS, Answer, retry_after_seconds
+from holocron_assets.crawl.politeness import breaker as breakers
+from holocron_assets.crawl.politeness.breaker import FAILURES_TO_OPEN, Breaker
+from holocron_assets.crawl.politeness.host_state import HostState, hold_seconds, on_this_clock
+from holocron_assets.crawl.politeness.pace import SLOWEST, Pace
+from holocron_assets.crawl.politeness.rules import Decision, judge
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC).timestamp()
 GOOD = Answer(sent_at=NOW - 1, status=200, is_expected=True, elapsed_seconds=0.1)

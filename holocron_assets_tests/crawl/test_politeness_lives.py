@@ -7,13 +7,13 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holocron_assets.crawl.breaker import FAILURES_TO_OPEN, LONGEST_OPEN_SECONDS
-from holocron_assets.crawl.host_state import HostState, hold_seconds
-from holocron_assets.crawl.outcomes import LONGEST_WAIT_SECONDS, Answer
-from holocron_assets.crawl.pace import SLOWEST
-from holocron_assets.crawl.permits import permit
-from holocron_assets.crawl.politeness import Decision, judge
-from holocron_assets.crawl.politeness_settings import Politeness
+from holocron_assets.crawl.http.outcomes import LONGEST_WAIT_SECONDS, Answer
+from holocron_assets.crawl.politeness.breaker import FAILURES_TO_OPEN, LONGEST_OPEN_SECONDS
+from holocron_assets.crawl.politeness.host_state import HostState, hold_seconds
+from holocron_assets.crawl.politeness.pace import SLOWEST
+from holocron_assets.crawl.politeness.permits import permit
+from holocron_assets.crawl.politeness.rules import Decision, judge
+from holocron_assets.crawl.sources.politeness_settings import Politeness
 
 START = 1_800_000_000.0
 DAY = 86_400.0

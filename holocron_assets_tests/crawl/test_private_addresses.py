@@ -11,16 +11,16 @@ from fake_crawl import page_object
 from fake_mediawiki import Behaviour, FakeWiki, page
 from lying_names import NOBODY, PUBLIC, PUBLIC_V6, Wire, listening, lying_names
 
-from holocron_assets.crawl import polite_requests
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
-from holocron_assets.crawl.http import HttpClient
-from holocron_assets.crawl.politeness_settings import Politeness
+from holocron_assets.crawl.http import polite_requests
+from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.readers import wiki_client
-from holocron_assets.crawl.sources import Source
-from holocron_assets.lake.errors import PermanentError
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row
+from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import HTTP_ATTEMPTS
 
 AGENT = "Holocron-tests/1 (tests@example.org)"

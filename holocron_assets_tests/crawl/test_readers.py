@@ -8,14 +8,14 @@ import pytest
 from crawl_rows import LONG_AGO, dump_source, put_manifest, put_seeds, statuses
 from small_wiki import reading, small_wiki, source_of_wiki
 
-from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.fetch import fetch_batch
-from holocron_assets.crawl.politeness_settings import Politeness
-from holocron_assets.crawl.seeds import seeds_are_stale, store_seeds, store_site
-from holocron_assets.crawl.sources import Source
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.frontier.batches import cut_batches
+from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.sources.seeds import seeds_are_stale, store_seeds, store_site
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import HTTP_ATTEMPTS
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from crawl_rows import LONG_AGO, outcome, put_outcomes
 
-from holocron_assets.crawl.requeue import requeue
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.views import connect, query
+from holocron_assets.crawl.frontier.requeue import requeue
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import connect, query
 
 
 @pytest.fixture

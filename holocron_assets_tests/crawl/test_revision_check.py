@@ -11,20 +11,20 @@ from changing_wiki import ChangingWiki, changing_wiki, source_of
 from crawl_rows import outcome, put_manifest, put_outcomes, put_seeds, put_site
 from fake_mediawiki import page
 
-from holocron_assets.crawl import revision_check
-from holocron_assets.crawl.errors import WikiUnavailable
-from holocron_assets.crawl.readers import wiki_client
-from holocron_assets.crawl.revision_check import (
+from holocron_assets.crawl.changes import revision_check
+from holocron_assets.crawl.changes.revision_check import (
     check_revisions,
     passes,
     seeds_are_due,
     start_pass,
     unfinished_pass,
 )
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row
+from holocron_assets.crawl.errors import WikiUnavailable
+from holocron_assets.crawl.readers import wiki_client
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_CHANGES
 
 HOUR = timedelta(hours=1)

@@ -13,11 +13,11 @@ from fake_crawl import Crawl, crawling, page_object
 from fake_mediawiki import CAPTCHA, NO_ROBOTS, Behaviour, FakeWiki, Handler, hang, page, reset, truncated
 from filelock import FileLock
 
-from holocron_assets.crawl import polite_requests
 from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
-from holocron_assets.crawl.host_state import HostState
-from holocron_assets.crawl.limits import HostLimits
-from holocron_assets.crawl.politeness import Decision
+from holocron_assets.crawl.http import polite_requests
+from holocron_assets.crawl.politeness.host_state import HostState
+from holocron_assets.crawl.politeness.limits import HostLimits
+from holocron_assets.crawl.politeness.rules import Decision
 
 FORBIDS_US = "User-agent: *\nAllow: /\n\nUser-agent: holocron\nDisallow: /api.php\n"
 

@@ -10,9 +10,10 @@ import pytest
 from crawl_rows import dump_source, put_site
 from small_wiki import SmallWiki, asking, small_wiki, source_of_wiki
 
+from holocron_assets.crawl.dumps.export import DumpError
 from holocron_assets.crawl.errors import WikiRefused
-from holocron_assets.crawl.frontier import pending_pages
-from holocron_assets.crawl.seeds import (
+from holocron_assets.crawl.frontier.pending import pending_pages
+from holocron_assets.crawl.sources.seeds import (
     SeedListing,
     load_site,
     seeds_are_stale,
@@ -20,12 +21,11 @@ from holocron_assets.crawl.seeds import (
     store_seeds,
     store_site,
 )
-from holocron_assets.crawl.sources import Seeds, Source
-from holocron_assets.crawl.xml_dump import DumpError
-from holocron_assets.lake.errors import PermanentError
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.parquet import MissingPartitionError, read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.sources.source import Seeds, Source
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import SEED_TITLES
 
 PAGES = ["A", "B", "C", "D", "E"]
@@ -123,7 +123,7 @@ def test_without_the_wikis_title_rules_nothing_is_listed(lake: Lake) -> None:
 def test_a_listing_that_was_cut_short_goes_on_where_it_was(
     lake: Lake, wiki: SmallWiki, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holocron_assets.crawl.polite_requests._MOST_TRIES", 1)
+    monkeypatch.setattr("holocron_assets.crawl.http.polite_requests._MOST_TRIES", 1)
     source = source_of_wiki(wiki, seeds=Seeds(titles=("Z",), categories=("Moons",), all_pages=True))
     wiki.failure = 500
     # a category of 3 requests is whole, and the first request of all pages was answered

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from holocron_assets.crawl.source_files import (
+from holocron_assets.crawl.dumps.export import DumpError
+from holocron_assets.crawl.sources.files import (
     SourceError,
     load_source,
     set_enabled,
     write_dump_source,
 )
-from holocron_assets.crawl.xml_dump import DumpError
 
 WIKI = """\
 # A wiki, described with care.

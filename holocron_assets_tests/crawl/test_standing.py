@@ -6,13 +6,13 @@ from typing import Any
 
 from crawl_rows import dump_source, wiki_source
 
-from holocron_assets.crawl.breaker import Breaker
-from holocron_assets.crawl.host_state import HostState
-from holocron_assets.crawl.limits import HostLimits
-from holocron_assets.crawl.pace import Pace
-from holocron_assets.crawl.politeness import Decision
-from holocron_assets.crawl.politeness_settings import Politeness, QuietHours
-from holocron_assets.crawl.standing import hosts_not_as_usual, left_alone
+from holocron_assets.crawl.politeness.breaker import Breaker
+from holocron_assets.crawl.politeness.host_state import HostState
+from holocron_assets.crawl.politeness.limits import HostLimits
+from holocron_assets.crawl.politeness.pace import Pace
+from holocron_assets.crawl.politeness.rules import Decision
+from holocron_assets.crawl.sources.politeness_settings import Politeness, QuietHours
+from holocron_assets.crawl.sources.standing import hosts_not_as_usual, left_alone
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -16,11 +16,11 @@ from crawl_rows import (
     wiki_source,
 )
 
-from holocron_assets.crawl.frontier_views import frontier_views
-from holocron_assets.crawl.known_links import make_known_links
-from holocron_assets.crawl.sources import Source
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.views import connect, publish, query
+from holocron_assets.crawl.frontier.known_links import make_known_links
+from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import connect, publish, query
 
 
 @pytest.fixture

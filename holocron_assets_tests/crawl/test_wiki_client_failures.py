@@ -20,7 +20,7 @@ from fake_mediawiki import (
 )
 
 from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
-from holocron_assets.lake.errors import PermanentError
+from holocron_assets.errors import PermanentError
 
 
 @pytest.fixture

@@ -8,16 +8,16 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from holocron_assets.crawl.api_pages import Asked, page_row, replay
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
-from holocron_assets.crawl.host_state import HostState
-from holocron_assets.crawl.http import HttpClient
-from holocron_assets.crawl.limits import HostLimits
-from holocron_assets.crawl.politeness import Decision
-from holocron_assets.crawl.politeness_settings import Politeness
-from holocron_assets.crawl.wiki_client import WikiClient
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.schema import Row
+from holocron_assets.crawl.http.client import HttpClient
+from holocron_assets.crawl.mediawiki.client import WikiClient
+from holocron_assets.crawl.mediawiki.pages import Asked, page_row, replay
+from holocron_assets.crawl.politeness.host_state import HostState
+from holocron_assets.crawl.politeness.limits import HostLimits
+from holocron_assets.crawl.politeness.rules import Decision
+from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGES, SITES
 
 pytestmark = pytest.mark.realwiki

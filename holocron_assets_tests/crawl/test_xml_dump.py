@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holocron_assets.crawl.xml_dump import DumpPage, ListedPage, list_pages, read_pages, read_site
+from holocron_assets.crawl.dumps.export import DumpPage, ListedPage, list_pages, read_pages, read_site
 from holocron_assets.lake.tables import SITES
 
 if sys.version_info >= (3, 14):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.crawl.xml_dump import DumpError, DumpPage, list_pages, read_pages, read_site
+from holocron_assets.crawl.dumps.export import DumpError, DumpPage, list_pages, read_pages, read_site
 
 if sys.version_info >= (3, 14):
     from compression import zstd

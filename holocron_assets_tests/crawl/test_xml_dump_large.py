@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holocron_assets.crawl.xml_dump import read_pages
+from holocron_assets.crawl.dumps.export import read_pages
 
 
 def test_a_page_of_eight_megabytes_is_read(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_a_page_of_eight_megabytes_is_read(tmp_path: Path) -> None:
 COUNT_PAGES_AND_PEAK_KIB = """
 import re, sys
 from pathlib import Path
-from holocron_assets.crawl.xml_dump import read_pages
+from holocron_assets.crawl.dumps.export import read_pages
 
 def peak_kib():
     return int(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1])

@@ -8,8 +8,8 @@ from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.evidence.bundles import Bundle, EvidenceItem
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.items import Item
-from holocron_assets.lake.keys import title_key
+from holocron_assets.derive.items.items import Item
+from holocron_assets.lake.declaration.keys import title_key
 
 BATCH = "wiki-000001"
 GOOD = {"kind": "person", "words": ["a", "b"]}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from holocron_assets.derive.code.given import CodeItem
-from holocron_assets.lake.errors import PermanentError, TransientError
+from holocron_assets.errors import PermanentError, TransientError
 
 
 def kind_of_page(item: CodeItem) -> list[dict[str, Any]]:

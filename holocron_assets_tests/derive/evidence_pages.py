@@ -3,7 +3,7 @@
 from typing import Any
 
 from holocron_assets.derive.evidence.page_parts import PageParts
-from holocron_assets.lake.keys import title_key
+from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.titles import DEFAULT_SITE
 from holocron_assets.signals.extract import signal_row
 

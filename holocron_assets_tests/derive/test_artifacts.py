@@ -11,15 +11,15 @@ from click.testing import CliRunner
 from fake_ollama import SMALL, Behaviour, FakeOllama, malformed
 from wiki_lake import BATCH, a_wiki, write_wiki
 
-from holocron_assets.cli import main
+from holocron_assets.cli.main import main
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.artifacts import NoArtifactsError, write_artifacts
 from holocron_assets.derive.results.partition_work import PartitionWork
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.journal_packing import pack_journals
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.journals.packing import pack_journals
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS
 
 KINDS = interrogation(rows={})

@@ -18,9 +18,9 @@ from holocron_assets.derive.dispatch.backlog import (
     waiting_of,
 )
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.recipe import recipe_of
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.derive.items.recipe import recipe_of
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_SIGNALS, PAGE_TYPES
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
@@ -123,7 +123,7 @@ def test_a_second_look_reads_no_footer(lake: Lake, monkeypatch: pytest.MonkeyPat
     make(lake)
     changed = interrogation(prompt="Else.", **WANTS)
     assert why(lake, changed) == [("prompt",)]
-    monkeypatch.setattr("holocron_assets.derive.interrogations.recipe.read_footer", pytest.fail)
+    monkeypatch.setattr("holocron_assets.derive.items.recipe.read_footer", pytest.fail)
     monkeypatch.setattr("holocron_assets.lake.freshness.read_footer", pytest.fail)
     assert why(lake, changed) == [("prompt",)]
 

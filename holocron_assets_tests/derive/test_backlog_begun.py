@@ -12,6 +12,7 @@ from asked import DIGEST, GOOD, interrogation
 from fake_ollama import SMALL, Behaviour, FakeOllama, malformed
 from wiki_lake import BATCH, a_wiki, write_wiki
 
+from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.derive.dispatch import backlog as backlog_module
 from holocron_assets.derive.dispatch.backlog import REQUEUED, StalePartition, backlog, stale_partitions
 from holocron_assets.derive.dispatch.tallies import interrogation_rows, stale_rows
@@ -19,8 +20,7 @@ from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.derive.results.superseded import superseded_pages
-from holocron_assets.lake.decisions import new_decision, record
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.paths import Lake
 
 TEXTS = {title: f"'''{title}''' is a {title.lower()} of note." for title in ("Ash", "Birch", "Cedar", "Elm")}
 SECOND = "other-000001"

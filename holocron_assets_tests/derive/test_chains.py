@@ -22,11 +22,11 @@ from holocron_assets.derive.gpu.question import Question
 from holocron_assets.derive.gpu.turns import Dispatched
 from holocron_assets.derive.interrogations.chains import ChainError, linked, upstream_tables
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.items import derivation_of
+from holocron_assets.derive.items.items import derivation_of
 from holocron_assets.derive.results.partition_work import PartitionWork
-from holocron_assets.lake.errors import PermanentError
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
 
 TITLES = ("Ash", "Birch", "Cedar", "Elm")
 TEXTS = {title: f"'''{title}''' is a {title.lower()} of note." for title in TITLES}
@@ -59,7 +59,7 @@ def lake(tmp_path: Path) -> Lake:
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holocron_assets.derive.engine.engine.PAUSES", (0.0, 0.0, 0.0))
     monkeypatch.setattr("holocron_assets.derive.gpu.working.WRITE_SECONDS", 0.1)
-    monkeypatch.setattr("holocron_assets.derive.interrogations.query_digests.REST", 0.0)
+    monkeypatch.setattr("holocron_assets.derive.items.query_digests.REST", 0.0)
 
 
 def work_of(lake: Lake, asked: Interrogation) -> PartitionWork:

@@ -19,13 +19,13 @@ from holocron_assets.derive.gpu.model_run import ModelRun, Stretch, work_on
 from holocron_assets.derive.gpu.turns import Given
 from holocron_assets.derive.interrogations.files import read_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
-from holocron_assets.derive.interrogations.items import Item, wanted_items
-from holocron_assets.derive.interrogations.recipe import recipe_of
+from holocron_assets.derive.items.items import Item, wanted_items
+from holocron_assets.derive.items.recipe import recipe_of
 from holocron_assets.derive.results.partition_work import PartitionWork
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.declaration.versions import module_version
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS, LLM_RUNS
-from holocron_assets.lake.versions import module_version
 
 ONLY_A_MODELS: tuple[str, ...] = (
     "alternatives",

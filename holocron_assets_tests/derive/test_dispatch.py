@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.derive.dispatch.decisions import Ageing, Decision, Turn, Waiting, decide
+from holocron_assets.derive.dispatch.choosing import Ageing, Decision, Turn, Waiting, decide
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LARGE, SMALL = "large:7b", "small:1b"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holocron_assets.derive.dispatch.decisions import Ageing, Waiting
+from holocron_assets.derive.dispatch.choosing import Ageing, Waiting
 from holocron_assets.derive.dispatch.plans import plan, plan_pool
 from holocron_assets.derive.dispatch.pools import DispatchError, DispatchSettings, read_dispatch_settings
 from holocron_assets.settings import PROJECT_FOLDER, dispatch_file

@@ -30,7 +30,7 @@ from fake_ollama import (
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.engine.tries import PAUSES
-from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.items.items import Item
 from holocron_assets.lake.tables import LLM_ATTEMPTS
 
 BAD = {"kind": "starship"}

@@ -34,7 +34,7 @@ from holocron_assets.derive.engine.problems import (
     ModelServerUnavailable,
     ModelTooLargeError,
 )
-from holocron_assets.lake.errors import PermanentError, TransientError
+from holocron_assets.errors import PermanentError, TransientError
 
 
 @pytest.fixture(autouse=True)

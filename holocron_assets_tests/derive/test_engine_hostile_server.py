@@ -27,7 +27,7 @@ from hostile_ollama import (
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
-from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.items.items import Item
 
 TEXT = json.dumps(GOOD)
 WHOLE = chunked(lines(TEXT))

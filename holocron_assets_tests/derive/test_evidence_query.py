@@ -14,9 +14,9 @@ from holocron_assets.derive.evidence.queries import (
     locked_database,
     open_queries,
 )
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_LINKS
 
 LINKS = [("Aay", "Varn"), ("Cee", "Varn"), ("Bee", "Varn"), ("Bee", "Other"), ("Old Varn", "Varn")]

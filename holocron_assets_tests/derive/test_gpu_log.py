@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS
 
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)

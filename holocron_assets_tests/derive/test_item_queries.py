@@ -10,9 +10,9 @@ import pytest
 
 from holocron_assets.derive.evidence.item_queries import NotAtOnceError, asking_at_once, item_query
 from holocron_assets.derive.evidence.queries import AskSql, QueryError, ask_query, locked_database
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_LINKS
 
 TITLES = ("Varn", "Other", "Nobody", "Third")

@@ -7,14 +7,14 @@ from asked import interrogation
 from asked import item as made_up
 from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
-from holocron_assets.derive.interrogations.derived_rows import derived_rows
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.items import Item, derivation_of, wanted_items
-from holocron_assets.derive.interrogations.tokens import estimate_tokens
-from holocron_assets.derive.interrogations.wanted import wanted_rows
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import MissingPartitionError, read_partition, write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.derive.items.derived_rows import derived_rows
+from holocron_assets.derive.items.items import Item, derivation_of, wanted_items
+from holocron_assets.derive.items.tokens import estimate_tokens
+from holocron_assets.derive.items.wanted import wanted_rows
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition, write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_PAIRS
 
 PLANET = "'''Varn''' is a planet of the Drift. [[Category:Planets]]"

@@ -12,10 +12,10 @@ from wiki_lake import BATCH, a_wiki, write_wiki
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.results.kept_answers import scope_of
 from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.journal_packing import pack_journals
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.journals.packing import pack_journals
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
 
 KINDS = interrogation(rows={})

@@ -17,12 +17,12 @@ from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.evidence.queries import QueryError
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.items import Item
-from holocron_assets.derive.interrogations.recipe import recipe_of
+from holocron_assets.derive.items.items import Item
+from holocron_assets.derive.items.recipe import recipe_of
 from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
 from holocron_assets.derive.results.result_journals import exchanges_path
-from holocron_assets.lake.parquet import read_footer, read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import read_footer, read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
 
 TEXTS = {title: f"'''{title}''' is a {title.lower()} of note." for title in ("Ash", "Birch", "Cedar", "Elm")}

@@ -22,8 +22,8 @@ from holocron_assets.derive.results.item_states import ItemState
 from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
 from holocron_assets.derive.results.result_journals import StateJournal
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
 
 HERE = Path(__file__).parent
 KINDS = interrogation(rows={})

@@ -9,14 +9,14 @@ from asked import DIGEST, GOOD, interrogation
 from fake_ollama import SMALL
 from wiki_lake import BATCH, a_wiki, write_pair
 
-from holocron_assets.crawl.requeue import requeue, retry_now
+from holocron_assets.crawl.frontier.requeue import requeue, retry_now
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.derive.results.requeued import requeued_partitions
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.views.database import connect, query
 
 KINDS = interrogation(rows={})
 IN_CHUNKS = interrogation(

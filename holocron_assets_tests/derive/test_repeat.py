@@ -13,11 +13,11 @@ from fake_ollama import LARGE, SMALL, FakeOllama, drops_the_connection, malforme
 from ruamel.yaml import YAML
 from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 
-from holocron_assets.cli import main
+from holocron_assets.cli.main import main
 from holocron_assets.derive.interrogations.files import read_interrogations
 from holocron_assets.derive.repeat.sample import sample_items
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS, LLM_ATTEMPTS, LLM_RUNS, PAGE_TYPES, REPEAT_ANSWERS
 
 TITLES = [f"Tree {letter}" for letter in "ABCDEFGH"]

@@ -12,12 +12,12 @@ from wiki_lake import BATCH, a_wiki, write_entities
 from holocron_assets.derive.dispatch.served import served_by_code
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.interrogations.files import read_interrogations
-from holocron_assets.derive.interrogations.items import wanted_items
-from holocron_assets.derive.interrogations.recipe import recipe_of
+from holocron_assets.derive.items.items import wanted_items
+from holocron_assets.derive.items.recipe import recipe_of
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.derive.results.settled import waiting_subjects
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import PROJECT_FOLDER
 
 SHIPPED = {one.key: one for one in read_interrogations(PROJECT_FOLDER / "data" / "interrogations")}
@@ -86,7 +86,7 @@ def timeline(lake: Lake) -> dict[str, list[tuple[int, str]]]:
 
 @pytest.fixture(autouse=True)
 def queries_are_asked_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holocron_assets.derive.interrogations.query_digests.REST", 0.0)
+    monkeypatch.setattr("holocron_assets.derive.items.query_digests.REST", 0.0)
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ import pytest
 
 from holocron_assets.derive.gpu import slots
 from holocron_assets.derive.gpu.slots import GpuLock, NotedLock, SlotTakenError
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.paths import Lake
 
 _HOLDER = """
 import asyncio, sys
 from pathlib import Path
 from holocron_assets.derive.gpu.slots import GpuLock
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.paths import Lake
 
 gpu = GpuLock(Lake(Path(sys.argv[1])), "a process of its own")
 

@@ -1,6 +1,6 @@
 import pytest
 
-from holocron_assets.derive.interrogations.tokens import estimate_tokens
+from holocron_assets.derive.items.tokens import estimate_tokens
 
 # Counted with the tokenizer of Qwen2.5-Coder, which is that of most small models of its time.
 COUNTED = [

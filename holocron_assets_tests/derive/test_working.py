@@ -32,8 +32,8 @@ from holocron_assets.derive.gpu.turns import Agenda, Dispatched, Given
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results import answer_tables
 from holocron_assets.derive.results.partition_work import PartitionWork
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS
 
 DIGESTS = {SMALL: "5" * 64, LARGE: "7" * 64}

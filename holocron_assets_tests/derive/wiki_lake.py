@@ -7,9 +7,9 @@ from typing import Any
 
 from holocron_assets.classify.merge import page_type_row
 from holocron_assets.classify.rules import classify_page
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     ENTITIES,
     ENTITY_PAIRS,

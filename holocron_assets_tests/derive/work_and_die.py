@@ -10,9 +10,9 @@ from fake_ollama import SMALL
 from wiki_lake import BATCH
 
 from holocron_assets.derive.engine.engine import Engine, open_client
-from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.results.partition_work import PartitionWork
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.paths import Lake
 
 AT_ONCE = 3
 

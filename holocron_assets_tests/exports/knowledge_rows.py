@@ -4,8 +4,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.schema import Table, type_time
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Table, type_time
 from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS
 
 

@@ -9,14 +9,14 @@ import pytest
 import time_machine
 from sample_holocron import SAMPLE_EXPORT, Holocron, derive, fetch, list_seeds_and_cut
 
+from holocron_assets.decisions.files import export_decisions, import_decisions
+from holocron_assets.decisions.log import new_decision, record, undo
 from holocron_assets.exports.content_hash import KnowledgeHash, differing, hash_knowledge, hash_lake
 from holocron_assets.exports.contents import contents, reading
-from holocron_assets.lake.decision_files import export_decisions, import_decisions
-from holocron_assets.lake.decisions import new_decision, record, undo
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, TAGS
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.views.database import connect, query
 
 A_YEAR_LATER = datetime(2028, 2, 29, 12, tzinfo=UTC)
 LEAD_BEFORE = "is a reference book with maps of [[the Drift]]"

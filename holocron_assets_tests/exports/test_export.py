@@ -19,10 +19,10 @@ from holocron_assets.exports.contents import contents
 from holocron_assets.exports.export import Format, Wanted, export_lake
 from holocron_assets.exports.folders import ExportError
 from holocron_assets.exports.linked_data import vocabulary
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Table
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     ENTITIES,
     ENTITY_ALIASES,

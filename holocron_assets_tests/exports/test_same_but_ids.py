@@ -5,8 +5,8 @@ from pathlib import Path
 from knowledge_rows import entity, fact
 from soaking.same_but_ids import same_but_ids
 
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS
 
 VARN, GORT, MOVED = (f"00000000-0000-5000-8000-00000000000{number}" for number in range(1, 4))

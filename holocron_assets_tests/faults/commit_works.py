@@ -18,19 +18,19 @@ from sample_holocron import SAMPLE_EXPORT, Holocron, derive, fetch
 from tiny_wiki import copy_of_export
 from wiki_lake import BATCH, a_wiki
 
-from holocron_assets.crawl.batches import batches_of, cut_batches, unfinished_batches
 from holocron_assets.crawl.fetch import Group, fetch_batch
-from holocron_assets.crawl.seeds import seeds_are_stale, store_seeds, store_site
+from holocron_assets.crawl.frontier.batches import batches_of, cut_batches, unfinished_batches
+from holocron_assets.crawl.sources.seeds import seeds_are_stale, store_seeds, store_site
+from holocron_assets.decisions.log import all_decisions, new_decision, record
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
 from holocron_assets.exports.content_hash import hash_lake
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.compaction import FEWEST, compact
-from holocron_assets.lake.decisions import all_decisions, new_decision, record
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.journal_packing import pack_journals
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.journals.packing import pack_journals
+from holocron_assets.lake.packs.compaction import FEWEST, compact
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SITES
 
 KINDS = interrogation(rows={})

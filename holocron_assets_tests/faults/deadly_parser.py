@@ -39,9 +39,9 @@ def make_deadly() -> None:
 
 def main(folder: Path, batch: str) -> None:
     """Make everything that follows from a batch, without Dagster."""
-    from holocron_assets.lake import page_by_page  # noqa: PLC0415 - after the parser is in place
-    from holocron_assets.lake.paths import Lake  # noqa: PLC0415 - the same
-    from holocron_assets.orchestration.steps import BATCH_STEPS, run_step  # noqa: PLC0415 - the same
+    from holocron_assets.lake.place.paths import Lake  # noqa: PLC0415 - the same
+    from holocron_assets.planning import page_by_page  # noqa: PLC0415 - the same
+    from holocron_assets.planning.batch_steps import BATCH_STEPS, run_step  # noqa: PLC0415 - the same
 
     page_by_page.LONGEST_SECONDS = page_by_page._ARMED_FOR_SECONDS = _HUNG_SECONDS  # noqa: SLF001 - a quick test
     for step in BATCH_STEPS:

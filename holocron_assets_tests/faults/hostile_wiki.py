@@ -5,8 +5,8 @@ from pathlib import Path
 
 from sample_holocron import Holocron, derive, fetch, list_seeds_and_cut
 
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.schema import Row, Table
+from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.files.parquet import read_partition
 
 START = (
     '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en"><siteinfo>'

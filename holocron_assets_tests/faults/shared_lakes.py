@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 import pytest
 from postgres_server import PostgresServer, postgres_server
 
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.shared.mirror import Mirror
 from holocron_assets.lake.shared.objects import Objects
 from holocron_assets.lake.shared.places import mirrored

@@ -9,7 +9,7 @@ from typing import Any
 from held import page_requests
 from whole_holocron import UNFINISHED, WholeHolocron, whole_holocron
 
-from holocron_assets.lake.schema import Table
+from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.tables import ENTITIES, LLM_RUNS, PAGES
 
 TEXTS = {

@@ -11,7 +11,7 @@ from small_and_open import expect_nothing_lost_or_doubled, small_and_open
 from whole_holocron import WholeHolocron, until
 
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES
-from holocron_assets.orchestration.names import BATCH_JOB
+from holocron_assets.planning.job_names import BATCH_JOB
 
 pytestmark = pytest.mark.full
 

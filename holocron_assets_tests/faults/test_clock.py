@@ -21,19 +21,19 @@ from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatu
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 from dagster._utils.schedules import cron_string_iterator
 
-from holocron_assets.crawl.batches import cut_batches, manifest
 from holocron_assets.crawl.fetch import Group, fetch_batch
-from holocron_assets.crawl.frontier import pending_pages
-from holocron_assets.crawl.requeue import requeue
+from holocron_assets.crawl.frontier.batches import cut_batches, manifest
+from holocron_assets.crawl.frontier.pending import pending_pages
+from holocron_assets.crawl.frontier.requeue import requeue
+from holocron_assets.decisions.log import all_decisions, decided_now, new_decision, record, standing
 from holocron_assets.lake.attempts import is_waiting
-from holocron_assets.lake.clock import WallClock, utc_now
-from holocron_assets.lake.decisions import all_decisions, decided_now, new_decision, record, standing
-from holocron_assets.lake.durable import replacing
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.views import connect, query
-from holocron_assets.orchestration.clock_set_back import bring_ticks_back
-from holocron_assets.orchestration.run_requests import run_requests
-from holocron_assets.orchestration.work import Work
+from holocron_assets.lake.files.durable import replacing
+from holocron_assets.lake.place.clock import WallClock, utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.orchestration.internals.clock_set_back import bring_ticks_back
+from holocron_assets.orchestration.sensors.run_requests import run_requests
+from holocron_assets.planning.work import Work
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

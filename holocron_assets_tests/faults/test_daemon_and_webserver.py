@@ -16,7 +16,7 @@ from small_and_open import small_and_open
 from unattended import expect_order, free_port, serve_ui, until_done
 from whole_holocron import WholeHolocron, until, whole_holocron
 
-from holocron_assets.orchestration.names import BATCH_JOB
+from holocron_assets.planning.job_names import BATCH_JOB
 
 pytestmark = pytest.mark.full
 

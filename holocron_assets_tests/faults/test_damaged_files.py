@@ -11,23 +11,23 @@ from time import time
 import pytest
 from click.testing import CliRunner, Result
 
-from holocron_assets.cli import main
-from holocron_assets.lake.compaction import FEWEST, compact
-from holocron_assets.lake.damage import PACK_FOLDER, DamagedPartitionError
-from holocron_assets.lake.decisions import new_decision, record, standing
-from holocron_assets.lake.parquet import read_footer, read_partition, write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.quarantine import SetAside, all_set_aside, set_aside
-from holocron_assets.lake.schema import Row
-from holocron_assets.lake.tables import DECISIONS, PAGE_LINKS, TAGS
-from holocron_assets.lake.verifying import (
+from holocron_assets.cli.main import main
+from holocron_assets.decisions.log import new_decision, record, standing
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError
+from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
+from holocron_assets.lake.files.quarantine import SetAside, all_set_aside, set_aside
+from holocron_assets.lake.files.verifying import (
     HOURS_OF_A_ROUND,
     damage_of,
     damaged_files,
     files_due,
     note_verified,
 )
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.packs.compaction import FEWEST, compact
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import DECISIONS, PAGE_LINKS, TAGS
+from holocron_assets.lake.views.database import connect, query
 
 BATCH = "wiki-000001"
 

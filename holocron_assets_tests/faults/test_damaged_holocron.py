@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from whole_holocron import WholeHolocron, whole_holocron
 
+from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.lake.decisions import new_decision, record
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.quarantine import all_set_aside
+from holocron_assets.lake.files.quarantine import all_set_aside
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import DECISIONS, ENTITIES, LLM_RUNS, PAGES
 
 pytestmark = pytest.mark.full

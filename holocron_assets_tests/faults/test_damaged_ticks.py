@@ -8,14 +8,14 @@ import pytest
 from sample_holocron import SAMPLE_BATCH, Holocron, list_seeds_and_cut, sample_holocron
 from watched import Watched
 
-from holocron_assets.lake.damage import DamagedPartitionError
-from holocron_assets.lake.decisions import new_decision, record
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.quarantine import all_set_aside
-from holocron_assets.lake.schema import Table
+from holocron_assets.decisions.log import new_decision, record
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.damage import DamagedPartitionError
+from holocron_assets.lake.files.quarantine import all_set_aside
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, DECISIONS, PAGES, SITES
-from holocron_assets.orchestration.names import BATCH_JOB
-from holocron_assets.orchestration.sensors import new_pages, settle
+from holocron_assets.orchestration.sensors.crawl_and_entities import new_pages, settle
+from holocron_assets.planning.job_names import BATCH_JOB
 
 
 @pytest.fixture

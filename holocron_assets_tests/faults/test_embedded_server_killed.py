@@ -18,9 +18,9 @@ from whole_holocron import BIN, start_group, until
 from wiki_lake import write_wiki
 
 from holocron_assets.derive.gpu.slots import NotedLock
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
 from holocron_assets.settings import PROJECT_FOLDER
 
@@ -43,7 +43,7 @@ SCHEMA = {
 }
 RUN = """
 from holocron_assets.definitions import defs
-from holocron_assets.orchestration.instance import open_instance
+from holocron_assets.orchestration.internals.instance import open_instance
 with open_instance() as instance:
     job = defs.resolve_job_def("derive")
     print(job.execute_in_process(instance=instance, raise_on_error=False).success, flush=True)

@@ -14,7 +14,7 @@ from whole_holocron import UNFINISHED, WholeHolocron, kill_group, until, whole_h
 
 from holocron_assets.definitions import defs
 from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.lake.schema import Table
+from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.tables import (
     ALL_TABLES,
     BATCH_PAGES,
@@ -27,7 +27,7 @@ from holocron_assets.lake.tables import (
     REVIEW_ITEMS,
     TAGS,
 )
-from holocron_assets.orchestration.asset_events import RECORDED_LATE
+from holocron_assets.orchestration.assets.events import RECORDED_LATE
 
 pytestmark = pytest.mark.full
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from hostile_wiki import END, START, lake_of, page_xml, rows_of
 
-from holocron_assets.crawl import dump_stream
-from holocron_assets.crawl.xml_dump import DumpError, list_pages, read_pages
+from holocron_assets.crawl.dumps import stream as dump_stream
+from holocron_assets.crawl.dumps.export import DumpError, list_pages, read_pages
 from holocron_assets.lake.tables import ENTITIES, PAGES
 
 if sys.version_info >= (3, 14):
@@ -33,7 +33,7 @@ READ_IT = """
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from holocron_assets.crawl.xml_dump import DumpError, list_pages, read_pages
+from holocron_assets.crawl.dumps.export import DumpError, list_pages, read_pages
 path = Path(sys.argv[1])
 try:
     for page in read_pages(path):

@@ -6,7 +6,7 @@ import pytest
 from hostile_wiki import lake_of, page_xml
 from sample_holocron import Holocron
 
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.views.database import connect, query
 
 TEXT = (
     "{{{{Character|name={name}|species=[[Human]]|homeworld=[[Dust]]|gender=Female{more}}}}}\n"

@@ -6,14 +6,14 @@ from functools import partial
 import pytest
 
 from holocron_assets.classify.rules import classify_page
-from holocron_assets.lake.schema import Row
+from holocron_assets.entities.facts.page_facts import page_fact_rows
+from holocron_assets.entities.facts.rules import load_rule_book
+from holocron_assets.entities.names.visible_text import visible
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import DEFAULT_SITE
-from holocron_assets.resolve.facts.page_facts import page_fact_rows
-from holocron_assets.resolve.facts.rules import load_rule_book
-from holocron_assets.resolve.visible_text import visible
 from holocron_assets.settings import infobox_rules_folder
 from holocron_assets.signals.extract import signal_row
-from holocron_assets.signals.infobox_values import infobox_values
+from holocron_assets.signals.infobox.values import infobox_values
 from holocron_assets.signals.links import link_rows
 
 pytestmark = pytest.mark.full

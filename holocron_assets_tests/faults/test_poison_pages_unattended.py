@@ -7,9 +7,9 @@ import pytest
 from tiny_wiki import TEXTS
 from whole_holocron import UNFINISHED, WholeHolocron, until, whole_holocron
 
-from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import PAGE_SIGNALS, PAGE_TYPES, UNREAD_PAGES
-from holocron_assets.orchestration.names import PARTITION_TAG
+from holocron_assets.planning.job_names import PARTITION_TAG
 
 pytestmark = pytest.mark.full
 

@@ -18,7 +18,7 @@ from small_and_open import repeats
 from unattended import start_ui
 from whole_holocron import UNFINISHED, WholeHolocron, kill_group, steady_answer, until, whole_holocron
 
-from holocron_assets.lake.parquet import read_footer
+from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.tables import ENTITIES, PAGES, REVIEW_ITEMS
 
 pytestmark = [pytest.mark.full, pytest.mark.realwiki]

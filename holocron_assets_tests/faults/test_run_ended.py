@@ -12,7 +12,7 @@ from small_and_open import small_and_open
 from unattended import expect_order, serve_ui, start_ui, until_done
 from whole_holocron import WholeHolocron, until
 
-from holocron_assets.orchestration.names import BATCH_JOB
+from holocron_assets.planning.job_names import BATCH_JOB
 from holocron_assets.settings import PROJECT_FOLDER
 
 pytestmark = pytest.mark.full

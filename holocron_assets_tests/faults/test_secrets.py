@@ -10,12 +10,12 @@ from fake_ollama import Handler as ModelHandler
 from secret_search import found_in
 from whole_holocron import WholeHolocron, whole_holocron
 
-from holocron_assets.crawl.source_files import SourceError, load_source
-from holocron_assets.lake.errors import PermanentError
+from holocron_assets.crawl.sources.files import SourceError, load_source
+from holocron_assets.derive.server.errors import ModelServerError
+from holocron_assets.derive.server.process.connection import running_server
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.tables import LLM_ATTEMPTS, PAGES
-from holocron_assets.models.connection import running_server
-from holocron_assets.models.errors import ModelServerError
-from holocron_assets.orchestration.instance import prepare_home
+from holocron_assets.orchestration.internals.instance import prepare_home
 
 CANARY = "canary-of-"
 SECRET = f"{CANARY}someone"

@@ -17,25 +17,25 @@ from dagster import DagsterRunStatus
 from filelock import Timeout
 from shared_lakes import SharedPlace, environment_of, shared_place
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.compaction import compact
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.journal_packing import pack_journals
-from holocron_assets.lake.parquet import MissingPartitionError, read_partition, write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.presence import FolderGoneError
-from holocron_assets.lake.quarantine import all_set_aside, set_aside
-from holocron_assets.lake.schema import Column, Table, type_int, type_string
+from holocron_assets.lake.declaration.schema import Column, Table, type_int, type_string
+from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition, write_partition
+from holocron_assets.lake.files.quarantine import all_set_aside, set_aside
+from holocron_assets.lake.files.verifying import damage_of
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.journals.packing import pack_journals
+from holocron_assets.lake.packs.compaction import compact
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.presence import FolderGoneError
 from holocron_assets.lake.shared import mirror as mirrors
 from holocron_assets.lake.shared.mirror import Mirror
 from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.lake.shared.segments import segments_of
 from holocron_assets.lake.shared.sessions import LocksLostError
 from holocron_assets.lake.tables import LLM_ATTEMPTS, PAGE_LINKS
-from holocron_assets.lake.verifying import damage_of
-from holocron_assets.lake.views import connect, query
-from holocron_assets.orchestration.known_lake import expect_lake
-from holocron_assets.orchestration.reaper import held_by_run, reap_dead_runs
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.orchestration.resources.known_lake import expect_lake
+from holocron_assets.orchestration.runs.reaper import held_by_run, reap_dead_runs
 
 SHIPS = Table(
     "ships",
@@ -48,7 +48,7 @@ SHIPS = Table(
 HOLD = """
 import sys, time
 from pathlib import Path
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import data_folder
 with Lake(data_folder()).lock("harbour"):
     print("held", flush=True)

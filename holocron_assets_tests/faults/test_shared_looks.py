@@ -10,10 +10,10 @@ from uuid import uuid4
 import pytest
 from shared_lakes import SharedPlace, shared_place
 
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Column, Table, type_int, type_string
+from holocron_assets.lake.declaration.schema import Column, Table, type_int, type_string
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.shared import mirror as mirrors
 from holocron_assets.lake.shared.mirror import Mirror
 from holocron_assets.lake.shared.objects import Objects, Stored

@@ -14,9 +14,9 @@ import pytest
 from postgres_server import PostgresServer, postgres_server
 from whole_holocron import WholeHolocron, until, whole_holocron
 
-from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.orchestration.retention import forget_old_runs
+from holocron_assets.orchestration.internals.retention import forget_old_runs
 from holocron_assets.settings import run_retention
 
 pytestmark = pytest.mark.full

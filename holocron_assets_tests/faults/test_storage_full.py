@@ -14,12 +14,12 @@ from disks import fill, remount, small_disk
 from filelock import FileLock
 from whole_holocron import WholeHolocron, whole_holocron
 
-from holocron_assets.crawl.host_state import HostState
-from holocron_assets.crawl.shared_state import SharedState
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.politeness.host_state import HostState
+from holocron_assets.crawl.politeness.shared_state import SharedState
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import SITES
 from holocron_assets.operations.backups.backup import make_backup
 from holocron_assets.operations.backups.places import BackupError, Places

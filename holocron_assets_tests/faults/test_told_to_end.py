@@ -17,10 +17,10 @@ from tiny_wiki import tiny_wiki
 
 from holocron_assets.crawl.fetch import fetch_batch
 from holocron_assets.crawl.readers import page_reader
-from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.failures import clear_failures
-from holocron_assets.orchestration.family import end_leftovers
-from holocron_assets.orchestration.retries import NETWORK
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.runs.failures import clear_failures
+from holocron_assets.orchestration.runs.retries import NETWORK
+from holocron_assets.orchestration.runtime.process_group import end_leftovers
 
 MEMBER = """
 import fcntl, os, subprocess, sys, time
@@ -139,7 +139,7 @@ def test_a_crawl_that_is_told_to_end_gives_up_a_request_that_hangs(
 def test_a_run_ends_with_its_code_server(tmp_path: Path) -> None:
     (tmp_path / "orphan_run.py").write_text(
         "import os, time\n"
-        "from holocron_assets.orchestration.orphans import end_with_code_server\n"
+        "from holocron_assets.orchestration.runs.orphans import end_with_code_server\n"
         "def work():\n"
         "    end_with_code_server()\n"
         "    print(os.getpid(), flush=True)\n"

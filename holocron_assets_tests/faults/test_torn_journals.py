@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.journals.journal import Journal
 
 RECORDS = [{"page": number, "text": f"Varn's «ship» {number}"} for number in range(3)]
 NEXT = {"page": 99}

@@ -20,9 +20,9 @@ from fake_ollama import Chat, FakeOllama
 from sample_holocron import SAMPLE_EXPORT, Holocron
 from tiny_wiki import TEXTS, add_tiny_source, copy_of_export, tiny_wiki
 
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row, Table
+from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import PROJECT_FOLDER
 
 BIN = Path(sys.executable).parent

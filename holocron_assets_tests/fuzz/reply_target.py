@@ -12,7 +12,7 @@ from holocron_assets.derive.engine.replies import (
 )
 from holocron_assets.derive.evidence.quotes import find_quote, is_quoted
 from holocron_assets.derive.interrogations.answer_schema import columns_of, fitting, read_answer_schema
-from holocron_assets.lake.schema import Table
+from holocron_assets.lake.declaration.schema import Table
 
 _SCHEMA_FILE = Path(__file__).parents[2] / "data" / "interrogations" / "entity_facts" / "schema.json"
 SCHEMA = read_answer_schema(json.loads(_SCHEMA_FILE.read_text(encoding="utf-8")))

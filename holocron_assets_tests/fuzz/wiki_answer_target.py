@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 from crawl_rows import wiki_source
 
-from holocron_assets.crawl.api_answers import ApiAnswer, JsonObject, read_answer
-from holocron_assets.crawl.api_changes import Change, difference, read_changes
-from holocron_assets.crawl.api_pages import Asked, page_row, replay
-from holocron_assets.crawl.api_sites import site_row
-from holocron_assets.crawl.api_titles import AnsweredPages
-from holocron_assets.crawl.change_rows import Told, change_rows, merged
-from holocron_assets.crawl.http import HttpAnswer
+from holocron_assets.crawl.changes.rows import Told, change_rows, merged
+from holocron_assets.crawl.http.client import HttpAnswer
+from holocron_assets.crawl.mediawiki.answers import ApiAnswer, JsonObject, read_answer
+from holocron_assets.crawl.mediawiki.changes import Change, difference, read_changes
+from holocron_assets.crawl.mediawiki.pages import Asked, page_row, replay
+from holocron_assets.crawl.mediawiki.sites import site_row
+from holocron_assets.crawl.mediawiki.titles import AnsweredPages
 from holocron_assets.lake.tables import PAGE_CHANGES, PAGES, SITES
 from holocron_assets.lake.titles import DEFAULT_SITE, Site
 from holocron_assets.signals.links import link_extractor

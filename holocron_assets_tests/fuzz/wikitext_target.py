@@ -7,14 +7,14 @@ from typing import Any
 
 from holocron_assets.derive.evidence.chunks import page_chunks
 from holocron_assets.derive.evidence.page_text import page_text
-from holocron_assets.lake.keys import title_key
+from holocron_assets.entities.facts.dates import find_dates, is_date
+from holocron_assets.entities.facts.page_facts import page_fact_rows
+from holocron_assets.entities.facts.rules import load_rule_book
+from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.tables import PAGE_FACTS, PAGE_LINKS, PAGE_SIGNALS
 from holocron_assets.lake.titles import DEFAULT_SITE
-from holocron_assets.resolve.facts.dates import find_dates, is_date
-from holocron_assets.resolve.facts.page_facts import page_fact_rows
-from holocron_assets.resolve.facts.rules import load_rule_book
 from holocron_assets.signals.extract import signal_row
-from holocron_assets.signals.infobox_values import InfoboxValue, infobox_values
+from holocron_assets.signals.infobox.values import InfoboxValue, infobox_values
 from holocron_assets.signals.links import link_rows
 
 SITE = DEFAULT_SITE

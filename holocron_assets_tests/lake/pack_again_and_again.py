@@ -4,9 +4,9 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from holocron_assets.lake import compaction
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.views import publish
+from holocron_assets.lake.packs import compaction
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import publish
 
 compaction.OLD_AFTER = timedelta(0)
 compaction.FEWEST = 5

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from holocron_assets.lake.declaration.schema import Column, Row, Table, type_int, type_string
+from holocron_assets.lake.files.parquet import DamagedPartitionError, write_partition
 from holocron_assets.lake.freshness import Derivation, RowInput, stale_partitions
-from holocron_assets.lake.parquet import DamagedPartitionError, write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Column, Row, Table, type_int, type_string
+from holocron_assets.lake.place.paths import Lake
 
 COLUMNS = (
     Column("hull", type_int, "Hull number"),

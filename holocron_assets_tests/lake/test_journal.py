@@ -14,7 +14,7 @@ from examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.journals.journal import Journal
 
 THREE: list[dict[str, Any]] = [{"title": "Varn"}, {"title": "Gört\n\u2028", "attempt": 2}, {}]
 
@@ -129,7 +129,7 @@ def test_threads_that_append_at_once_lose_nothing(tmp_path: Path) -> None:
 def test_processes_that_append_at_once_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     program = (
-        "import sys; from pathlib import Path; from holocron_assets.lake.journal import Journal\n"
+        "import sys; from pathlib import Path; from holocron_assets.lake.journals.journal import Journal\n"
         "with Journal(Path(sys.argv[1])) as journal:\n"
         "    for count in range(100):\n"
         "        journal.append({'process': int(sys.argv[2]), 'count': count, 'text': 'x' * 20_000})\n"

@@ -16,17 +16,17 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-from holocron_assets.lake import journal_packing
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.damage import DamagedPartitionError
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.journal_packing import journals_are_due, pack_journals
-from holocron_assets.lake.packed_journals import packed_part
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.presence import FolderGoneError
-from holocron_assets.lake.quarantine import all_set_aside, set_aside
+from holocron_assets.lake.files.damage import DamagedPartitionError
+from holocron_assets.lake.files.quarantine import all_set_aside, set_aside
+from holocron_assets.lake.files.verifying import damaged_files, files_to_verify
+from holocron_assets.lake.journals import packing as journal_packing
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.journals.packed import packed_part
+from holocron_assets.lake.journals.packing import journals_are_due, pack_journals
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.presence import FolderGoneError
 from holocron_assets.lake.tables import LLM_ATTEMPTS, PAGES
-from holocron_assets.lake.verifying import damaged_files, files_to_verify
 
 SCOPE = "kinds-wiki-000001"
 
@@ -250,7 +250,7 @@ def test_a_damaged_packed_part_is_set_aside_with_a_note_and_the_own_file_goes_on
 APPENDING = """
 import sys
 from pathlib import Path
-from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.journals.journal import Journal
 for number in range(400):
     with Journal(Path(sys.argv[1])) as journal:
         journal.append({"number": number, "by": sys.argv[2], "text": "what is said " * 20})

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.lake.keys import content_hash, table_hash, title_key
-from holocron_assets.lake.schema import (
+from holocron_assets.lake.declaration.keys import content_hash, table_hash, title_key
+from holocron_assets.lake.declaration.schema import (
     Column,
     Row,
     Table,

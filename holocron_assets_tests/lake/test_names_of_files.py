@@ -8,11 +8,11 @@ from examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from holocron_assets.crawl.shared_state import folder_of
+from holocron_assets.crawl.politeness.shared_state import folder_of
 from holocron_assets.derive.results.artifacts import folder_name
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.paths import Lake, PartitionNameError
-from holocron_assets.lake.schema import Column, Table, type_int
+from holocron_assets.lake.declaration.schema import Column, Table, type_int
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.paths import Lake, PartitionNameError
 
 SHIPS = Table("ships", "yard", "A ship", key=("hull",), columns=(Column("hull", type_int, "Hull number"),))
 MOST_BYTES = 255  # of a name, on every file system in use

@@ -13,26 +13,26 @@ import pyarrow.parquet as pq
 import pytest
 from filelock import FileLock
 
-from holocron_assets.lake import compaction
-from holocron_assets.lake.compaction import (
-    Compacted,
-    CompactionUnderWayError,
-    compact,
-    partitions_to_pack,
-)
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.packing import write_pack
-from holocron_assets.lake.parquet import (
+from holocron_assets.lake.declaration.schema import Column, Table, type_int, type_string
+from holocron_assets.lake.files.parquet import (
     DamagedPartitionError,
     MissingPartitionError,
     read_footer,
     read_partition,
     write_partition,
 )
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Column, Table, type_int, type_string
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.packs import compaction
+from holocron_assets.lake.packs.compaction import (
+    Compacted,
+    CompactionUnderWayError,
+    compact,
+    partitions_to_pack,
+)
+from holocron_assets.lake.packs.packing import write_pack
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_LINKS, SITES
-from holocron_assets.lake.views import connect, publish, query, rows_of
+from holocron_assets.lake.views.database import connect, publish, query, rows_of
 
 SHIPS = Table(
     "ships",

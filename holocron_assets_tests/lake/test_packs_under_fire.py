@@ -12,10 +12,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_LINKS
-from holocron_assets.lake.views import connect, publish, query
+from holocron_assets.lake.views.database import connect, publish, query
 
 HERE = Path(__file__).parent
 BATCHES = 60

@@ -13,7 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from holocron_assets.lake.parquet import (
+from holocron_assets.lake.declaration.schema import (
+    Column,
+    SchemaError,
+    Table,
+    type_int,
+    type_string,
+    type_strings,
+)
+from holocron_assets.lake.files.parquet import (
     DamagedPartitionError,
     Footer,
     MissingPartitionError,
@@ -23,8 +31,7 @@ from holocron_assets.lake.parquet import (
     write_partition,
     write_table,
 )
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Column, SchemaError, Table, type_int, type_string, type_strings
+from holocron_assets.lake.place.paths import Lake
 
 SHIPS = Table(
     "ships",
@@ -243,8 +250,8 @@ from itertools import count
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from test_parquet import SHIPS, ships
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 for number in count():
     write_partition(Lake(Path(sys.argv[1])), SHIPS, "north", ships(2_000, str(number)))
     print(number, flush=True)

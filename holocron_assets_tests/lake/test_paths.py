@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.paths import Lake, PartitionNameError
-from holocron_assets.lake.schema import Column, Table, type_int
+from holocron_assets.lake.declaration.schema import Column, Table, type_int
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.paths import Lake, PartitionNameError
 
 SHIPS = Table("ships", "yard", "A ship", key=("hull",), columns=(Column("hull", type_int, "Hull number"),))
 ESCAPING = [

@@ -3,7 +3,7 @@
 import pytest
 from ruamel.yaml.error import YAMLError
 
-from holocron_assets.lake.people_yaml import MOST_CHARACTERS, load_yaml
+from holocron_assets.lake.files.people_yaml import MOST_CHARACTERS, load_yaml
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.marking import mark
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.presence import FolderGoneError
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.place.marking import mark
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.presence import FolderGoneError
 from holocron_assets.lake.tables import PAGES
 
 ASKED: dict[str, Callable[[Lake], object]] = {
@@ -52,7 +52,9 @@ def test_a_lake_is_known_by_its_marker_not_by_its_disk(lake: Lake, tmp_path: Pat
     shutil.copytree(tmp_path / "copy", lake.root)
     assert lake.partitions(PAGES) == ["tiny-000001"]
     shutil.rmtree(lake.root)
-    another = "from pathlib import Path; from holocron_assets.lake.marking import mark; mark(Path({!r}))"
+    another = (
+        "from pathlib import Path; from holocron_assets.lake.place.marking import mark; mark(Path({!r}))"
+    )
     subprocess.run([sys.executable, "-c", another.format(str(lake.root / "lake"))], check=True)  # noqa: S603 - our own
     with pytest.raises(FolderGoneError, match="was replaced by another"):
         lake.partitions(PAGES)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from holocron_assets.lake.schema import (
+from holocron_assets.lake.declaration.schema import (
     Column,
     Row,
     SchemaError,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holocron_assets.lake.errors import PermanentError
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.shared.sessions import Connection
 
 UNREADABLE = "postgresql://holocron:stone%salt@127.0.0.1/holocron"

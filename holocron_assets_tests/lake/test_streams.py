@@ -12,11 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.lake import streams
-from holocron_assets.lake.keys import TableHash, table_hash
-from holocron_assets.lake.parquet import read_footer, read_partition, write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import (
+from holocron_assets.lake.declaration.keys import TableHash, table_hash
+from holocron_assets.lake.declaration.schema import (
     Column,
     SchemaError,
     Table,
@@ -25,7 +22,10 @@ from holocron_assets.lake.schema import (
     type_strings,
     type_time,
 )
-from holocron_assets.lake.streams import write_stream
+from holocron_assets.lake.files import streams
+from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
+from holocron_assets.lake.files.streams import write_stream
+from holocron_assets.lake.place.paths import Lake
 
 NUMBERS = Table(
     name="numbers",

@@ -10,12 +10,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from holocron_assets.lake.decisions import new_decision, record
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import DamagedPartitionError, write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.publishing import publish_views, views_are_stale
-from holocron_assets.lake.schema import Column, Table, type_int, type_string
+from holocron_assets.decisions.log import new_decision, record
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Column, Table, type_int, type_string
+from holocron_assets.lake.files.parquet import DamagedPartitionError, write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     ALL_TABLES,
     ENTITIES,
@@ -29,7 +28,8 @@ from holocron_assets.lake.tables import (
     RULE_CLASSIFICATIONS,
     SITES,
 )
-from holocron_assets.lake.views import connect, publish, query
+from holocron_assets.lake.views.database import connect, publish, query
+from holocron_assets.lake.views.publishing import publish_views, views_are_stale
 
 DAY = timedelta(days=1)
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from holocron_assets.lake.decisions import new_decision, record, undo
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Table, type_time
+from holocron_assets.decisions.log import new_decision, record, undo
+from holocron_assets.lake.declaration.schema import Table, type_time
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, ENTITY_MENTIONS, LLM_ATTEMPTS, PAGES, REVIEW_ITEMS, SITES
-from holocron_assets.lake.views import connect, query
-from holocron_assets.resolve.review.queue import read_queue
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.review.queue import read_queue
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -9,8 +9,8 @@ from itertools import count
 from pathlib import Path
 from time import sleep
 
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_LINKS
 
 lake, batches = Lake(Path(sys.argv[1])), int(sys.argv[2])

@@ -7,12 +7,12 @@ from typing import Any
 from knowledge_rows import row_of
 from sample_holocron import SAMPLE_BATCH, Holocron
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.decisions import new_decision, record
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.schema import Table
+from holocron_assets.decisions.controls import ALL, DRAIN, control
+from holocron_assets.decisions.log import new_decision, record
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import CHANGE_LOOKS, GPU_RUNS, HTTP_ATTEMPTS, LLM_ATTEMPTS, LLM_RUNS, PAGES
-from holocron_assets.operations.controls import ALL, DRAIN, control
 
 SMALL, LARGE = "small:1b", "large:3b"
 ASKED = "entity_facts"

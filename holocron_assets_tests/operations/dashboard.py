@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from holocron_assets.lake.people_yaml import load_yaml
+from holocron_assets.lake.files.people_yaml import load_yaml
 from holocron_assets.settings import PROJECT_FOLDER
 
 GRAFANA = PROJECT_FOLDER / "deploy" / "grafana"

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.paths import Lake
-from holocron_assets.operations.told.delivering import deliver
-from holocron_assets.operations.told.notices import Notice, NoticeBook, open_book
-from holocron_assets.operations.told.webhooks import read_webhooks
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.operations.notifications.delivering import deliver
+from holocron_assets.operations.notifications.notifications import Notice, NoticeBook, open_book
+from holocron_assets.operations.notifications.webhooks import read_webhooks
 
 
 def die(*_: Any, **__: Any) -> None:

@@ -10,17 +10,22 @@ import pytest
 import time_machine
 from receiver import SECRET_ENV, SECRET_VALUE, Receiver, webhooks_yaml
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.paths import Lake
-from holocron_assets.operations.status import HeldBack, Models, SourceSetting, Status
-from holocron_assets.operations.status_rows import Queue, Stage
-from holocron_assets.operations.told.alert_rules import AlertRules, Finding, findings, read_alert_rules
-from holocron_assets.operations.told.alerts import alert_notices, firing, update_alerts
-from holocron_assets.operations.told.blind_rules import NoLook, blind_findings
-from holocron_assets.operations.told.delivering import deliver
-from holocron_assets.operations.told.notices import open_book
-from holocron_assets.operations.told.webhooks import read_webhooks
-from holocron_assets.operations.told.yaml_file import SettingsError
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.operations.notifications.alert_rules import (
+    AlertRules,
+    Finding,
+    findings,
+    read_alert_rules,
+)
+from holocron_assets.operations.notifications.alerts import alert_notices, firing, update_alerts
+from holocron_assets.operations.notifications.blind_rules import NoLook, blind_findings
+from holocron_assets.operations.notifications.delivering import deliver
+from holocron_assets.operations.notifications.notifications import open_book
+from holocron_assets.operations.notifications.webhooks import read_webhooks
+from holocron_assets.operations.notifications.yaml_file import SettingsError
+from holocron_assets.operations.state.status import HeldBack, Models, SourceSetting, Status
+from holocron_assets.operations.state.status_rows import Queue, Stage
 from holocron_assets.settings import PROJECT_FOLDER
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

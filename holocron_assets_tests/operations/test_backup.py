@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.journal_packing import pack_journals
-from holocron_assets.lake.marking import mark
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.journals.packing import pack_journals
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.marking import mark
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.shared.mirror import Mirror
 from holocron_assets.lake.shared.objects import Objects
 from holocron_assets.lake.shared.places import mirrored

@@ -11,18 +11,18 @@ from click.testing import CliRunner
 from sample_holocron import Holocron
 from watched import Watched
 
-from holocron_assets.cli import main
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.marking import mark
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.presence import marker_of
+from holocron_assets.cli.main import main
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.marking import mark
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.presence import marker_of
 from holocron_assets.lake.tables import SEED_TITLES
 from holocron_assets.operations.backups.backup import Backup, make_backup
 from holocron_assets.operations.backups.places import BackupError, Places
 from holocron_assets.operations.backups.restore import restore_backup
 from holocron_assets.operations.backups.rotation import alone_in, newest_backup, unfinished
-from holocron_assets.orchestration.alerting import raise_alerts
+from holocron_assets.orchestration.sensors.alerts import raise_alerts
 
 START = utc_now().replace(microsecond=0) - timedelta(days=30)
 

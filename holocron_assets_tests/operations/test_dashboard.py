@@ -8,8 +8,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from sample_holocron import Holocron
 from watched_sample import watch_over
 
-from holocron_assets.lake.people_yaml import load_yaml
-from holocron_assets.operations.status import Status
+from holocron_assets.lake.files.people_yaml import load_yaml
+from holocron_assets.operations.state.status import Status
 
 ROOM = 24
 """Columns of a dashboard."""

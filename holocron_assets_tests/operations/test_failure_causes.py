@@ -12,11 +12,11 @@ from test_status_views import BATCH, FACTS, asked
 
 from holocron_assets.derive.engine.replies import InvalidAnswerError, check_answer
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS, PAGE_SIGNALS, UNREAD_PAGES
-from holocron_assets.operations.metric_families import status_families
+from holocron_assets.operations.state.metrics import status_families
 
 SCHEMA = {
     "type": "object",

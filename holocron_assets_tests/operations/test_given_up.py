@@ -11,15 +11,15 @@ from sample_holocron import sample_holocron
 from test_looking import looked_at
 from test_status_views import BATCH, FACTS, MINUTE, asked, put_answers, put_typed
 
-from holocron_assets.crawl.requeue import requeue
+from holocron_assets.crawl.frontier.requeue import requeue
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Table
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_LINKS, PAGE_SIGNALS, UNREAD_PAGES
-from holocron_assets.operations.beside import look_beside
-from holocron_assets.operations.told.alert_rules import AlertRules, findings
+from holocron_assets.operations.notifications.alert_rules import AlertRules, findings
+from holocron_assets.operations.state.staleness import look_beside
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from holocron_assets.crawl.source_files import SourceError
-from holocron_assets.lake.errors import PermanentError
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.sources.files import SourceError
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GROUP_STEPS
 from holocron_assets.operations.groups import Group, GroupRun, Step, begin_or_go_on, last_run, read_group
 from holocron_assets.settings import PROJECT_FOLDER

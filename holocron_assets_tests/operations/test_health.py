@@ -8,8 +8,8 @@ import pytest
 from sample_holocron import Holocron
 from watched_sample import living_dagster, look_at
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.operations.health import (
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.operations.state.health import (
     Check,
     dagster_checks,
     health_report,
@@ -17,9 +17,9 @@ from holocron_assets.operations.health import (
     settings_check,
     worst,
 )
-from holocron_assets.operations.kept_look import Looked
-from holocron_assets.operations.status import HeldBack, Host, Status
-from holocron_assets.operations.status_rows import Queue, Stage
+from holocron_assets.operations.state.kept_snapshot import Looked
+from holocron_assets.operations.state.status import HeldBack, Host, Status
+from holocron_assets.operations.state.status_rows import Queue, Stage
 
 LONG_AGO, LATELY = timedelta(hours=2), timedelta(minutes=2)
 

@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from holocron_assets.operations.kept_look import KeptLook
+from holocron_assets.operations.state.kept_snapshot import KeptLook
 
 
 class Clock:

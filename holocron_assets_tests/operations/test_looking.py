@@ -11,17 +11,17 @@ from busy_holocron import ASKED, LARGE, SMALL, add_stretch, make_busy
 from rich.console import Console
 from sample_holocron import SAMPLE_BATCH, Holocron, sample_holocron
 
-from holocron_assets.crawl.source_files import read_sources
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import read_partition, write_partition
+from holocron_assets.cli.operation.status_console import print_status, watched
+from holocron_assets.crawl.sources.files import read_sources
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.lake.views import connect, query
-from holocron_assets.operations.looking import look
-from holocron_assets.operations.plots import plotted
-from holocron_assets.operations.status import Status
-from holocron_assets.operations.status_rows import AgedWork, FailureCause, Hour, Queue, Reason, Stage
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.operations.state.plots import plotted
+from holocron_assets.operations.state.snapshot import look
+from holocron_assets.operations.state.status import Status
+from holocron_assets.operations.state.status_rows import AgedWork, FailureCause, Hour, Queue, Reason, Stage
 from holocron_assets.operations.views import all_views
-from holocron_assets.status_console import print_status, watched
 
 VIEWS = {
     Stage: "processing_status",

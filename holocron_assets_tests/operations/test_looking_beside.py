@@ -15,13 +15,13 @@ from test_status_views import BATCH, FACTS, MINUTE, put_answers, put_typed
 
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.derive.results.result_journals import StateJournal, journal_path
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import NOTICES, PAGE_TYPES
-from holocron_assets.lake.views import connect, query
-from holocron_assets.operations.beside import FailedRun, look_beside
-from holocron_assets.operations.looking import status_tables
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.operations.state.snapshot import status_tables
+from holocron_assets.operations.state.staleness import FailedRun, look_beside
 from holocron_assets.operations.views import all_views
 
 _ASKING = """\

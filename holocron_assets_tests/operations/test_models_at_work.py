@@ -17,11 +17,11 @@ from test_looking import looked_at
 from holocron_assets.derive.gpu.model_run import place_of
 from holocron_assets.derive.gpu.slots import GPU_POOL, GpuLock
 from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import write_partition
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import LLM_ATTEMPTS
-from holocron_assets.operations.models_at_work import Span, busy_share
-from holocron_assets.operations.totals import look_at_totals
+from holocron_assets.operations.state.models_at_work import Span, busy_share
+from holocron_assets.operations.state.totals import look_at_totals
 
 MINUTE = timedelta(minutes=1)
 POOLS = """\

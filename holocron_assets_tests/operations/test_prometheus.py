@@ -24,7 +24,7 @@ from sample_holocron import Holocron
 from watched_sample import daemon_at_work
 from whole_holocron import until
 
-from holocron_assets.lake.people_yaml import load_yaml
+from holocron_assets.lake.files.people_yaml import load_yaml
 
 pytestmark = pytest.mark.full
 

@@ -9,9 +9,9 @@ from dagster import DagsterRunStatus
 from disks import remount, small_disk
 from sample_holocron import Holocron
 
-from holocron_assets.cli import main
-from holocron_assets.lake.marking import mark
-from holocron_assets.orchestration.instance import open_instance
+from holocron_assets.cli.main import main
+from holocron_assets.lake.place.marking import mark
+from holocron_assets.orchestration.internals.instance import open_instance
 
 
 @dg.op

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import RUN_TAGS
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.run_tags import keep_tags
 
 RUN = "0b3a9f5e-1111-4222-8333-444455556666"

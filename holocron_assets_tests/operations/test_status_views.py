@@ -20,13 +20,13 @@ from crawl_rows import (
 )
 from knowledge_rows import row_of
 
-from holocron_assets.crawl.requeue import requeue
-from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.frontier.requeue import requeue
+from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     ENTITIES,
     ENTITY_CANDIDATES,
@@ -38,9 +38,9 @@ from holocron_assets.lake.tables import (
     REVIEW_ITEMS,
     UNREAD_PAGES,
 )
-from holocron_assets.lake.views import connect, publish, query
-from holocron_assets.operations.beside import Beside
-from holocron_assets.operations.looking import status_tables
+from holocron_assets.lake.views.database import connect, publish, query
+from holocron_assets.operations.state.snapshot import status_tables
+from holocron_assets.operations.state.staleness import Beside
 from holocron_assets.operations.views import all_views
 from holocron_assets.settings import interrogations_folder
 

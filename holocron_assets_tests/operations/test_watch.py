@@ -12,10 +12,10 @@ from busy_holocron import LARGE, SCOPE, SMALL, add_stretch
 from sample_holocron import SAMPLE_BATCH, Holocron
 from watched_sample import Series, living_dagster, series, series_of, watch_over
 
-from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import LLM_ATTEMPTS, PAGES
-from holocron_assets.operations.dagster_state import DagsterState
-from holocron_assets.operations.status import Status
+from holocron_assets.operations.state.dagster_state import DagsterState
+from holocron_assets.operations.state.status import Status
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 

@@ -11,15 +11,15 @@ import pytest
 import time_machine
 from receiver import SECRET_ENV, SECRET_VALUE, Receiver, answering, hanging_up, webhooks_yaml
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import NOTICES
-from holocron_assets.lake.views import connect, query
-from holocron_assets.operations.told.delivering import deliver, send
-from holocron_assets.operations.told.notices import Notice, open_book
-from holocron_assets.operations.told.webhooks import Webhook, Webhooks, read_webhooks
-from holocron_assets.operations.told.yaml_file import SettingsError
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.operations.notifications.delivering import deliver, send
+from holocron_assets.operations.notifications.notifications import Notice, open_book
+from holocron_assets.operations.notifications.webhooks import Webhook, Webhooks, read_webhooks
+from holocron_assets.operations.notifications.yaml_file import SettingsError
 
 NOTE_AND_DIE = Path(__file__).with_name("tell_and_die.py")
 

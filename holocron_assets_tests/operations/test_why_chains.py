@@ -14,9 +14,9 @@ from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.interrogations.chains import linked
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.partition_work import PartitionWork
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
 from holocron_assets.operations.why.chains import changed_inputs, waits_for
 

@@ -20,14 +20,14 @@ from dagster._daemon.types import DaemonHeartbeat
 from prometheus_client.parser import text_string_to_metric_families
 from sample_holocron import Holocron
 
-from holocron_assets.crawl.source_files import read_sources
+from holocron_assets.crawl.sources.files import read_sources
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.operations.dagster_state import DagsterState
-from holocron_assets.operations.looking import look
-from holocron_assets.operations.status import Status
-from holocron_assets.operations.totals import look_at_totals
-from holocron_assets.operations.watch import Watch
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.operations.state.dagster_state import DagsterState
+from holocron_assets.operations.state.snapshot import look
+from holocron_assets.operations.state.status import Status
+from holocron_assets.operations.state.totals import look_at_totals
+from holocron_assets.operations.state.watch import Watch
 
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 

@@ -11,7 +11,7 @@ from fake_ollama import FakeOllama
 from sample_holocron import Holocron
 from wiki_lake import write_wiki
 
-from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import GPU_RUNS
 
 QUESTION: dict[str, Any] = {

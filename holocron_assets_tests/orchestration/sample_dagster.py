@@ -8,9 +8,9 @@ from sample_holocron import Holocron
 
 from holocron_assets.definitions import build_definitions
 from holocron_assets.derive.dispatch.pools import DispatchSettings
-from holocron_assets.lake.schema import Table
-from holocron_assets.orchestration.dispatch_sensor import dispatch_sensors
-from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.sensors.dispatch import dispatch_sensors
 
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 

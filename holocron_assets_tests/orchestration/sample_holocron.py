@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.crawl.batches import cut_batches
 from holocron_assets.crawl.fetch import fetch_batch
+from holocron_assets.crawl.frontier.batches import cut_batches
 from holocron_assets.crawl.readers import page_reader
-from holocron_assets.crawl.seeds import load_site, store_seeds, store_site
-from holocron_assets.crawl.source_files import load_source
-from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.sources.files import load_source
+from holocron_assets.crawl.sources.seeds import load_site, store_seeds, store_site
+from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.entity_stages import STAGES, partitions_of
-from holocron_assets.orchestration.steps import BATCH_STEPS, run_step
-from holocron_assets.resolve.look import look_at
+from holocron_assets.entities.snapshot import look_at
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.assets.entity_files import STORES
+from holocron_assets.planning.batch_steps import BATCH_STEPS, run_step
+from holocron_assets.planning.entity_stages import STAGES, partitions_of
 from holocron_assets.settings import PROJECT_FOLDER
 from holocron_assets.signals.links import link_extractor
 
@@ -107,4 +108,4 @@ def derive(holocron: Holocron, batches: Iterable[str]) -> None:
     with look_at(lake) as look:
         for stage in STAGES:
             for name in partitions_of(lake, stage):
-                stage.store(look, name, "no run")
+                STORES[stage.name](look, name, "no run")

@@ -27,7 +27,15 @@ def dagster_ui(folder: Path, *, workspace: Path | None = None) -> Iterator[str]:
     if workspace is None:
         workspace = folder / "workspace.yaml"
         workspace.write_text("load_from: []\n")
-    command = [sys.executable, "-m", "holocron_assets.orchestration.web_ui", "-p", "0", "-w", str(workspace)]
+    command = [
+        sys.executable,
+        "-m",
+        "holocron_assets.orchestration.runtime.web_ui",
+        "-p",
+        "0",
+        "-w",
+        str(workspace),
+    ]
     environment = {**os.environ, "DAGSTER_HOME": str(home), "HOLOCRON_DATA": str(folder / "data")}
     with subprocess.Popen(  # noqa: S603 - our own command
         command,

@@ -11,14 +11,14 @@ from receiver import SECRET_ENV, SECRET_VALUE, Receiver, webhooks_yaml
 from sample_dagster import lake_resource, sources_resource
 from sample_holocron import SAMPLE_BATCH, Holocron
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.decisions import new_decision, record
-from holocron_assets.lake.parquet import read_partition, write_partition
+from holocron_assets.decisions.log import new_decision, record
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import DECISIONS, PAGES
-from holocron_assets.operations.told.alerts import firing
-from holocron_assets.orchestration import alerting
-from holocron_assets.orchestration.alerting import raise_alerts
-from holocron_assets.orchestration.telling import tell_webhooks
+from holocron_assets.operations.notifications.alerts import firing
+from holocron_assets.orchestration.sensors import alerts as alerting
+from holocron_assets.orchestration.sensors.alerts import raise_alerts
+from holocron_assets.orchestration.sensors.notifications import tell_webhooks
 
 GIVEN_UP = "5 were given up in the last hour"
 

@@ -9,11 +9,12 @@ import pytest
 from sample_dagster import definitions_of, run_job
 from sample_holocron import SAMPLE_BATCH, Holocron
 
-from holocron_assets.lake.parquet import read_footer
+from holocron_assets.entities.store import store_entities
+from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.tables import ENTITIES, PAGE_SIGNALS, PAGE_TAGS, PAGE_TYPES
-from holocron_assets.orchestration import batch_assets, entity_stages
-from holocron_assets.orchestration.asset_events import DEFERRED, RECORDED_LATE, range_tags
-from holocron_assets.resolve.store import store_entities
+from holocron_assets.orchestration.assets import batches as batch_assets
+from holocron_assets.orchestration.assets import entity_files
+from holocron_assets.orchestration.assets.events import DEFERRED, RECORDED_LATE, range_tags
 
 Told = list[tuple[str, str | None, str | None]]
 
@@ -150,7 +151,7 @@ def test_types_that_were_resolved_are_not_resolved_again_when_their_step_is_retr
             raise error
         return store_entities(look, name, **others)
 
-    monkeypatch.setattr(entity_stages, "store_entities", failing)
+    monkeypatch.setattr(entity_files, "store_entities", failing)
     result = run_job(sample, instance, "resolve_entities")
     assert result.success
     assert [event.step_key for event in result.all_events if event.is_step_up_for_retry] == ["entities"]

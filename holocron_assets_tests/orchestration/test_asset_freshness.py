@@ -15,8 +15,8 @@ from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._core.workspace.load_target import InProcessWorkspaceLoadTarget
 from dagster._daemon.freshness import FreshnessDaemon
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.orchestration.status_assets import operation_status
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.orchestration.assets.status import operation_status
 
 
 @pytest.fixture

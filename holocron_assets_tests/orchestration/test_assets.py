@@ -10,10 +10,9 @@ from sample_dagster import failure_message, metadata_of, run_job
 from sample_holocron import SAMPLE_BATCH, Holocron, list_seeds_and_cut, sample_holocron
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.lake.page_by_page import PageByPage
-from holocron_assets.lake.parquet import Footer, read_footer, read_partition, write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row, Table
+from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import (
     ENTITY_CANDIDATES,
     PAGE_LINKS,
@@ -24,10 +23,13 @@ from holocron_assets.lake.tables import (
     SEED_TITLES,
     SITES,
 )
-from holocron_assets.orchestration import batch_assets, steps, work
-from holocron_assets.orchestration.partitions import ENTITY_TYPES
-from holocron_assets.orchestration.steps import run_step
-from holocron_assets.orchestration.work import batches_to_settle
+from holocron_assets.orchestration.assets import batches as batch_assets
+from holocron_assets.orchestration.assets.partitions import ENTITY_TYPES
+from holocron_assets.planning import batch_steps as steps
+from holocron_assets.planning import work
+from holocron_assets.planning.batch_steps import run_step
+from holocron_assets.planning.page_by_page import PageByPage
+from holocron_assets.planning.work import batches_to_settle
 
 BATCH_TABLES = (PAGES, PAGE_LINKS, PAGE_SIGNALS, RULE_CLASSIFICATIONS, PAGE_TYPES, ENTITY_CANDIDATES)
 

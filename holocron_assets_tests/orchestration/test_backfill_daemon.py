@@ -9,9 +9,9 @@ from sample_holocron import sample_holocron
 from small_and_open import small_and_open
 
 from holocron_assets.lake.tables import PAGE_LINKS, RUN_TAGS
-from holocron_assets.orchestration.backfilling import launch_backfill, plan_backfill
-from holocron_assets.orchestration.instance import open_instance
-from holocron_assets.orchestration.partitions import BATCHES
+from holocron_assets.orchestration.assets.partitions import BATCHES
+from holocron_assets.orchestration.internals.instance import open_instance
+from holocron_assets.orchestration.runs.backfilling import launch_backfill, plan_backfill
 
 pytestmark = pytest.mark.full
 

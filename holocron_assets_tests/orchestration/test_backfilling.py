@@ -23,13 +23,14 @@ from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PART
 from sample_dagster import run_job
 from sample_holocron import Holocron, fetch, list_seeds_and_cut, sample_holocron
 
+from holocron_assets.decisions.controls import PAUSE, HeldBackError, Scope, control
 from holocron_assets.definitions import defs
-from holocron_assets.lake.errors import PermanentError
+from holocron_assets.entities.store import store_entities
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.tables import ENTITIES, PAGE_LINKS, PAGES
-from holocron_assets.operations.controls import PAUSE, HeldBackError, Scope, control
-from holocron_assets.orchestration import entity_stages
-from holocron_assets.orchestration.backfill_choice import chosen_partitions
-from holocron_assets.orchestration.backfilling import (
+from holocron_assets.orchestration.assets import entity_files
+from holocron_assets.orchestration.runs.backfill_choice import chosen_partitions
+from holocron_assets.orchestration.runs.backfilling import (
     Backfill,
     BackfillRefusedError,
     Guards,
@@ -38,7 +39,6 @@ from holocron_assets.orchestration.backfilling import (
     refuse_unguarded,
     source_tag,
 )
-from holocron_assets.resolve.store import store_entities
 
 BATCHES = [f"wiki-{number:06d}" for number in range(1, 7)]
 
@@ -291,7 +291,7 @@ def test_of_a_run_over_several_partitions_only_those_failed_that_its_steps_name(
     for name in ("Droid", "Species"):
         holocron.lake.file(ENTITIES, name).unlink()
     with monkeypatch.context() as breaking:
-        breaking.setattr(entity_stages, "store_entities", broken)
+        breaking.setattr(entity_files, "store_entities", broken)
         assert not run_job(holocron, instance, "resolve_entities").success
     assert failed_partitions(instance, "entities", ["Droid", "Species"]) == ["Droid"]
     assert failed_partitions(instance, "entity_pairs", ["Droid", "Species"]) == []

@@ -11,9 +11,9 @@ from fake_mediawiki import page
 from sample_dagster import definitions_of, failure_message, run_job
 from sample_holocron import Holocron
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.orchestration import refresh as refresh_module
-from holocron_assets.orchestration.runs import LocalRuns
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.orchestration.jobs import refresh as refresh_module
+from holocron_assets.orchestration.runs.waiting import LocalRuns
 
 
 @pytest.fixture

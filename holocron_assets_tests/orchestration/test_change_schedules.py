@@ -11,8 +11,8 @@ from crawl_rows import put_site
 from sample_dagster import definitions_of, lake_resource, sources_resource
 from sample_holocron import SAMPLE_EXPORT, Holocron
 
-from holocron_assets.crawl.revision_check import passes, unfinished_pass
-from holocron_assets.orchestration.change_schedules import recheck_schedules
+from holocron_assets.crawl.changes.revision_check import passes, unfinished_pass
+from holocron_assets.orchestration.schedules.revision_checks import recheck_schedules
 
 RECHECK = "changes: {recheck: {cron: '0 3 * * 0', timezone: Europe/Berlin}}\n"
 

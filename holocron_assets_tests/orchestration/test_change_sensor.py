@@ -15,16 +15,18 @@ from sample_dagster import run_job
 from sample_holocron import Holocron
 from watched import Watched
 
-from holocron_assets.crawl import revision_check
-from holocron_assets.crawl.revision_check import passes, unfinished_pass
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.quarantine import all_set_aside
+from holocron_assets.crawl.changes import revision_check
+from holocron_assets.crawl.changes.revision_check import passes, unfinished_pass
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.files.quarantine import all_set_aside
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGE_CHANGES, REVISION_CHECKS
-from holocron_assets.orchestration import change_assets, change_sensor, sensors
-from holocron_assets.orchestration.change_sensor import changed_pages
-from holocron_assets.orchestration.names import RECHECK_JOB
-from holocron_assets.orchestration.work import checks_to_run
+from holocron_assets.orchestration.assets import revision_checks as change_assets
+from holocron_assets.orchestration.sensors import changes as change_sensor
+from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
+from holocron_assets.orchestration.sensors.changes import changed_pages
+from holocron_assets.planning.job_names import RECHECK_JOB
+from holocron_assets.planning.work import checks_to_run
 
 MINUTE = timedelta(minutes=1)
 

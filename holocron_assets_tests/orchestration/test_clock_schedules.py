@@ -19,11 +19,11 @@ from dagster._core.remote_origin import (
 from sample_dagster import lake_resource
 from sample_holocron import Holocron, sample_holocron
 
-from holocron_assets.cli import main
+from holocron_assets.cli.main import main
+from holocron_assets.decisions.controls import ALL, DRAIN, PAUSE, RESUME, Scope, control
 from holocron_assets.definitions import build_definitions, defs
-from holocron_assets.operations.controls import ALL, DRAIN, PAUSE, RESUME, Scope, control
 from holocron_assets.operations.schedules import read_schedules
-from holocron_assets.orchestration.clock_schedules import clock_schedules
+from holocron_assets.orchestration.schedules.clock import clock_schedules
 from holocron_assets.settings import groups_folder, sources_folder
 
 EARLY = "refresh:\n  - {source: sample, cron: '0 3 * * 6', timezone: Europe/Berlin}\n"

@@ -17,13 +17,13 @@ from real_mediawiki import SHARED, RealWiki, wiki_of
 from sample_holocron import Holocron
 from watched import Watched
 
-from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import BATCH_PAGES, COMPARED_NAMES, PAGES
-from holocron_assets.lake.views import connect, query
-from holocron_assets.orchestration.change_sensor import changed_pages
-from holocron_assets.orchestration.entity_stages import STAGES
-from holocron_assets.orchestration.sensors import SENSORS
-from holocron_assets.orchestration.steps import BATCH_STEPS
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.orchestration.sensors.changes import changed_pages
+from holocron_assets.orchestration.sensors.crawl_and_entities import SENSORS
+from holocron_assets.planning.batch_steps import BATCH_STEPS
+from holocron_assets.planning.entity_stages import STAGES
 
 pytestmark = pytest.mark.realwiki
 

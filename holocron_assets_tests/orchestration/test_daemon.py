@@ -14,9 +14,9 @@ from dagster import DagsterRunStatus, RunsFilter
 from sample_holocron import SAMPLE_EXPORT, Holocron
 from tiny_wiki import copy_of_export
 
-from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import ENTITIES, PAGES
-from holocron_assets.orchestration.work import entities_to_resolve
+from holocron_assets.planning.work import entities_to_resolve
 from holocron_assets.settings import PROJECT_FOLDER
 
 pytestmark = pytest.mark.full

@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from sample_dagster import definitions_of
 from sample_holocron import Holocron, sample_holocron
 
-from holocron_assets.cli import main
-from holocron_assets.lake.decisions import NEEDED, all_decisions, new_decision, record
-from holocron_assets.lake.views import connect, query
-from holocron_assets.orchestration import local_commands
+from holocron_assets.cli.main import main
+from holocron_assets.cli.work import run as local_commands
+from holocron_assets.decisions.log import NEEDED, all_decisions, new_decision, record
+from holocron_assets.lake.views.database import connect, query
 
 SIGNED = ("--reason", "I know", "--author", "ada")
 

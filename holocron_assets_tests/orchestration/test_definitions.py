@@ -9,8 +9,8 @@ import dagster as dg
 import pytest
 
 from holocron_assets.definitions import defs
-from holocron_assets.orchestration.names import WHOLE_RUN_CHECK
-from holocron_assets.orchestration.reference import names_markdown
+from holocron_assets.orchestration.reference.names import names_markdown
+from holocron_assets.planning.job_names import WHOLE_RUN_CHECK
 from holocron_assets.settings import PROJECT_FOLDER
 
 # Sorted, for parallel test workers must see the same order.
@@ -48,7 +48,7 @@ def test_the_names_that_others_rely_on_are_those_in_the_docs() -> None:
     written = (PROJECT_FOLDER / "docs" / "names.md").read_text(encoding="utf-8")
     assert names_markdown() == written, (
         "definitions and docs/names.md differ. If the change is meant, others must know: "
-        "`python -m holocron_assets.orchestration.reference > docs/names.md`"
+        "`python -m holocron_assets.orchestration.reference.names > docs/names.md`"
     )
 
 

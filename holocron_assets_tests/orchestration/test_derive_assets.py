@@ -18,7 +18,7 @@ from fake_ollama import LARGE, SMALL, FakeOllama, malformed
 from sample_dagster import definitions_of, failure_message
 
 from holocron_assets.derive.gpu.slots import GPU_POOL
-from holocron_assets.orchestration.failures import failure_of
+from holocron_assets.orchestration.runs.failures import failure_of
 
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 

@@ -10,9 +10,9 @@ import pytest
 from asked_holocron import write_interrogation
 from ruamel.yaml import YAML
 
-from holocron_assets.orchestration.derive_names import job_of
-from holocron_assets.orchestration.dispatched_runs import run_tags
-from holocron_assets.orchestration.instance import open_instance, pool_limits
+from holocron_assets.orchestration.internals.instance import open_instance, pool_limits
+from holocron_assets.orchestration.model_runs.dispatched_runs import run_tags
+from holocron_assets.planning.derive_job_names import job_of
 from holocron_assets.settings import PROJECT_FOLDER
 
 REMOTE = "pools: {remote: {models: ['*-cloud'], limit: 3}}"

@@ -16,10 +16,10 @@ from watched import Watched
 
 from holocron_assets.derive.dispatch.plans import Plan
 from holocron_assets.derive.gpu.slots import GPU_POOL, NotedLock
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.journal import Journal
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import GPU_RUNS
-from holocron_assets.orchestration import dispatch_runs
+from holocron_assets.orchestration.model_runs import dispatch_runs
 
 QUESTION: dict[str, Any] = {
     "version": 1,

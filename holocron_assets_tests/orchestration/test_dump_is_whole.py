@@ -11,8 +11,8 @@ from sample_holocron import (
     sample_holocron,
 )
 
-from holocron_assets.orchestration.checks import dump_is_whole
-from holocron_assets.orchestration.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.checks.quality import dump_is_whole
+from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 
 
 def check(holocron: Holocron) -> AssetCheckResult:

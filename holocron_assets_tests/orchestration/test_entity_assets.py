@@ -9,14 +9,14 @@ import pytest
 from sample_dagster import definitions_of, failure_message, metadata_of, run_job
 from sample_holocron import ENTITY_TYPES, Holocron
 
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.schema import SchemaError, Table
+from holocron_assets.entities.store import store_entities
+from holocron_assets.lake.declaration.schema import SchemaError, Table
+from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_PAIRS
-from holocron_assets.orchestration import entity_stages
-from holocron_assets.orchestration.asset_events import RECORDED_LATE
-from holocron_assets.orchestration.failures import failure_of
-from holocron_assets.orchestration.work import entities_to_resolve
-from holocron_assets.resolve.store import store_entities
+from holocron_assets.orchestration.assets import entity_files
+from holocron_assets.orchestration.assets.events import RECORDED_LATE
+from holocron_assets.orchestration.runs.failures import failure_of
+from holocron_assets.planning.work import entities_to_resolve
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def fail_for(monkeypatch: pytest.MonkeyPatch, entity_type: str, error: Exception
             raise error
         return store_entities(look, name, **others)
 
-    monkeypatch.setattr(entity_stages, "store_entities", fail)
+    monkeypatch.setattr(entity_files, "store_entities", fail)
 
 
 def test_one_run_resolves_every_stale_type_and_no_other(

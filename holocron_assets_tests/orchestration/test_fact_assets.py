@@ -8,10 +8,10 @@ import pytest
 from sample_dagster import definitions_of, metadata_of, run_job
 from sample_holocron import SAMPLE_BATCH, Holocron
 
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.schema import Table
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import ENTITY_FACTS, ENTITY_RELATIONS, PAGE_FACTS
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.views.database import connect, query
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from asked_holocron import AskedHolocron, asked_holocron, write_interrogation
 from fake_ollama import LARGE, SMALL, FakeOllama, malformed, out_of_memory, refused_url
 from sample_dagster import failure_message, run_job
 
-from holocron_assets.orchestration import dispatched_runs
-from holocron_assets.orchestration.asking import written_event
-from holocron_assets.orchestration.asset_events import RECORDED_LATE
-from holocron_assets.orchestration.failures import failure_of
-from holocron_assets.orchestration.names import OUTCOME_TAG
-from holocron_assets.orchestration.what_to_ask import WhatToAsk
+from holocron_assets.orchestration.assets.events import RECORDED_LATE
+from holocron_assets.orchestration.model_runs import dispatched_runs
+from holocron_assets.orchestration.model_runs.asking import written_event
+from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
+from holocron_assets.orchestration.runs.failures import failure_of
+from holocron_assets.planning.job_names import OUTCOME_TAG
 
 
 @pytest.fixture

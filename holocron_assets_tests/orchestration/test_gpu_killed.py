@@ -15,16 +15,16 @@ from dagster import DagsterRunStatus
 from fake_ollama import SMALL, FakeOllama
 
 from holocron_assets.derive.gpu.slots import GPU_POOL, NotedLock
-from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import LLM_RUNS
-from holocron_assets.orchestration.instance import open_instance
+from holocron_assets.orchestration.internals.instance import open_instance
 from holocron_assets.settings import PROJECT_FOLDER
 
 pytestmark = pytest.mark.full
 
 RUN = """
 from holocron_assets.definitions import defs
-from holocron_assets.orchestration.instance import open_instance
+from holocron_assets.orchestration.internals.instance import open_instance
 with open_instance() as instance:
     job = defs.resolve_job_def("derive")
     print(job.execute_in_process(instance=instance, raise_on_error=False).success, flush=True)

@@ -9,14 +9,14 @@ import pytest
 from click.testing import CliRunner
 from sample_holocron import SAMPLE_BATCH, Holocron
 
-from holocron_assets.cli import main
-from holocron_assets.lake.errors import PermanentError
-from holocron_assets.lake.parquet import read_footer
+from holocron_assets.cli.main import main
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.tables import ALL_TABLES
-from holocron_assets.orchestration.graph import OF_NO_STAGE, Graph, Stage, read_graph
-from holocron_assets.orchestration.graph_drawing import dot, drawn_from, mermaid, svg
-from holocron_assets.orchestration.graph_page import graph_markdown
-from holocron_assets.orchestration.steps import BATCH_STEPS
+from holocron_assets.orchestration.reference.graph import OF_NO_STAGE, Graph, Stage, read_graph
+from holocron_assets.orchestration.reference.graph_drawing import dot, drawn_from, mermaid, svg
+from holocron_assets.orchestration.reference.graph_page import graph_markdown
+from holocron_assets.planning.batch_steps import BATCH_STEPS
 from holocron_assets.settings import PROJECT_FOLDER
 
 DOCS = PROJECT_FOLDER / "docs"
@@ -85,7 +85,7 @@ def test_what_files_say_that_they_were_made_from_is_in_the_graph(
 def test_of_every_table_is_known_who_writes_it(graph: Graph) -> None:
     produced = {name for stage in graph.stages for name in stage.produces}
     missing = {table.name for table in ALL_TABLES} - produced - {table.name for table in OF_NO_STAGE}
-    assert missing == set(), "say in orchestration/graph.py who writes it"
+    assert missing == set(), "say in orchestration/reference/graph.py who writes it"
 
 
 def test_every_stage_is_made_by_something_and_every_sensor_looks_at_something(graph: Graph) -> None:

@@ -15,10 +15,10 @@ from filelock import FileLock
 from sample_dagster import failure_message, run_job
 from sample_holocron import Holocron, sample_holocron
 
+from holocron_assets.decisions.controls import ALL, PAUSE, control
 from holocron_assets.definitions import defs
-from holocron_assets.operations.controls import ALL, PAUSE, control
 from holocron_assets.operations.groups import last_run
-from holocron_assets.orchestration.names import GROUP_JOB, OUTCOME_TAG
+from holocron_assets.planning.job_names import GROUP_JOB, OUTCOME_TAG
 
 FINE = "{name: fine, run: sources list}"
 

@@ -17,16 +17,17 @@ from sample_holocron import SAMPLE_BATCH, SAMPLE_EXPORT, Holocron, fetch, list_s
 from tiny_wiki import add_tiny_source, tiny_wiki
 from watched import Watched
 
-from holocron_assets.crawl.batches import cut_batches, unfinished_batches
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import read_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.crawl.frontier.batches import cut_batches, unfinished_batches
+from holocron_assets.decisions.controls import ALL, DRAIN, PAUSE, PRIORITIZE, RESUME, Scope, control
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGE_LINKS, PAGES
-from holocron_assets.operations.controls import ALL, DRAIN, PAUSE, PRIORITIZE, RESUME, Scope, control
-from holocron_assets.orchestration import change_sensor, sensors
-from holocron_assets.orchestration.failures import failure_of
-from holocron_assets.orchestration.names import OUTCOME_TAG
-from holocron_assets.orchestration.what_to_ask import WhatToAsk
+from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
+from holocron_assets.orchestration.runs.failures import failure_of
+from holocron_assets.orchestration.sensors import changes as change_sensor
+from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
+from holocron_assets.planning.job_names import OUTCOME_TAG
 
 SAMPLE, TINY = Scope("source", "sample"), Scope("source", "tiny")
 MANY = {f"Page {number}": "'''A page''' is a pilot." for number in range(60)}

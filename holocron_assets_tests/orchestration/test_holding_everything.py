@@ -10,17 +10,17 @@ from dagster import DagsterRunStatus
 from sample_dagster import definitions_of, run_job
 from sample_holocron import SAMPLE_BATCH, Holocron
 
+from holocron_assets.decisions.controls import ALL, DRAIN, PAUSE, RESUME, control
 from holocron_assets.definitions import defs
-from holocron_assets.lake.paths import Lake
+from holocron_assets.entities.store import store_entities
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_FACTS, PAGES
-from holocron_assets.operations.controls import ALL, DRAIN, PAUSE, RESUME, control
-from holocron_assets.orchestration import entity_stages
-from holocron_assets.orchestration.derive_assets import GROUP as DERIVATIONS
-from holocron_assets.orchestration.failures import failure_of
-from holocron_assets.orchestration.names import COMPACTION_JOB, ENTITIES_JOB, OUTCOME_TAG, UPKEEP_JOB
-from holocron_assets.orchestration.partitions import BATCHES, ENTITY_TYPES, SOURCES
-from holocron_assets.orchestration.status_assets import operation_status
-from holocron_assets.resolve.store import store_entities
+from holocron_assets.orchestration.assets import entity_files
+from holocron_assets.orchestration.assets.derivations import GROUP as DERIVATIONS
+from holocron_assets.orchestration.assets.partitions import BATCHES, ENTITY_TYPES, SOURCES
+from holocron_assets.orchestration.assets.status import operation_status
+from holocron_assets.orchestration.runs.failures import failure_of
+from holocron_assets.planning.job_names import COMPACTION_JOB, ENTITIES_JOB, OUTCOME_TAG, UPKEEP_JOB
 
 PARTITIONS = {BATCHES: SAMPLE_BATCH, SOURCES: "sample", ENTITY_TYPES: "Droid"}
 ONLY_LOOKS = operation_status.key
@@ -122,7 +122,7 @@ def held_between(holocron: Holocron, monkeypatch: pytest.MonkeyPatch, action: st
         control(holocron.lake, action, ALL, author="ada", reason="the disk is being replaced")
         return store_entities(look, name, **others)
 
-    monkeypatch.setattr(entity_stages, "store_entities", holding)
+    monkeypatch.setattr(entity_files, "store_entities", holding)
 
 
 @pytest.mark.parametrize("made_by", ["the job", "a person"])

@@ -10,16 +10,16 @@ from sample_dagster import metadata_of, run_job
 from sample_holocron import Holocron
 from watched import Watched
 
-from holocron_assets.crawl import known_links
-from holocron_assets.crawl.coverage import coverage
-from holocron_assets.crawl.seeds import SEEDS_VERSION, fingerprint
-from holocron_assets.crawl.sources import Source
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import write_partition
+from holocron_assets.crawl.frontier import known_links
+from holocron_assets.crawl.frontier.coverage import coverage
+from holocron_assets.crawl.sources.seeds import SEEDS_VERSION, fingerprint
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import BATCH_PAGES, KNOWN_LINKS, SEED_TITLES
-from holocron_assets.orchestration import sensors
-from holocron_assets.orchestration.names import LINKS_JOB
-from holocron_assets.orchestration.work import links_to_compact
+from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
+from holocron_assets.planning.job_names import LINKS_JOB
+from holocron_assets.planning.work import links_to_compact
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from queue import Queue
 
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.results.result_journals import journal_path
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.journal_packing import pack_journals
-from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.local_progress import outcomes_told
-from holocron_assets.orchestration.what_to_ask import WhatToAsk
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.journals.packing import pack_journals
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.local.progress import outcomes_told
+from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 
 BATCH = "sample-000001"
 AT = "2026-11-21T12:00:00+00:00"

@@ -10,10 +10,10 @@ import dagster as dg
 from sample_holocron import SAMPLE_BATCH, Holocron
 from watched_sample import look_at
 
-from holocron_assets.lake.quarantine import all_set_aside
+from holocron_assets.lake.files.quarantine import all_set_aside
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.operations.status import Status
-from holocron_assets.orchestration.lookout import Lookout, lasting_look
+from holocron_assets.operations.state.status import Status
+from holocron_assets.orchestration.sensors.snapshots import Lookout, lasting_look
 
 HERE = Path("lake")
 
@@ -93,7 +93,7 @@ def test_a_look_goes_on_after_its_ticks_instance_was_closed(fetched_sample: Holo
 def test_a_look_under_way_keeps_no_process_from_ending() -> None:
     code = (
         "from pathlib import Path; from time import sleep; "
-        "from holocron_assets.orchestration.lookout import Lookout; "
+        "from holocron_assets.orchestration.sensors.snapshots import Lookout; "
         "print(Lookout().see(Path('lake'), lambda: sleep(600), patience_seconds=0).is_under_way)"
     )
     began = monotonic()

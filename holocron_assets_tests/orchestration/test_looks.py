@@ -9,15 +9,15 @@ import dagster as dg
 import pytest
 from sample_holocron import SAMPLE_BATCH, Holocron
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import read_footer, read_partition, write_partition
-from holocron_assets.lake.schema import Table
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import PAGE_FACTS, RULE_CLASSIFICATIONS
-from holocron_assets.operations.status import Status
-from holocron_assets.orchestration import looks
-from holocron_assets.orchestration.failures import RunFailure, failure_of
-from holocron_assets.orchestration.looks import failed_runs, look_now
-from holocron_assets.orchestration.work import batches_to_settle
+from holocron_assets.operations.state.status import Status
+from holocron_assets.orchestration.resources import snapshot as looks
+from holocron_assets.orchestration.resources.snapshot import failed_runs, look_now
+from holocron_assets.orchestration.runs.failures import RunFailure, failure_of
+from holocron_assets.planning.work import batches_to_settle
 
 
 def looked_at(holocron: Holocron, instance: dg.DagsterInstance | None = None) -> Status:

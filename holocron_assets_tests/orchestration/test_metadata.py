@@ -3,7 +3,7 @@
 import pytest
 from markdown_it import MarkdownIt
 
-from holocron_assets.orchestration.metadata import sample_list
+from holocron_assets.orchestration.assets.metadata import sample_list
 
 HOSTILE = [
     "<img src=x onerror=alert(1)>",

@@ -25,10 +25,10 @@ from whole_holocron import BIN, kill_group, start_group, until
 
 from holocron_assets.derive.gpu.gpu_log import Span
 from holocron_assets.derive.gpu.slots import GPU_POOL
-from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import LLM_ATTEMPTS
-from holocron_assets.orchestration.names import GPU_JOB, GPU_MODEL_TAG
-from holocron_assets.orchestration.partitions import BATCHES
+from holocron_assets.orchestration.assets.partitions import BATCHES
+from holocron_assets.planning.job_names import GPU_JOB, GPU_MODEL_TAG
 from holocron_assets.settings import PROJECT_FOLDER
 
 pytestmark = pytest.mark.full

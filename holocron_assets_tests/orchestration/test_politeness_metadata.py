@@ -11,9 +11,9 @@ from sample_dagster import definitions_of, lake_resource, metadata_of, run_job, 
 from sample_holocron import Holocron, sample_holocron
 from tiny_wiki import add_tiny_source, tiny_wiki
 
-from holocron_assets.crawl.batches import cut_batches
-from holocron_assets.crawl.source_files import load_source
-from holocron_assets.lake.clock import utc_now
+from holocron_assets.crawl.frontier.batches import cut_batches
+from holocron_assets.crawl.sources.files import load_source
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import PAGES, SITES
 
 

@@ -9,7 +9,7 @@ from postgres_server import PostgresServer, postgres_server
 from whole_holocron import WholeHolocron, until, whole_holocron
 
 from holocron_assets.lake.tables import ENTITIES, PAGES
-from holocron_assets.orchestration.instance import pool_limits
+from holocron_assets.orchestration.internals.instance import pool_limits
 
 pytestmark = pytest.mark.full
 

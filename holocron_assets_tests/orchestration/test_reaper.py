@@ -13,12 +13,12 @@ import dagster as dg
 import pytest
 from dagster import DagsterRunStatus
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration import reaper
-from holocron_assets.orchestration.instance import open_instance, prepare_home
-from holocron_assets.orchestration.reaper import held_by_run, reap_dead_runs, reaping
-from holocron_assets.orchestration.runs import run_of_ours
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.internals.instance import open_instance, prepare_home
+from holocron_assets.orchestration.runs import reaper
+from holocron_assets.orchestration.runs.reaper import held_by_run, reap_dead_runs, reaping
+from holocron_assets.orchestration.runs.waiting import run_of_ours
 
 START_SECONDS = 180
 """That Dagster gives a run to start, unless it is configured otherwise."""
@@ -28,8 +28,8 @@ import sys, time
 from pathlib import Path
 from threading import Event
 from time import monotonic, sleep
-from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.reaper import held_by_run
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.runs.reaper import held_by_run
 with held_by_run(Lake(Path(sys.argv[1])), sys.argv[2]):
     print("held", flush=True)
     time.sleep(60)
@@ -49,8 +49,8 @@ import time
 from pathlib import Path
 from threading import Event
 from time import monotonic, sleep
-from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.reaper import held_by_run
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.runs.reaper import held_by_run
 def work(folder, run_id):
     with held_by_run(Lake(Path(folder)), run_id):
         pass

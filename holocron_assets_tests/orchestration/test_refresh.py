@@ -11,13 +11,13 @@ from sample_dagster import failure_message, run_job
 from sample_holocron import SAMPLE_EXPORT, Holocron, sample_holocron
 from tiny_wiki import add_tiny_source, copy_of_export, tiny_wiki
 
+from holocron_assets.decisions.controls import PAUSE, Scope, control
 from holocron_assets.definitions import build_definitions
-from holocron_assets.lake.parquet import read_partition
+from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES, SEED_TITLES
-from holocron_assets.operations.controls import PAUSE, Scope, control
-from holocron_assets.orchestration import refresh as refresh_module
-from holocron_assets.orchestration.runs import FinishedRun, LocalRuns
-from holocron_assets.orchestration.work import Work, batches_to_fetch, entities_to_resolve
+from holocron_assets.orchestration.jobs import refresh as refresh_module
+from holocron_assets.orchestration.runs.waiting import FinishedRun, LocalRuns
+from holocron_assets.planning.work import Work, batches_to_fetch, entities_to_resolve
 
 SMALL = Scope("source", "small")
 

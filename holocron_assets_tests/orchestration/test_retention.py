@@ -10,8 +10,8 @@ import pytest
 from dagster import DagsterRunStatus
 from dagster._core.storage.partition_status_cache import get_and_update_asset_status_cache_value
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.orchestration.retention import forget_old_runs, old_runs_are_due
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.orchestration.internals.retention import forget_old_runs, old_runs_are_due
 from holocron_assets.settings import run_retention
 
 KEPT = run_retention({})

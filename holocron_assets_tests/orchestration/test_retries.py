@@ -11,12 +11,15 @@ from sample_dagster import run_job
 from sample_holocron import SAMPLE_BATCH, Holocron
 
 from holocron_assets.crawl.errors import WikiUnavailable
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.errors import PermanentError
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES, PAGE_TYPES
-from holocron_assets.orchestration import batch_assets, crawl_assets, entity_stages, view_assets
-from holocron_assets.orchestration.failures import failure_of
-from holocron_assets.orchestration.retries import LAKE, NETWORK, POLICIES, PUBLISHING
+from holocron_assets.orchestration.assets import batches as batch_assets
+from holocron_assets.orchestration.assets import crawl as crawl_assets
+from holocron_assets.orchestration.assets import entity_files
+from holocron_assets.orchestration.assets import views as view_assets
+from holocron_assets.orchestration.runs.failures import failure_of
+from holocron_assets.orchestration.runs.retries import LAKE, NETWORK, POLICIES, PUBLISHING
 
 PLUS_MINUS = 1.0
 """By what share Dagster's jitter changes a delay at most."""
@@ -114,7 +117,7 @@ def test_a_step_that_writes_the_lake_is_tried_again_as_a_disk_needs(
 def test_a_step_over_several_types_is_tried_again_as_a_disk_needs(
     sample: Holocron, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(entity_stages, "store_entities", raising(OSError("no space left on device")))
+    monkeypatch.setattr(entity_files, "store_entities", raising(OSError("no space left on device")))
     result = run_job(sample, instance, "resolve_entities")
     assert not result.success
     expect_waits(result, LAKE)

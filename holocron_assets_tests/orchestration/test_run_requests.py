@@ -10,11 +10,11 @@ from dagster import DagsterRunStatus
 
 from holocron_assets.crawl.errors import WikiUnavailable
 from holocron_assets.derive.gpu.slots import SlotTakenError
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.failures import DUE_AT, clear_failures
-from holocron_assets.orchestration.run_requests import MOST_REQUESTS, run_requests, work_tags
-from holocron_assets.orchestration.work import Work
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.runs.failures import DUE_AT, clear_failures
+from holocron_assets.orchestration.sensors.run_requests import MOST_REQUESTS, run_requests, work_tags
+from holocron_assets.planning.work import Work
 
 LISTING = Work("list_seeds", "wiki", "1")
 

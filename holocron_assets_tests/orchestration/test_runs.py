@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import Engine, event
 
 from holocron_assets.interrupts import ending_by_signal
-from holocron_assets.lake.paths import Lake
-from holocron_assets.orchestration.names import SEEDS_JOB
-from holocron_assets.orchestration.runs import FinishedRun, LocalRuns, make_partition
-from holocron_assets.orchestration.work import Work
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.runs.waiting import FinishedRun, LocalRuns, make_partition
+from holocron_assets.planning.job_names import SEEDS_JOB
+from holocron_assets.planning.work import Work
 
 
 def run_of(error: BaseException, folder: Path) -> FinishedRun:

@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 from sample_holocron import Holocron
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.views.database import connect, query
 
 EXPECTED = Path(__file__).parents[1] / "sample" / "expected_pages.yaml"
 SETTLED = 0.80

@@ -9,10 +9,10 @@ from click.testing import CliRunner
 from sample_dagster import lake_resource, sources_resource
 from sample_holocron import Holocron, sample_holocron
 
-from holocron_assets.cli import main
+from holocron_assets.cli.main import main
 from holocron_assets.definitions import build_definitions
-from holocron_assets.operations.told.alerts import firing
-from holocron_assets.orchestration.alerting import raise_alerts
+from holocron_assets.operations.notifications.alerts import firing
+from holocron_assets.orchestration.sensors.alerts import raise_alerts
 
 NIGHTS = "compaction: {cron: '*/5 1-5 * * *', timezone: Asia/Tokyo}\n"
 BROKEN = NIGHTS + "groups:\n  - {group: nite, cron: '0 2 * * *'}\n"

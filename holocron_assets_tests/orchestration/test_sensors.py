@@ -19,13 +19,15 @@ from sample_holocron import (
 )
 from watched import Watched
 
-from holocron_assets.classify.decisions import decide_type
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.errors import PermanentError
+from holocron_assets.classify.decided_types import decide_type
+from holocron_assets.entities.store import store_entities
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
-from holocron_assets.lake.views import connect, query
-from holocron_assets.orchestration import entity_stages, run_requests, sensors
-from holocron_assets.resolve.store import store_entities
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.orchestration.assets import entity_files
+from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
+from holocron_assets.orchestration.sensors import run_requests
 
 
 @pytest.fixture
@@ -233,7 +235,7 @@ def test_sources_are_reviewed_while_a_type_waits_that_failed_for_good(
             raise PermanentError("its policy cannot be read")
         return store_entities(look, name, **others)
 
-    monkeypatch.setattr(entity_stages, "store_entities", broken)
+    monkeypatch.setattr(entity_files, "store_entities", broken)
     (request,) = watched.tick(sensors.promotion).asked
     assert not run_job(watched.holocron, instance, request.job_name or "", tags=request.tags).success
     follows = watched.tick(sensors.promotion)

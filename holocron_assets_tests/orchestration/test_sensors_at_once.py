@@ -14,11 +14,11 @@ from ruamel.yaml import YAML
 from sample_holocron import SAMPLE_EXPORT, Holocron
 from tiny_wiki import copy_of_export
 
-from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES
-from holocron_assets.operations.told.notices import Notice, open_book
-from holocron_assets.operations.told.webhooks import read_webhooks
-from holocron_assets.orchestration.names import PARTITION_TAG
+from holocron_assets.operations.notifications.notifications import Notice, open_book
+from holocron_assets.operations.notifications.webhooks import read_webhooks
+from holocron_assets.planning.job_names import PARTITION_TAG
 from holocron_assets.settings import PROJECT_FOLDER
 
 CONFIGURATIONS = ["dagster.yaml", "deploy/postgres/dagster.yaml", "deploy/celery/dagster.yaml"]

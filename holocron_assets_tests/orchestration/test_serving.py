@@ -15,12 +15,12 @@ from dagster import DagsterRunStatus
 from filelock import FileLock
 from sample_holocron import Holocron, sample_holocron
 
-from holocron_assets.cli import main
-from holocron_assets.models.connection import running_server
-from holocron_assets.orchestration import serving
-from holocron_assets.orchestration.family import LOAD_ANEW, Duties
-from holocron_assets.orchestration.instance import open_instance, open_to_look, reap_without_daemon
-from holocron_assets.orchestration.serving import SharedModels, serve
+from holocron_assets.cli.main import main
+from holocron_assets.derive.server.process.connection import running_server
+from holocron_assets.orchestration.internals.instance import open_instance, open_to_look, reap_without_daemon
+from holocron_assets.orchestration.runtime import services as serving
+from holocron_assets.orchestration.runtime.process_group import LOAD_ANEW, Duties
+from holocron_assets.orchestration.runtime.services import SharedModels, serve
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from sample_dagster import lake_resource, sources_resource
 from sample_holocron import Holocron, sample_holocron
 
-from holocron_assets.operations.told.alerts import firing
-from holocron_assets.orchestration.alerting import raise_alerts
-from holocron_assets.orchestration.settings_files import broken_settings
+from holocron_assets.operations.notifications.alerts import firing
+from holocron_assets.orchestration.runtime.settings_files import broken_settings
+from holocron_assets.orchestration.sensors.alerts import raise_alerts
 from holocron_assets.settings import PROJECT_FOLDER
 
 BROKEN = {

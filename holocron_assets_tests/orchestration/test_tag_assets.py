@@ -8,11 +8,11 @@ import pytest
 from sample_dagster import definitions_of, metadata_of
 from sample_holocron import SAMPLE_BATCH, Holocron
 
-from holocron_assets.lake.parquet import read_partition, write_partition
-from holocron_assets.lake.schema import Table
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.tables import ENTITY_MENTIONS, ENTITY_TAGS, PAGE_SIGNALS, TAG_RELATIONS, TAGS
-from holocron_assets.lake.views import connect, query
-from holocron_assets.orchestration.steps import PAGE_TAGS_STEP
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.planning.batch_steps import PAGE_TAGS_STEP
 
 LIST = "List of members of the Concord of Nine"
 (LISTS,) = PAGE_TAGS_STEP.derivation.optional_inputs

@@ -15,14 +15,14 @@ from receiver import SECRET_ENV, SECRET_VALUE, Receiver, answering, webhooks_yam
 from sample_dagster import lake_resource, sources_resource
 from sample_holocron import SAMPLE_BATCH, Holocron
 
-from holocron_assets.cli import main
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import read_partition, write_partition
+from holocron_assets.cli.main import main
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.orchestration import telling
-from holocron_assets.orchestration.alerting import raise_alerts
-from holocron_assets.orchestration.names import PARTITION_TAG, SOURCE_TAG
-from holocron_assets.orchestration.telling import tell_webhooks
+from holocron_assets.orchestration.sensors import notifications as telling
+from holocron_assets.orchestration.sensors.alerts import raise_alerts
+from holocron_assets.orchestration.sensors.notifications import tell_webhooks
+from holocron_assets.planning.job_names import PARTITION_TAG, SOURCE_TAG
 
 EVERYTHING = "events: [run.success, run.failure, dead_letter, alert.firing, alert.resolved]"
 

@@ -17,8 +17,8 @@ from sample_dagster import definitions_of
 from sample_holocron import Holocron
 
 from holocron_assets.definitions import defs
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.orchestration.tick_logs import MANY, forget_tick_logs, tick_logs_are_due
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.orchestration.internals.tick_logs import MANY, forget_tick_logs, tick_logs_are_due
 
 REPOSITORY = "__repository__"
 SENSORS = [sensor.name for sensor in defs.sensors or () if isinstance(sensor, dg.SensorDefinition)]

@@ -15,23 +15,25 @@ from sample_dagster import lake_resource, run_job, sources_resource
 from sample_holocron import SAMPLE_BATCH, Holocron
 from watched import Watched
 
-from holocron_assets.crawl import known_links
-from holocron_assets.lake import compaction
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.packed_journals import packed_part
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.quarantine import all_set_aside
+from holocron_assets.crawl.frontier import known_links
+from holocron_assets.decisions.controls import DRAIN, RESUME, Scope, control
+from holocron_assets.lake.files.quarantine import all_set_aside
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.journals.packed import packed_part
+from holocron_assets.lake.packs import compaction
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ALL_TABLES, ENTITIES, KNOWN_LINKS, LLM_ATTEMPTS, PAGE_LINKS, PAGES
-from holocron_assets.lake.views import connect, query
-from holocron_assets.operations.controls import DRAIN, RESUME, Scope, control
+from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.schedules import Schedules
-from holocron_assets.orchestration import run_requests, sensors, upkeep
-from holocron_assets.orchestration.names import COMPACTION_JOB, UPKEEP_JOB
-from holocron_assets.orchestration.tick_logs import MANY
-from holocron_assets.orchestration.upkeep import compaction_schedule, upkeep_schedule
-from holocron_assets.orchestration.work import batches_to_settle, entities_to_resolve
-from holocron_assets.resolve.review.store import store_review
+from holocron_assets.orchestration.internals.tick_logs import MANY
+from holocron_assets.orchestration.jobs import upkeep
+from holocron_assets.orchestration.jobs.upkeep import compaction_schedule, upkeep_schedule
+from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
+from holocron_assets.orchestration.sensors import run_requests
+from holocron_assets.planning.job_names import COMPACTION_JOB, UPKEEP_JOB
+from holocron_assets.planning.work import batches_to_settle, entities_to_resolve
+from holocron_assets.review.store import store_review
 
 BATCH_TABLES = [table for table in ALL_TABLES if table.partition_column]
 

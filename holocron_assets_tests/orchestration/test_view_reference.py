@@ -6,10 +6,10 @@ import duckdb
 import pytest
 
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.lake.publishing import publish_views
-from holocron_assets.lake.view_texts import declared_texts
+from holocron_assets.lake.views.publishing import publish_views
+from holocron_assets.lake.views.texts import declared_texts
 from holocron_assets.operations.views import all_views
-from holocron_assets.orchestration.view_reference import views_markdown
+from holocron_assets.orchestration.reference.views import views_markdown
 
 PAGE = Path(__file__).parents[2] / "docs" / "views.md"
 _COLUMNS = """
@@ -35,7 +35,7 @@ def asked(database: Path, sql: str) -> list[tuple[str, ...]]:
 def test_the_page_of_views_says_what_is_defined() -> None:
     assert PAGE.read_text(encoding="utf-8") == views_markdown(), (
         "docs/views.md is not what the definitions give; write it again with "
-        "`.venv/bin/python -m holocron_assets.orchestration.view_reference > docs/views.md`"
+        "`.venv/bin/python -m holocron_assets.orchestration.reference.views > docs/views.md`"
     )
 
 

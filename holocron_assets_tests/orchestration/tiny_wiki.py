@@ -8,7 +8,7 @@ from fake_crawl import page_object
 from fake_mediawiki import FakeWiki
 from sample_holocron import Holocron
 
-from holocron_assets.lake.clock import utc_now
+from holocron_assets.lake.place.clock import utc_now
 
 TEXTS = {
     "Lamp": "{{Character|name=Lamp}}\n'''Lamp''' was a female human pilot who knew [[Shade]].",

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from holocron_assets.lake.titles import DEFAULT_SITE
-from holocron_assets.signals.infobox_values import InfoboxValue, Link, infobox_values
+from holocron_assets.signals.infobox.values import InfoboxValue, Link, infobox_values
 
 _MARKUP = "{}[]|=<>'\"*#:;!\n &/-abcX(),"
 _PIECES = st.sampled_from(

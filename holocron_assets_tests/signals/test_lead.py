@@ -2,7 +2,7 @@
 
 import pytest
 
-from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.titles import DEFAULT_SITE
 from holocron_assets.signals.lead import Lead
 from holocron_assets.signals.top import read_top

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.tables import PAGE_LINKS
 from holocron_assets.lake.titles import DEFAULT_SITE, Site
 from holocron_assets.signals.links import extract_links, link_rows

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import DEFAULT_SITE
 from holocron_assets.signals.extract import signal_row
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.tables import PAGE_SIGNALS
 from holocron_assets.lake.titles import DEFAULT_SITE
 from holocron_assets.signals import extract

@@ -9,8 +9,8 @@ from pathlib import Path
 import mwparserfromhell
 import pytest
 
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.tables import PAGE_LINKS, PAGE_SIGNALS
 from holocron_assets.lake.titles import DEFAULT_SITE
 from holocron_assets.signals.extract import signal_row

@@ -10,11 +10,11 @@ from holocron_assets.derive.code.functions import load_function
 from holocron_assets.derive.code.given import FoundRows
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.engine.replies import InvalidAnswerError
-from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.items.items import Item
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.attempts import MAX_ATTEMPTS, delay_after
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.errors import PermanentError
-from holocron_assets.observe.context import about, carried
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.telemetry.context import about, carried
 
 
 @dataclass

@@ -7,8 +7,8 @@ from typing import Any
 
 from holocron_assets.derive.engine.replies import check_answer
 from holocron_assets.derive.interrogations.answer_schema import Schema
-from holocron_assets.lake.errors import PermanentError
-from holocron_assets.lake.schema import Row
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.declaration.schema import Row
 
 
 class RowsDoNotFitError(PermanentError):

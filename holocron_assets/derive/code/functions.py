@@ -6,8 +6,8 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 from holocron_assets.derive.code.given import CodeItem
-from holocron_assets.lake.schema import Row
-from holocron_assets.lake.versions import module_version
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.declaration.versions import module_version
 
 CodeFunction = Callable[[CodeItem], Iterable[Row]]
 """Makes an item's rows. It may be called for any item again, and is called for one at a time."""

@@ -11,8 +11,8 @@ from holocron_assets.derive.code.answers import plain_value
 from holocron_assets.derive.evidence.bundles import Bundle, EvidenceItem
 from holocron_assets.derive.evidence.page_parts import PageParts
 from holocron_assets.derive.evidence.queries import QueryRows
-from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Row
 
 _NOT_CONTENT = frozenset(
     {"batch", "extraction_ms", "page_id", "position", "revision_id", "run_id", "signals_version"}

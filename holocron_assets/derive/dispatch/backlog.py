@@ -11,21 +11,21 @@ from functools import cache
 from pathlib import Path
 from time import monotonic
 
-from holocron_assets.derive.dispatch.decisions import Waiting
+from holocron_assets.derive.dispatch.choosing import Waiting
 from holocron_assets.derive.interrogations.conditions import ConditionError
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.query_digests import Digests
-from holocron_assets.derive.interrogations.recipe import ANY_MODEL, NOT_THERE, Recipe, recipe_of
+from holocron_assets.derive.items.query_digests import Digests
+from holocron_assets.derive.items.recipe import ANY_MODEL, NOT_THERE, Recipe, recipe_of
 from holocron_assets.derive.results.answer_tables import UNANSWERED
 from holocron_assets.derive.results.changed_inputs import changed_inputs, only_inputs_changed
 from holocron_assets.derive.results.partition_work import PartitionWork, journal_path
 from holocron_assets.derive.results.requeued import requeued_partitions, requeues_mark
 from holocron_assets.derive.results.superseded import superseded_pages
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.packs import FileMark
-from holocron_assets.lake.parquet import DamagedPartitionError, MissingPartitionError, read_footer
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.files.parquet import DamagedPartitionError, MissingPartitionError, read_footer
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.packs.packs import FileMark
+from holocron_assets.lake.place.paths import Lake
 
 MOST_OPENED = 20
 """Partitions that a look opens, those begun last first. What it leaves is opened by the next looks."""

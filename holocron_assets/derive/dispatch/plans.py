@@ -5,11 +5,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 
-from holocron_assets.derive.dispatch.decisions import Decision, Waiting, decide
+from holocron_assets.derive.dispatch.choosing import Decision, Waiting, decide
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.recipe import recipe_of
-from holocron_assets.lake.keys import content_hash
+from holocron_assets.derive.items.recipe import recipe_of
+from holocron_assets.lake.declaration.keys import content_hash
 
 _NOBODY: frozenset[str] = frozenset()
 

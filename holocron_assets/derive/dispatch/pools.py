@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, Validat
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.derive.code.kinds import CODE_KINDS
-from holocron_assets.derive.dispatch.decisions import ITEMS_A_TURN, Ageing
+from holocron_assets.derive.dispatch.choosing import ITEMS_A_TURN, Ageing
 from holocron_assets.derive.gpu.slots import GPU_POOL
-from holocron_assets.lake.people_yaml import load_yaml
+from holocron_assets.lake.files.people_yaml import load_yaml
 
 CODE_POOL = "code"
 """Pool of what code answers, in the place of a model: it needs no GPU and no model server."""

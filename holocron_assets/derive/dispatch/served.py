@@ -12,12 +12,12 @@ from holocron_assets.derive.engine.engine import open_client
 from holocron_assets.derive.engine.problems import ModelServerUnavailable, failure_of_call
 from holocron_assets.derive.gpu.slots import GPU_POOL, Holder, NotedLock
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.server.errors import ModelServerError, UnknownModelError
+from holocron_assets.derive.server.model_files.catalog import Catalog, shipped_catalog
+from holocron_assets.derive.server.process.connection import running_server
 from holocron_assets.lake.attempts import delay_after
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.paths import Lake
-from holocron_assets.models.catalog import Catalog, shipped_catalog
-from holocron_assets.models.connection import running_server
-from holocron_assets.models.errors import ModelServerError, UnknownModelError
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 
 _LATEST = ":latest"
 

@@ -9,11 +9,11 @@ import duckdb
 
 from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, count, stale_partitions
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.recipe import NOT_THERE
-from holocron_assets.derive.interrogations.wanted_sql import WANTED_TABLES, wanted_sql
-from holocron_assets.lake.paths import Lake
+from holocron_assets.derive.items.recipe import NOT_THERE
+from holocron_assets.derive.items.wanted_sql import WANTED_TABLES, wanted_sql
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables.derive import LLM_RUNS
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.views.database import connect, query
 
 Place = tuple[str, str]
 """An interrogation and one of its partitions, by their names."""

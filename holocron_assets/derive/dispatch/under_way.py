@@ -12,10 +12,10 @@ from time import time_ns
 from filelock import Timeout
 
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.items import derivation_of
+from holocron_assets.derive.items.items import derivation_of
 from holocron_assets.derive.results.result_journals import StateJournal, journal_path
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.place.paths import Lake
 
 _LATELY = timedelta(days=1)
 """A journal that was not written to for longer has nothing under way: no call lasts for so long."""

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from holocron_assets.derive.engine.official_client import ollama
-from holocron_assets.observe.context import request_id
-from holocron_assets.observe.spans import trace_parent
+from holocron_assets.telemetry.context import request_id
+from holocron_assets.telemetry.spans import trace_parent
 
 MOST_BYTES = 16 * 1024 * 1024
 """Of one reply, in all; that of 16,000 tokens has 3 MB, each in a line of its own."""

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from holocron_assets.derive.engine.official_client import ollama
 from holocron_assets.derive.engine.problems import Failure
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
 
 _NANOSECONDS_PER_MS = 1e6
 _MOST = 1 << 53

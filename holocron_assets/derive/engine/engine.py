@@ -37,11 +37,11 @@ from holocron_assets.derive.engine.replies import (
 from holocron_assets.derive.engine.telling import call_attributes, tell_of_call
 from holocron_assets.derive.engine.tries import PAUSES, Try, Turn, first_try
 from holocron_assets.derive.interrogations.follow_ups import FollowUpDecision
-from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.derive.interrogations.templates import TemplateError
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.observe.context import about
-from holocron_assets.observe.spans import span
+from holocron_assets.derive.items.items import Item
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.telemetry.context import about
+from holocron_assets.telemetry.spans import span
 
 __all__ = ["Engine", "open_client"]
 

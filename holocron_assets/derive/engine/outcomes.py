@@ -4,10 +4,10 @@ from holocron_assets.derive.engine.calls import Exchange, Outcome
 from holocron_assets.derive.engine.problems import Failure
 from holocron_assets.derive.engine.tries import Try
 from holocron_assets.derive.interrogations.follow_ups import FollowUpDecision
-from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.items.items import Item
 from holocron_assets.lake.attempts import MAX_ATTEMPTS, delay_after
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.clock import utc_now
 
 
 class Attempt:

@@ -7,9 +7,9 @@ from typing import Literal
 
 from holocron_assets.derive.engine.bounded_client import is_unreachable
 from holocron_assets.derive.engine.official_client import ollama
+from holocron_assets.errors import PermanentError, TransientError
 from holocron_assets.lake.attempts import delay_after
-from holocron_assets.lake.errors import PermanentError, TransientError
-from holocron_assets.observe.masking import without_secrets
+from holocron_assets.telemetry.masking import without_secrets
 
 CallOutcome = Literal[
     "ok",

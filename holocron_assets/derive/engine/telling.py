@@ -5,8 +5,8 @@ from typing import Any
 from opentelemetry.trace import Span
 
 from holocron_assets.derive.engine.calls import Exchange, Request
-from holocron_assets.observe.logs import logger
-from holocron_assets.observe.spans import failed
+from holocron_assets.telemetry.logs import logger
+from holocron_assets.telemetry.spans import failed
 
 _LOG = logger(__name__)
 

@@ -11,10 +11,10 @@ from typing import Any
 from holocron_assets.derive.engine.calls import Message, Reply, Request
 from holocron_assets.derive.engine.overflow import most_tokens
 from holocron_assets.derive.engine.problems import CallOutcome, Failure
-from holocron_assets.derive.interrogations.items import Item
-from holocron_assets.derive.interrogations.prompting import user_part
 from holocron_assets.derive.interrogations.templates import TemplateError
-from holocron_assets.derive.interrogations.tokens import TOKENS_OF_A_TURN, estimate_tokens
+from holocron_assets.derive.items.items import Item
+from holocron_assets.derive.items.prompting import user_part
+from holocron_assets.derive.items.tokens import TOKENS_OF_A_TURN, estimate_tokens
 
 MOST_TRIES = 3
 """Tries within an attempt."""

@@ -23,7 +23,7 @@ from holocron_assets.derive.evidence.specs import (
     SqlEvidence,
     SqlResultEvidence,
 )
-from holocron_assets.lake.keys import content_hash
+from holocron_assets.lake.declaration.keys import content_hash
 
 _FENCE_DIGITS = 8
 _BETWEEN = "\n\n"

@@ -23,8 +23,8 @@ from holocron_assets.derive.evidence.queries import (
     interrupted_after,
     syntax_tree,
 )
-from holocron_assets.lake.empty_database import empty_database
-from holocron_assets.lake.views import query
+from holocron_assets.lake.views.database import query
+from holocron_assets.lake.views.empty_database import empty_database
 
 ITEMS = "holocron_items"
 """The relation of items: column `holocron_item` and a column for each value that a query may name."""

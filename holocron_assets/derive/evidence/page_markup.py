@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from holocron_assets.signals.hidden import FILLER
-from holocron_assets.signals.infobox import template_name
+from holocron_assets.signals.infobox.template import template_name
 from holocron_assets.signals.outline import Block, outline
 from holocron_assets.signals.paragraphs import HEADING
 from holocron_assets.signals.vocabulary import VOCABULARY, normalised_name

@@ -7,7 +7,7 @@ from typing import Any
 
 from holocron_assets.derive.evidence.chunks import Chunk
 from holocron_assets.derive.evidence.page_text import page_text
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import Site
 
 SQL_VALUES = ("source", "batch", "title", "title_key", "page_id", "revision_id")

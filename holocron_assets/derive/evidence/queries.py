@@ -15,9 +15,9 @@ from typing import Any
 
 import duckdb
 
-from holocron_assets.lake.empty_database import empty_database
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.lake.views.empty_database import empty_database
 
 # What has side effects may stand where a query may: in DuckDB 2, a CTE may insert
 _QUERIES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "CTE_NODE", "RECURSIVE_CTE_NODE"})

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from holocron_assets.derive.evidence.bundles import Bundle
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.tokens import BYTES_PER_TOKEN, TOKENS_OF_A_TURN, estimate_tokens
+from holocron_assets.derive.items.tokens import BYTES_PER_TOKEN, TOKENS_OF_A_TURN, estimate_tokens
 
 
 def room_for_evidence(interrogation: Interrogation, system: str, question: str) -> int:

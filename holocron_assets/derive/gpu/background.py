@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from holocron_assets.observe.context import carried
+from holocron_assets.telemetry.context import carried
 
 _Told = TypeVar("_Told")
 _Result = TypeVar("_Result")

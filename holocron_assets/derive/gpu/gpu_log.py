@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from holocron_assets.derive.engine.calls import Outcome
-from holocron_assets.lake.parquet import write_partition
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS
 
 LOADED_WITHIN_MS = 200.0

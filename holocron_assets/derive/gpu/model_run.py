@@ -17,11 +17,11 @@ from holocron_assets.derive.gpu.request_turns import RequestTurns
 from holocron_assets.derive.gpu.slots import GPU_POOL, GpuLock
 from holocron_assets.derive.gpu.turns import Agenda, Supply
 from holocron_assets.derive.gpu.working import Answerer, Turns, Working, Written
-from holocron_assets.derive.interrogations.items import Item
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.paths import Lake
-from holocron_assets.models.connection import fetch_command
+from holocron_assets.derive.items.items import Item
+from holocron_assets.derive.server.process.connection import fetch_command
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.kept_answers import scope_of
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.derive.results.superseded import superseded_pages
-from holocron_assets.lake.parquet import read_footer
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.files.parquet import read_footer
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.lake.tables import LLM_RUNS
 

@@ -17,15 +17,15 @@ from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
 from holocron_assets.derive.gpu.slots import GpuLock
 from holocron_assets.derive.gpu.working import Answerer
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.items import Item
 from holocron_assets.derive.interrogations.settings import Wants
+from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.results.partition_work import PartitionWork
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.errors import PermanentError
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.views import connect
-from holocron_assets.models.connection import fetch_command
+from holocron_assets.derive.server.process.connection import fetch_command
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import connect
 
 _BATCH_OF_PAGE = "select batch from current_pages where title_key = $key"
 _ENTITY_OF_PAGE = """

@@ -15,9 +15,9 @@ from time import monotonic
 
 from filelock import Timeout
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.errors import TransientError
-from holocron_assets.lake.paths import Lake
+from holocron_assets.errors import TransientError
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 
 GPU_POOL = "gpu"
 """Pool of what runs on this machine's GPU, or on its CPU where there is none."""

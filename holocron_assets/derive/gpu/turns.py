@@ -7,16 +7,16 @@ from time import monotonic
 from typing import Protocol
 
 from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, stale_partitions, waiting_of
-from holocron_assets.derive.dispatch.decisions import Decision, Score, decide
+from holocron_assets.derive.dispatch.choosing import Decision, Score, decide
+from holocron_assets.derive.dispatch.controls import NO_WISHES, Wishes
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels
-from holocron_assets.derive.dispatch.wishes import NO_WISHES, Wishes
 from holocron_assets.derive.gpu.open_partitions import OpenPartition
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.results.partition_work import PartitionWork
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 
 LONGEST_SECONDS = 30 * 60.0
 """A run that goes on because its model still has work ends after so long: others may wait for its place."""

@@ -16,11 +16,11 @@ from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.gpu.gpu_log import Tally
 from holocron_assets.derive.gpu.open_partitions import OpenPartition
 from holocron_assets.derive.gpu.turns import Step
-from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.results.answer_tables import UNANSWERED
-from holocron_assets.lake.errors import PermanentError, TransientError
-from holocron_assets.lake.footers import Footer
-from holocron_assets.observe.context import carried
+from holocron_assets.errors import PermanentError, TransientError
+from holocron_assets.lake.files.footers import Footer
+from holocron_assets.telemetry.context import carried
 
 PREPARED = 16
 """Items that are ready to be asked about, waiting for the model."""

@@ -13,8 +13,8 @@ import jsonschema
 import pyarrow as pa
 
 from holocron_assets.classify.taxonomy import Taxonomy, load_taxonomy
-from holocron_assets.lake.empty_database import empty_database
-from holocron_assets.lake.schema import Column
+from holocron_assets.lake.declaration.schema import Column
+from holocron_assets.lake.views.empty_database import empty_database
 
 Schema = Mapping[str, Any]
 

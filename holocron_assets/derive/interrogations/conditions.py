@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from holocron_assets.derive.evidence.queries import check_query, locked_database, relations_named
 from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES, Over
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Table
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_TYPES, RULE_CLASSIFICATIONS
 
 TYPE_TABLES = {table.name: table for table in (PAGE_TYPES, RULE_CLASSIFICATIONS)}

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 from holocron_assets.derive.interrogations.answer_schema import Schema, columns_of
-from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.schema import Column, Table, type_bool, type_int, type_string
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Column, Table, type_bool, type_int, type_string
 from holocron_assets.lake.tables import ENTITIES, ENTITY_PAIRS, PAGE_SIGNALS
 from holocron_assets.lake.tables.derive import ITEM_ID, MODEL, MODEL_DIGEST, PARTITION, RESULT_KEY
 from holocron_assets.lake.tables.resolve import ENTITY_NAME, ENTITY_TYPE

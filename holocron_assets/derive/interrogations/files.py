@@ -16,14 +16,14 @@ from holocron_assets.derive.evidence.room import room_for_evidence
 from holocron_assets.derive.interrogations.answer_schema import sample_answer
 from holocron_assets.derive.interrogations.chains import ChainError, linked
 from holocron_assets.derive.interrogations.conditions import ConditionError, check_condition
-from holocron_assets.derive.interrogations.inputs import input_variables, sample_inputs
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
-from holocron_assets.derive.interrogations.item_values import query_names
-from holocron_assets.derive.interrogations.prompting import system_part
 from holocron_assets.derive.interrogations.questions import SAMPLES
 from holocron_assets.derive.interrogations.templates import TemplateError, holds, rendered
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.people_yaml import load_yaml
+from holocron_assets.derive.items.inputs import input_variables, sample_inputs
+from holocron_assets.derive.items.prompting import system_part
+from holocron_assets.derive.items.values import query_names
+from holocron_assets.lake.files.people_yaml import load_yaml
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import interrogations_folder
 
 _MAIN_FILE = "interrogation.yaml"

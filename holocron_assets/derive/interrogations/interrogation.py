@@ -44,8 +44,8 @@ from holocron_assets.derive.interrogations.settings import (
     Text,
     Wants,
 )
-from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.schema import Table
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Table
 
 _SHADOW = "_shadow_"
 _QUOTABLE = (PageEvidence, ChunkEvidence)

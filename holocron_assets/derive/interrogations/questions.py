@@ -5,7 +5,7 @@ from typing import Any
 
 from holocron_assets.derive.evidence.chunks import Chunk
 from holocron_assets.derive.interrogations.derived_tables import Over
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
 
 SAMPLES: Mapping[Over, Mapping[str, Any]] = {
     "pages": {

@@ -8,9 +8,9 @@ from typing import Any
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.repeat.agreement import Answer, Compared
 from holocron_assets.derive.repeat.experiments import RepeatError, answers_of
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.views.database import connect, query
 
 _ANSWERS = """
     select interrogation, partition, item_id, subject, output

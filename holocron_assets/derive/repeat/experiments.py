@@ -19,14 +19,14 @@ from holocron_assets.derive.gpu.model_run import place_of
 from holocron_assets.derive.gpu.request_turns import RequestTurns
 from holocron_assets.derive.gpu.slots import GpuLock
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.items import Item
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.errors import PermanentError, TransientError
-from holocron_assets.lake.parquet import MissingPartitionError, read_partition, write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Table
+from holocron_assets.derive.items.items import Item
+from holocron_assets.derive.server.process.connection import fetch_command
+from holocron_assets.errors import PermanentError, TransientError
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition, write_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, REPEAT_ANSWERS
-from holocron_assets.models.connection import fetch_command
 
 # No interrogation's name has capitals, so that no work is ever kept in such a partition
 _SCOPE = "REPEAT-{tag}"

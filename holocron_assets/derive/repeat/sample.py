@@ -6,12 +6,12 @@ from heapq import nsmallest
 
 from holocron_assets.derive.interrogations.derived_tables import ID_COLUMNS, ROW_TABLES
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.items import Item, wanted_items
-from holocron_assets.derive.interrogations.wanted import Superseded, wanted_rows
+from holocron_assets.derive.items.items import Item, wanted_items
+from holocron_assets.derive.items.wanted import Superseded, wanted_rows
 from holocron_assets.derive.results.superseded import superseded_pages
-from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.parquet import MissingPartitionError
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.files.parquet import MissingPartitionError
+from holocron_assets.lake.place.paths import Lake
 
 _MOST_PARTITIONS = 40
 """Partitions that a sample is drawn from: each is read whole, and 40 batches are 20,000 pages."""

@@ -10,11 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from holocron_assets.lake.footers import Footer
-from holocron_assets.lake.keys import table_hash
-from holocron_assets.lake.parquet import MissingPartitionError, read_footer, read_table, write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row, Table
+from holocron_assets.lake.declaration.keys import table_hash
+from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.files.footers import Footer
+from holocron_assets.lake.files.parquet import MissingPartitionError, read_footer, read_table, write_partition
+from holocron_assets.lake.place.paths import Lake
 
 UNANSWERED = "unanswered"
 """What the footer of a file that lacks answers names as an input: the number of items without an outcome."""

@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import quote
 
 from holocron_assets.derive.results.result_journals import ExchangeJournal, exchanges_path
-from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
-from holocron_assets.lake.views import connect
+from holocron_assets.lake.views.database import connect
 
 Record = Mapping[str, Any]
 

@@ -7,12 +7,12 @@ nothing else can have an item asked again.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from holocron_assets.derive.interrogations.inputs import Subject, input_answers
 from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.items.inputs import Subject, input_answers
 from holocron_assets.derive.results.kept_answers import scope_of
-from holocron_assets.lake.parquet import MissingPartitionError, read_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
 
 _COLUMNS = ("item_id", "status", "inputs_hash")

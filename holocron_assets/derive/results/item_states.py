@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from holocron_assets.lake.attempts import MAX_ATTEMPTS, delay_after
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
 
 SUMMED = ("tokens_in", "tokens_out", "load_ms", "prompt_ms", "generation_ms", "total_ms")
 """Columns of `llm_runs` that are sums over calls."""

@@ -12,9 +12,9 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.item_states import ItemState
 from holocron_assets.derive.results.kept_answers import answered_scopes, is_of
 from holocron_assets.derive.results.result_journals import StateJournal
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.packs import FileMark
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.packs.packs import FileMark
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
 
 _ANSWERED = re.compile(rb'"key":"([0-9a-f]+)","counts":true,"status":"ok"')

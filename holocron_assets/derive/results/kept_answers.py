@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.item_states import SUMMED, ItemState
-from holocron_assets.lake.packs import FileMark
-from holocron_assets.lake.parquet import MissingPartitionError, read_partition, read_table
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition, read_table
+from holocron_assets.lake.packs.packs import FileMark
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
 
 _KEYS: dict[tuple[Path, str], tuple[FileMark | None, frozenset[str]]] = {}

@@ -4,11 +4,16 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.results.item_states import SUMMED, ItemState
-from holocron_assets.lake.parquet import MissingPartitionError, read_footer, read_partition, write_partition
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row, Table
+from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.files.parquet import (
+    MissingPartitionError,
+    read_footer,
+    read_partition,
+    write_partition,
+)
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
 
 

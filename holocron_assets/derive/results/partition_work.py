@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import Any
 
 from holocron_assets.derive.engine.calls import Outcome
-from holocron_assets.derive.interrogations.derived_rows import derived_rows
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.items import Item, wanted_items
-from holocron_assets.derive.interrogations.recipe import recipe_of
-from holocron_assets.derive.interrogations.wanted import Superseded
+from holocron_assets.derive.items.derived_rows import derived_rows
+from holocron_assets.derive.items.items import Item, wanted_items
+from holocron_assets.derive.items.recipe import recipe_of
+from holocron_assets.derive.items.wanted import Superseded
 from holocron_assets.derive.results.answer_tables import items_with_rows, write_answers
 from holocron_assets.derive.results.item_states import ItemState
 from holocron_assets.derive.results.journaled_answers import journaled_answers
@@ -30,11 +30,11 @@ from holocron_assets.derive.results.result_journals import (
 )
 from holocron_assets.derive.results.settled import asked_of, runs_inputs, waiting_subjects
 from holocron_assets.lake.attempts import is_waiting
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.footers import Footer
-from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.schema import Row
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.footers import Footer
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 
 __all__ = ["PartitionWork", "journal_path"]
 

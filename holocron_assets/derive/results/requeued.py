@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 
-from holocron_assets.lake.decisions import standing, standing_mark
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.paths import Lake
+from holocron_assets.decisions.log import standing, standing_mark
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
-from holocron_assets.lake.views import connect
+from holocron_assets.lake.views.database import connect
 
 _OF_A_PAGE = re.compile(r"(-?[0-9]+)(#[0-9]+)?")
 _DEAD = """

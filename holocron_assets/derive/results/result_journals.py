@@ -11,13 +11,13 @@ from typing import Any
 
 from holocron_assets.derive.engine.calls import Outcome
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.items import Item
+from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.results.item_states import SUMMED, ItemState
 from holocron_assets.derive.results.kept_answers import scope_of
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.journal import Journal
-from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
 
 

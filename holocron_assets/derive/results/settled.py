@@ -8,15 +8,15 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 
 from holocron_assets.derive.interrogations.derived_tables import ID_COLUMNS
-from holocron_assets.derive.interrogations.inputs import Subject, subject_of
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.items import derivation_of
-from holocron_assets.derive.interrogations.recipe import ANY_MODEL, CODE, MODEL, recipe_of
-from holocron_assets.derive.interrogations.wanted import Superseded, wanted_rows
+from holocron_assets.derive.items.inputs import Subject, subject_of
+from holocron_assets.derive.items.items import derivation_of
+from holocron_assets.derive.items.recipe import ANY_MODEL, CODE, MODEL, recipe_of
+from holocron_assets.derive.items.wanted import Superseded, wanted_rows
 from holocron_assets.derive.results.kept_answers import scope_of
-from holocron_assets.lake.keys import content_hash
-from holocron_assets.lake.parquet import MissingPartitionError, read_footer
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.files.parquet import MissingPartitionError, read_footer
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
 
 _ASKED_OF = "asked_of"

@@ -2,9 +2,9 @@
 
 from functools import lru_cache
 
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
-from holocron_assets.lake.views import connect
+from holocron_assets.lake.views.database import connect
 
 # A title that was answered twice in one batch is still asked about, if either answer counts.
 _SUPERSEDED = """

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
-from holocron_assets.lake.damage import PACK_FOLDER
-from holocron_assets.lake.presence import MARKER, FolderGoneError
+from holocron_assets.lake.files.damage import PACK_FOLDER
+from holocron_assets.lake.place.presence import MARKER, FolderGoneError
 from holocron_assets.lake.shared.objects import Objects, Stored
 from holocron_assets.lake.shared.segments import is_segment
 from holocron_assets.lake.shared.server_locks import ServerLock

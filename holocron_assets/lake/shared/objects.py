@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holocron_assets.lake.errors import PermanentError, TransientError
+from holocron_assets.errors import PermanentError, TransientError
 
 _NS = 1_000_000_000
 _VERSIONS = ("ETag", "etag", "md5Hash")

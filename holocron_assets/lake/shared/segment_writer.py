@@ -3,8 +3,8 @@
 from pathlib import Path
 from time import monotonic
 
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.presence import FolderGoneError
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.presence import FolderGoneError
 from holocron_assets.lake.shared.mirror import Mirror
 from holocron_assets.lake.shared.segments import new_segment
 

@@ -4,7 +4,7 @@ from holocron_assets.lake.shared.sessions import Session
 
 
 class ServerNote:
-    """A note that the server of a shared lake keeps; see `lake/notes.py`."""
+    """A note that the server of a shared lake keeps; see `lake/journals/notes.py`."""
 
     def __init__(self, session: Session, name: str) -> None:
         """Name it."""

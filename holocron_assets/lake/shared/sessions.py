@@ -11,7 +11,7 @@ from contextlib import suppress
 from hashlib import blake2b
 from typing import Any
 
-from holocron_assets.lake.errors import PermanentError, TransientError
+from holocron_assets.errors import PermanentError, TransientError
 
 _TABLES = """
 create schema if not exists holocron;

@@ -1,6 +1,6 @@
 """Every table of the lake, declared once. Files, checks, views, column schemas and docs follow from here."""
 
-from holocron_assets.lake.schema import Table
+from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.tables.classify import PAGE_TYPES, RULE_CLASSIFICATIONS
 from holocron_assets.lake.tables.crawl import (
     BATCH_PAGES,

@@ -2,7 +2,14 @@
 
 import pyarrow as pa
 
-from holocron_assets.lake.schema import Column, Table, type_bool, type_float, type_string, type_strings
+from holocron_assets.lake.declaration.schema import (
+    Column,
+    Table,
+    type_bool,
+    type_float,
+    type_string,
+    type_strings,
+)
 from holocron_assets.lake.tables.shared import (
     BATCH,
     NAMESPACE,

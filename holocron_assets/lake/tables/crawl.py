@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from holocron_assets.lake.schema import (
+from holocron_assets.lake.declaration.schema import (
     Column,
     Table,
     type_bool,

@@ -1,6 +1,6 @@
 """People's decisions: one append-only table, from which everything that people changed can be replayed."""
 
-from holocron_assets.lake.schema import Column, Table, type_int, type_string, type_time
+from holocron_assets.lake.declaration.schema import Column, Table, type_int, type_string, type_time
 
 DECISIONS = Table(
     name="decisions",

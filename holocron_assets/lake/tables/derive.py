@@ -3,7 +3,14 @@
 The tables `derived_NAME` are declared by the interrogations themselves: see `derive/interrogations/`.
 """
 
-from holocron_assets.lake.schema import Column, Table, type_float, type_int, type_string, type_time
+from holocron_assets.lake.declaration.schema import (
+    Column,
+    Table,
+    type_float,
+    type_int,
+    type_string,
+    type_time,
+)
 from holocron_assets.lake.tables.shared import RUN_ID
 
 SCOPE = Column("scope", type_string, "INTERROGATION-PARTITION; the partition of this table")

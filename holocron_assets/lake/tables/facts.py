@@ -3,7 +3,14 @@
 A statement is never merged with one that says otherwise: several and conflicting values stand side by side.
 """
 
-from holocron_assets.lake.schema import Column, Table, type_bool, type_float, type_int, type_string
+from holocron_assets.lake.declaration.schema import (
+    Column,
+    Table,
+    type_bool,
+    type_float,
+    type_int,
+    type_string,
+)
 from holocron_assets.lake.tables.resolve import ENTITY_TYPE
 from holocron_assets.lake.tables.shared import BATCH, REVISION_ID, RUN_ID, SOURCE, TITLE, TITLE_KEY
 

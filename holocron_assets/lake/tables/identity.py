@@ -1,6 +1,6 @@
 """Tables of who is who: what may be one, what was judged, and what list pages name."""
 
-from holocron_assets.lake.schema import (
+from holocron_assets.lake.declaration.schema import (
     Column,
     Table,
     type_bool,

@@ -1,6 +1,6 @@
 """The table of what people hold back, and how they rank work."""
 
-from holocron_assets.lake.schema import Column, Table, type_int, type_string, type_time
+from holocron_assets.lake.declaration.schema import Column, Table, type_int, type_string, type_time
 
 CONTROLS = Table(
     name="controls",

@@ -1,6 +1,6 @@
 """Tables of the knowledge base: candidates, entities with their history, and the names they go by."""
 
-from holocron_assets.lake.schema import Column, Table, type_bool, type_int, type_string, type_time
+from holocron_assets.lake.declaration.schema import Column, Table, type_bool, type_int, type_string, type_time
 from holocron_assets.lake.tables.classify import CONFIDENCE, METHOD, NEEDS_REVIEW, RULE_IDS
 from holocron_assets.lake.tables.shared import (
     BATCH,

@@ -1,6 +1,6 @@
 """The table of what people should decide, the most important first."""
 
-from holocron_assets.lake.schema import (
+from holocron_assets.lake.declaration.schema import (
     Column,
     Table,
     type_float,

@@ -1,6 +1,6 @@
 """Columns that several tables share."""
 
-from holocron_assets.lake.schema import Column, type_int, type_string
+from holocron_assets.lake.declaration.schema import Column, type_int, type_string
 
 SOURCE = Column("source", type_string, "Name of the source, as in its YAML file")
 BATCH = Column("batch", type_string, "Batch (partition) that the page was fetched in")

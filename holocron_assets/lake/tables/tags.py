@@ -1,6 +1,6 @@
 """Tables of tags: words to find pages, entities and chunks by, and how the words stand to each other."""
 
-from holocron_assets.lake.schema import Column, Table, type_float, type_int, type_string
+from holocron_assets.lake.declaration.schema import Column, Table, type_float, type_int, type_string
 from holocron_assets.lake.tables.resolve import ENTITY_TYPE
 from holocron_assets.lake.tables.shared import BATCH, REVISION_ID, RUN_ID, SOURCE, TITLE, TITLE_KEY
 

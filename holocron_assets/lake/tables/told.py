@@ -1,6 +1,13 @@
 """The tables of what people are told: notices to webhooks, and alerts."""
 
-from holocron_assets.lake.schema import Column, Table, type_float, type_int, type_string, type_time
+from holocron_assets.lake.declaration.schema import (
+    Column,
+    Table,
+    type_float,
+    type_int,
+    type_string,
+    type_time,
+)
 
 NOTICES = Table(
     name="notices",

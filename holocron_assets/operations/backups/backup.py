@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holocron_assets.lake.durable import make_folder, sync_folder, trouble_named
-from holocron_assets.lake.presence import marker_of
+from holocron_assets.lake.files.durable import make_folder, sync_folder, trouble_named
+from holocron_assets.lake.place.presence import marker_of
 from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.operations.backups.copying import Copier, copy_folder
 from holocron_assets.operations.backups.dagster_copy import copy_home, dump_database

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from holocron_assets.lake.durable import holding, trouble_named
-from holocron_assets.lake.listing import JOURNAL_FILE
-from holocron_assets.lake.packed_journals import packed_part
-from holocron_assets.lake.packs import FileMark
+from holocron_assets.lake.files.durable import holding, trouble_named
+from holocron_assets.lake.files.listing import JOURNAL_FILE
+from holocron_assets.lake.journals.packed import packed_part
+from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.operations.backups.places import BackupError
 
 _CHUNK_BYTES = 1 << 20

@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlalchemy as sql
 from sqlalchemy.engine import make_url
 
-from holocron_assets.lake.packs import FileMark
+from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.operations.backups.copying import Copier
 from holocron_assets.operations.backups.places import DAGSTER_FOLDERS, DAGSTER_SETTINGS, BackupError
 

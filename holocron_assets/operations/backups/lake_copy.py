@@ -14,9 +14,9 @@ place first: it may then be in both, as after a crash, and never in none.
 from collections.abc import Iterable
 from pathlib import Path
 
-from holocron_assets.lake.listing import JOURNAL_FILE
-from holocron_assets.lake.packed_journals import ENDING
-from holocron_assets.lake.presence import MARKER
+from holocron_assets.lake.files.listing import JOURNAL_FILE
+from holocron_assets.lake.journals.packed import ENDING
+from holocron_assets.lake.place.presence import MARKER
 from holocron_assets.lake.tables import BATCH_PAGES, PAGE_CHANGES, PAGES
 from holocron_assets.operations.backups.copying import Copier, copy_folder
 

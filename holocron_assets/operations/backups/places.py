@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.lake.errors import PermanentError
-from holocron_assets.lake.manifests import read_mark, write_mark
-from holocron_assets.lake.paths import Lake
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.files.manifests import read_mark, write_mark
+from holocron_assets.lake.place.paths import Lake
 
 LAKE = "lake"
 QUARANTINE = "quarantine"

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holocron_assets.lake.damage import DamagedPartitionError
-from holocron_assets.lake.durable import make_folder, replacing, sync_folder
+from holocron_assets.lake.files.damage import DamagedPartitionError
+from holocron_assets.lake.files.durable import make_folder, replacing, sync_folder
+from holocron_assets.lake.files.verifying import damaged_files, files_to_verify
 from holocron_assets.lake.shared.places import mirror_of
-from holocron_assets.lake.verifying import damaged_files, files_to_verify
 from holocron_assets.operations.backups.copying import Copier
 from holocron_assets.operations.backups.dagster_copy import restore_database, tables_of_database
 from holocron_assets.operations.backups.places import (

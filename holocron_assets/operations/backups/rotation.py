@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from holocron_assets.lake.durable import sync_folder
+from holocron_assets.lake.files.durable import sync_folder
 from holocron_assets.operations.backups.places import BackupError, finished_backups, read_manifest
 
 NAME = "%Y%m%dT%H%M%SZ"

@@ -5,24 +5,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from holocron_assets.derive.dispatch.backlog import backlog, model_to_ask
-from holocron_assets.derive.dispatch.decisions import Decision, Score
+from holocron_assets.derive.dispatch.choosing import Decision, Score
 from holocron_assets.derive.dispatch.plans import plan
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels, gpu_holder, look_at_models
+from holocron_assets.derive.dispatch.standing_controls import StandingWishes
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES, ConditionError, rows_that_fit
 from holocron_assets.derive.interrogations.derived_tables import ID_COLUMNS, ROW_TABLES
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.wanted import conditions_of
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.parquet import MissingPartitionError, read_table
-from holocron_assets.lake.paths import Lake
+from holocron_assets.derive.items.wanted import conditions_of
+from holocron_assets.lake.files.parquet import MissingPartitionError, read_table
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables.derive import LLM_RUNS
-from holocron_assets.lake.views import connect, query
+from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.why.answers import Answer, at, named
 from holocron_assets.operations.why.chains import changed_inputs, waits_for
 from holocron_assets.operations.why.fetching import Page
-from holocron_assets.operations.wishes import StandingWishes
 
 _MOST_BEFORE = 5
 _UNMET = {

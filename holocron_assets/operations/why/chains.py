@@ -6,10 +6,10 @@ from typing import Any
 
 from holocron_assets.derive.interrogations.derived_tables import ID_COLUMNS
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.interrogations.items import wanted_items
+from holocron_assets.derive.items.items import wanted_items
 from holocron_assets.derive.results.settled import waiting_subjects
 from holocron_assets.derive.results.superseded import superseded_pages
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.why.answers import at
 
 Runs = Sequence[Mapping[str, Any]]

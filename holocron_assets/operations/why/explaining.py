@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.crawl.sources import Source
+from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.dispatch.pools import DispatchSettings
-from holocron_assets.lake.keys import title_key
-from holocron_assets.lake.paths import Lake
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.operations.why.answers import Answer
 from holocron_assets.operations.why.asking import why_asked

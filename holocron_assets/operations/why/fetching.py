@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.crawl.frontier_views import frontier_views
-from holocron_assets.crawl.sources import Source
-from holocron_assets.crawl.standing import left_alone
-from holocron_assets.lake.clock import utc_now
-from holocron_assets.lake.paths import Lake
-from holocron_assets.lake.views import connect, query
-from holocron_assets.operations.controls import standing_controls
+from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.crawl.sources.standing import left_alone
+from holocron_assets.decisions.controls import standing_controls
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.why.answers import Answer, Topics, at, named
 
 _BEFORE = """

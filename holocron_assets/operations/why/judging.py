@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from holocron_assets.entities.identity.candidates import NEVER_ENTITIES, SURE_ENOUGH
 from holocron_assets.operations.why.answers import Answer, at, named
 from holocron_assets.operations.why.fetching import Page
-from holocron_assets.resolve.candidates import NEVER_ENTITIES, SURE_ENOUGH
 
 _MOST_EVIDENCE = 8
 

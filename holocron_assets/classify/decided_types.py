@@ -1,0 +1,91 @@
+"""What people decided about the types of pages."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.decisions.log import DecisionError, decided_now, new_decision, record, standing
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.listing import Listing
+from holocron_assets.lake.files.parquet import read_table
+from holocron_assets.lake.freshness import RowsOf
+from holocron_assets.lake.packs.packs import FileMark
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import PAGE_SIGNALS
+
+_Keys = npt.NDArray[np.int64]
+
+_TITLES: dict[tuple[Path, str], tuple[FileMark, _Keys]] = {}
+"""The title keys of batches, sorted, and the mark of their file: 4 KB a batch, once there is a decision."""
+
+
+def decide_type(  # noqa: PLR0913 - each is a column
+    lake: Lake, *, source: str, title: str, type_name: str, author: str, reason: str
+) -> Row:
+    """Decide of which type a page is. It counts over rules and models, until it is undone.
+
+    Args:
+        lake: where the decision goes.
+        source: the page's source.
+        title: its canonical title.
+        type_name: one of the taxonomy's types.
+        author: who decides.
+        reason: why.
+
+    Returns:
+        The row of table `decisions` that was written.
+
+    Raises:
+        DecisionError: there is no such type, or no author or reason.
+    """
+    types = load_taxonomy().types
+    if type_name not in types:
+        raise DecisionError(f"{type_name!r} is no type of page; the types are {', '.join(types)}")
+    said = {"author": author, "reason": reason, "source": source, "title": title, "value": type_name}
+    row = new_decision("classify", **said, now=decided_now(lake))
+    record(lake, [row])
+    return row
+
+
+def look_at_decisions(lake: Lake) -> RowsOf:
+    """Look once at people's decisions; gives the rows that count for the pages of a batch.
+
+    A batch's titles are read once a process, and not at all as long as nobody decided on a type.
+    """
+    decided = standing(lake).types
+    if not decided:
+        return _nothing
+    listing, keys = lake.listing(PAGE_SIGNALS), np.sort(np.fromiter(decided, np.int64, len(decided)))
+
+    def of_batch(batch: str) -> Sequence[Row]:
+        return [decided[key] for key in _among(keys, _titles(lake, listing, batch))]
+
+    return of_batch
+
+
+def _nothing(_batch: str) -> Sequence[Row]:
+    return ()
+
+
+def _titles(lake: Lake, listing: Listing, batch: str) -> _Keys:
+    mark = listing.mark(batch)
+    if mark is None:
+        return np.empty(0, np.int64)
+    known = _TITLES.get((lake.root, batch))
+    if known is None or known[0] != mark:
+        column = read_table(lake, PAGE_SIGNALS, batch, ["title_key"]).column("title_key")
+        known = mark, np.sort(column.to_numpy())
+        _TITLES[lake.root, batch] = known
+    return known[1]
+
+
+def _among(wanted: _Keys, titles: _Keys) -> list[int]:
+    """Those of the wanted keys that are among a batch's, both sorted."""
+    if not len(titles):
+        return []
+    places = np.minimum(titles.searchsorted(wanted), len(titles) - 1)
+    found: list[int] = wanted[titles[places] == wanted].tolist()
+    return found

@@ -1,0 +1,1 @@
+"""Commands that read and change what is known: pages, entities, answers, decisions, exports."""

@@ -1,0 +1,173 @@
+"""`holocron decide`: a person's word on pages, entities and statements."""
+
+import getpass
+import unicodedata
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from holocron_assets.classify.decided_types import decide_type
+from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.cli.knowledge.decisions import named_decision
+from holocron_assets.cli.knowledge.reports import find_page
+from holocron_assets.cli.shared import clear_errors, fail, named_source, opened_lake
+from holocron_assets.decisions.log import standing, undo
+from holocron_assets.entities.deciding import (
+    decide_merge,
+    decide_split,
+    decide_state,
+    decide_statement,
+    in_words,
+    merge_warning,
+)
+from holocron_assets.entities.names.named import named_entity
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.paths import Lake
+
+_TAXONOMY = load_taxonomy()
+_ENTITY_TYPES = click.Choice(_TAXONOMY.entity_worthy_types)
+
+
+def _signed(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command be told who decides and why."""
+    command = click.option("--author", default=getpass.getuser, help="Who decides; you, without.")(command)
+    return click.option("--reason", required=True, help="Why; it is kept.")(clear_errors(command))
+
+
+def _narrowed(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command be told which of several entities of one name is meant."""
+    command = click.option("--type", "entity_type", type=_ENTITY_TYPES, help="Type of the entity.")(command)
+    return click.option("--source", metavar="NAME", help="Its source.")(command)
+
+
+@click.group()
+def decide() -> None:
+    """Say what a page is, which entities are one, which are to be seen, and which statements are true.
+
+    What you say counts over rules and models until you, or others, undo it. Entities are named by title, name
+    or id; of an id, eight characters are enough. Sensors, or the next `holocron run`, redo what follows.
+    """
+
+
+@decide.command()
+@click.argument("title")
+@click.option(
+    "--type",
+    "type_name",
+    type=click.Choice(list(_TAXONOMY.types)),
+    required=True,
+    help="What the page is about.",
+)
+@click.option("--source", "source_name", metavar="NAME", help="Needed where several sources have the page.")
+@_signed
+def classify(title: str, type_name: str, source_name: str | None, author: str, reason: str) -> None:
+    """Decide of which type the page TITLE is."""
+    lake = opened_lake()
+    source, canonical = _one_page(lake, title, source_name)
+    _tell(
+        decide_type(lake, source=source, title=canonical, type_name=type_name, author=author, reason=reason)
+    )
+
+
+@decide.command()
+@click.argument("gone", metavar="ENTITY")
+@click.argument("into")
+@_narrowed
+@_signed
+def merge(gone: str, into: str, entity_type: str | None, source: str | None, **signed: Any) -> None:
+    """Decide that ENTITY is the same as INTO, which stays; the id of ENTITY forwards to it.
+
+    --type and --source are those of ENTITY; of INTO the type only.
+    """
+    lake = opened_lake()
+    leaving = named_entity(lake, gone, entity_type=entity_type, source=source)
+    target = named_entity(lake, into, entity_type=entity_type)
+    row = decide_merge(lake, gone=leaving["entity_id"], into=target["entity_id"], **signed)
+    if warning := merge_warning(leaving, named_entity(lake, row["other_id"]), standing(lake)):
+        click.echo(warning)
+    _tell(row)
+
+
+@decide.command()
+@click.argument("one", metavar="ENTITY")
+@click.argument("other", metavar="OTHER")
+@_narrowed
+@_signed
+def split(one: str, other: str, entity_type: str | None, source: str | None, **signed: Any) -> None:
+    """Decide that ENTITY and OTHER are two, whatever machines think of them now or later.
+
+    --type and --source are those of ENTITY; of OTHER the type only.
+    """
+    lake = opened_lake()
+    first = named_entity(lake, one, entity_type=entity_type, source=source)
+    second = named_entity(lake, other, entity_type=entity_type)
+    _tell(decide_split(lake, one=first["entity_id"], other=second["entity_id"], **signed))
+
+
+@decide.command()
+@click.argument("entity")
+@_narrowed
+@_signed
+def promote(entity: str, entity_type: str | None, source: str | None, **signed: Any) -> None:
+    """Decide that ENTITY belongs into the knowledge base."""
+    lake = opened_lake()
+    found = named_entity(lake, entity, entity_type=entity_type, source=source)
+    _tell(decide_state(lake, "promote", entity_id=found["entity_id"], **signed))
+
+
+@decide.command()
+@click.argument("entity")
+@_narrowed
+@_signed
+def suppress(entity: str, entity_type: str | None, source: str | None, **signed: Any) -> None:
+    """Decide that ENTITY does not belong into the knowledge base."""
+    lake = opened_lake()
+    found = named_entity(lake, entity, entity_type=entity_type, source=source)
+    _tell(decide_state(lake, "suppress", entity_id=found["entity_id"], **signed))
+
+
+@decide.command()
+@click.argument("statement_id")
+@_signed
+def accept(statement_id: str, **signed: Any) -> None:
+    """Decide that a fact or relation is true."""
+    _tell(decide_statement(opened_lake(), "accept", statement_id=statement_id, **signed))
+
+
+@decide.command()
+@click.argument("statement_id")
+@_signed
+def reject(statement_id: str, **signed: Any) -> None:
+    """Decide that a fact or relation is false. It stays in the lake, and says so."""
+    _tell(decide_statement(opened_lake(), "reject", statement_id=statement_id, **signed))
+
+
+@decide.command(name="undo")
+@click.argument("decision_id")
+@_signed
+def undo_decision(decision_id: str, **signed: Any) -> None:
+    """Take a decision back. What was decided before it counts again; an undo can be undone too."""
+    lake = opened_lake()
+    _tell(undo(lake, named_decision(lake, decision_id)["decision_id"], **signed))
+
+
+def _tell(decision: Row) -> None:
+    click.echo(f"Decided: {in_words(decision)}.")
+    click.echo(f"`holocron decide undo {decision['decision_id']}` takes it back.")
+    click.echo("Sensors, or `holocron run`, redo what follows from it.")
+
+
+def _one_page(lake: Lake, title: str, source_name: str | None) -> tuple[str, str]:
+    """Source and canonical title of the page that a person means."""
+    if source_name:
+        named_source(source_name)
+    found = find_page(lake, unicodedata.normalize("NFC", title), source_name)
+    if not found:
+        fail(
+            f"no page is called {title!r}: nothing can be decided about it. `holocron page` helps to find it."
+        )
+    if len(found) > 1:
+        listed = " or ".join(f"{name!r} of {source}" for source, name in found)
+        fail(f"{title!r} may be {listed}: name one by its exact title and --source.")
+    return found[0]

@@ -1,0 +1,181 @@
+"""`holocron repeat`: how repeatable a model's answers are, and how far models or versions agree."""
+
+import os
+import re
+
+import click
+from rich.console import Console
+
+from holocron_assets.cli.console import print_records, print_rows, to_json
+from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake
+from holocron_assets.decisions.controls import refuse_held
+from holocron_assets.derive.dispatch.pools import read_dispatch_settings
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.repeat.agreement import Agreement, Compared, agreement_of
+from holocron_assets.derive.repeat.compare import compared_tags, compared_times, compared_with_shadow
+from holocron_assets.derive.repeat.experiments import Experiment, run_experiment
+from holocron_assets.derive.repeat.sample import sample_items
+from holocron_assets.derive.server.model_files.fetching import fetch_models
+from holocron_assets.derive.server.process.connection import model_server
+from holocron_assets.errors import TransientError
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.settings import dispatch_file
+
+_MOST_DEVIATIONS = 10
+_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+
+
+class _AskUnlessNamed(click.Group):
+    """A group whose first word may be an interrogation: then command `ask` is meant."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `ask` before what is neither a command nor an option."""
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            args = ["ask", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_AskUnlessNamed)
+def repeat() -> None:
+    """Ask the same several times, and compare the answers.
+
+    `holocron repeat INTERROGATION` is short for `holocron repeat ask INTERROGATION`. It is an experiment:
+    nothing that it asks or is answered counts as work.
+    """
+
+
+@repeat.command()
+@click.argument("interrogation")
+@click.option("--sample", type=click.IntRange(1), default=20, show_default=True, help="About how many items.")
+@click.option("--times", type=click.IntRange(1), default=3, show_default=True, help="How often.")
+@click.option("--tag", required=True, help="Name of the experiment, to compare it by.")
+@click.option("--model", metavar="NAME", help="Ask this model instead of the interrogation's own.")
+@click.option("--version", metavar="NUMBER|shadow", help="Ask what this version of the interrogation asks.")
+@clear_errors
+def ask(  # noqa: PLR0913 - one for each option
+    *, interrogation: str, sample: int, times: int, tag: str, model: str | None, version: str | None
+) -> None:
+    """Ask INTERROGATION about a sample of its items several times.
+
+    Which items they are depends on the pages alone, so models and versions are asked about the same ones. The
+    same command again goes on with an experiment that was interrupted.
+    """
+    asked = _chosen(interrogation, version)
+    if asked.is_of_code:
+        fail(f"{asked.name} is answered by {asked.kind}, and no model: there is nothing to repeat")
+    _check_tag(tag)
+    lake = opened_lake()
+    refuse_held(lake, interrogation=asked.name)
+    items = sample_items(lake, asked, sample)
+    if not items:
+        fail(f"{asked.name} wants no page that is in the lake; `holocron status` tells what is there")
+    models = (model,) if model else asked.models
+    settings = read_dispatch_settings(dispatch_file())
+    _run(lake, Experiment(tag, asked, items, times, models, settings))
+
+
+@repeat.command()
+@click.argument("tag")
+@click.option("--with", "other_tag", metavar="TAG", help="Compare with this experiment's answers.")
+@click.option("--field", "fields", multiple=True, metavar="NAME", help="Only this field; may be repeated.")
+@click.option(
+    "--least", type=click.FloatRange(0, 1), default=0.95, show_default=True, help="Exit with 1 below this."
+)
+@json_option
+@clear_errors
+def compare(tag: str, other_tag: str | None, fields: tuple[str, ...], least: float, *, as_json: bool) -> None:
+    """Tell how far the answers of experiment TAG agree, field by field, and where they do not.
+
+    With the name of an interrogation that has a shadow instead of a tag, the shadow's answers are compared
+    with the live ones. Exits with 1 if the fields agree by less than --least on average.
+    """
+    compared = _compared(opened_lake(), tag, other_tag)
+    known = agreement_of(compared).fields
+    if unknown := set(fields) - known.keys():
+        fail(f"no field {', '.join(sorted(unknown))} was compared; there are {', '.join(known)}")
+    agreement = agreement_of(compared, fields)
+    if as_json:
+        click.echo(to_json({"least": least, **agreement.to_json()}))
+    else:
+        _print(agreement)
+    if agreement.overall < least:
+        fail(f"they agree by {agreement.overall:.3f}, which is less than {least:g}")
+
+
+def _run(lake: Lake, experiment: Experiment) -> None:
+    def tell(time: int, answered: int) -> None:
+        click.echo(f"time {time}: {answered} of {counted(len(experiment.items), 'item')} answered")
+
+    if _is_embedded():
+        fetch_models(experiment.models[:1], Console(stderr=True))
+    try:
+        with model_server() as server:
+            if server is None:
+                fail("HOLOCRON_LLM is off, so no model can be asked; set it to auto or embedded")
+            run_experiment(lake, experiment, server, tell)
+    except TransientError as error:
+        fail(str(error))
+    click.echo(f"`holocron repeat compare {experiment.tag}` tells how far the answers agree.")
+
+
+def _is_embedded() -> bool:
+    wanted = os.environ.get("HOLOCRON_LLM") or "auto"
+    return wanted == "embedded" or (wanted == "auto" and not os.environ.get("OLLAMA_HOST"))
+
+
+def _compared(lake: Lake, tag: str, other_tag: str | None) -> list[Compared]:
+    if other_tag:
+        return compared_tags(lake, tag, other_tag)
+    if tag not in {one.key for one in load_interrogations()}:
+        return compared_times(lake, tag)
+    return compared_with_shadow(lake, _chosen(tag, None), _chosen(tag, "shadow"))
+
+
+def _chosen(key: str, version: str | None) -> Interrogation:
+    """The interrogation of this key; the live one unless another version is named."""
+    every = load_interrogations()
+    own = [one for one in every if one.key == key]
+    if not own:
+        fail(f"no interrogation is called {key!r}; there are {', '.join(one.name for one in every)}")
+    named = [one for one in own if _is_version(one, version)]
+    if len(named) != 1:
+        there = ", ".join(f"{one.version}{' (shadow)' if one.shadow else ''}" for one in own)
+        fail(f"{key}: {len(named)} versions are called {version or 'live'!r}; there are {there}")
+    return named[0]
+
+
+def _is_version(interrogation: Interrogation, version: str | None) -> bool:
+    if version is None:
+        return not interrogation.shadow
+    return interrogation.shadow if version == "shadow" else version == str(interrogation.version)
+
+
+def _check_tag(tag: str) -> None:
+    if not _TAG.fullmatch(tag):
+        fail(f"tag {tag!r} must be 1 to 80 letters, digits, '_' or '-', the first a letter or digit")
+    if tag in {one.key for one in load_interrogations()}:
+        fail(f"tag {tag!r} is an interrogation's name: choose another, so that comparing knows what is meant")
+
+
+def _print(agreement: Agreement) -> None:
+    console = Console()
+    console.print(
+        f"{counted(agreement.items, 'item')} compared, {agreement.alike} alike in every field, "
+        f"{agreement.unanswered} without an answer at least once; they agree by {agreement.overall:.3f}."
+    )
+    fields = [{"field": name, "agreement": f"{share:.3f}"} for name, share in agreement.fields.items()]
+    print_rows(console, "Fields", fields)
+    shown = [
+        {
+            "item": one.subject,
+            "field": one.field,
+            "agreement": f"{one.agreement:.3f}",
+            "values": [to_json(value) for value in one.values],
+        }
+        for one in agreement.deviations[:_MOST_DEVIATIONS]
+    ]
+    more = f", {len(shown)} of {len(agreement.deviations)}" if len(agreement.deviations) > len(shown) else ""
+    print_records(console, f"Deviates{more}", shown)
+    if agreement.left_out:
+        console.print(f"Not compared, as only one side has it: {', '.join(agreement.left_out)}")

@@ -1,0 +1,240 @@
+"""`holocron review`: what a person should decide, as a table or item by item."""
+
+import getpass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.cli.console import print_records, print_rows, shown, to_json
+from holocron_assets.cli.shared import (
+    clear_errors,
+    counted,
+    json_option,
+    named_source,
+    opened_lake,
+    source_option,
+)
+from holocron_assets.decisions.log import DecisionError, undo
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.review.choices import Choice, choices_of, decide
+from holocron_assets.review.item_detail import Dossier, Page, dossier_of
+from holocron_assets.review.queue import KINDS, read_queue
+from holocron_assets.review.statements import Statement
+
+_COLUMNS = ("rank", "kind", "source", "subject", "reason", "inbound", "dependants")
+_RULE = "{confidence:.2f} {type} by {stage}: {reason} ({matched})"
+_AROUND = 45  # characters of text shown before and after a piece of evidence
+_MOST_EVIDENCE = 6
+_ACCEPT, _TYPE, _SKIP, _UNDO, _QUIT = "a", "t", "s", "u", "q"
+
+
+@click.command()
+@click.option("--kind", type=click.Choice(KINDS), help="Only items of this kind.")
+@source_option
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
+@click.option("--walk", "is_walk", is_flag=True, help="Go through them one by one, and decide.")
+@click.option("--author", default=getpass.getuser, help="Who decides; you, without.")
+@json_option
+@clear_errors
+def review(  # noqa: PLR0913 - one for each option
+    kind: str | None, source_name: str | None, limit: int, author: str, *, is_walk: bool, as_json: bool
+) -> None:
+    """Show what machines left open, first what a decision would change most.
+
+    With --walk, decide it item by item. `holocron web` shows the same in the browser.
+    """
+    if is_walk and as_json:
+        raise click.UsageError("--walk asks questions, and --json is for scripts: take one of them")
+    lake = opened_lake()
+    queue = read_queue(lake)
+    if source_name and source_name not in {row["source"] for row in queue}:
+        named_source(source_name)  # says so if there is none of this name
+    items = [row for row in queue if kind in (None, row["kind"]) and source_name in (None, row["source"])]
+    if is_walk:
+        _Walk(lake, Console(), author, tuple(load_taxonomy().types)).through(items)
+    elif as_json:
+        click.echo(to_json(items[:limit]))
+    else:
+        print_rows(Console(), "", [{name: row[name] for name in _COLUMNS} for row in items[:limit]])
+        click.echo(_summary(len(items), limit))
+
+
+def _summary(found: int, limit: int) -> str:
+    if not found:
+        return "Nothing is open. What machines leave open appears here after the next `holocron run`."
+    more = f", {limit} of them shown" if found > limit else ""
+    return f"{counted(found, 'item')}{more}. `holocron review --walk` or `holocron web` decides them."
+
+
+@dataclass
+class _Walk:
+    """One person going through items.
+
+    Attributes:
+        lake: where decisions go.
+        console: where items are shown.
+        author: who decides.
+        types: the taxonomy's types.
+        made: the decisions made on this walk, and the items that they were made of.
+    """
+
+    lake: Lake
+    console: Console
+    author: str
+    types: Sequence[str]
+    made: list[tuple[Row, str]] = field(default_factory=list)
+
+    def through(self, items: Sequence[Row]) -> None:
+        """Ask about one item after the other, until all were asked or the person leaves."""
+        waiting = list(items)
+        try:
+            while waiting:
+                waiting = self._ask(waiting[0], waiting[1:])
+        except click.Abort:  # Ctrl-C, or a pipe that has no more answers
+            self.console.line()
+        self.console.print(f"{counted(len(self.made), 'decision')} recorded, {len(waiting)} left.")
+        if self.made:
+            self.console.print("Sensors, or `holocron run`, redo what follows from them.")
+
+    def _ask(self, item: Row, rest: list[Row]) -> list[Row]:
+        """Ask about one item; gives those that are to be asked about then."""
+        dossier = dossier_of(self.lake, item)
+        choices = choices_of(dossier, self.types)
+        _print_item(self.console, dossier)
+        _print_choices(self.console, choices, can_undo=bool(self.made))
+        while True:
+            answer = click.prompt("Decide").strip()
+            if answer == _QUIT:
+                raise click.Abort
+            if answer == _SKIP:
+                return rest
+            if answer == _UNDO and self.made:
+                if taken_back := self._undo():
+                    return [taken_back, item, *rest]
+            elif (choice := self._chosen(answer, choices)) and self._decide(item, choice):
+                return rest
+
+    def _chosen(self, answer: str, choices: Sequence[Choice]) -> Choice | None:
+        """The choice that an answer stands for; None, and told why, without."""
+        if answer == _TYPE and any(choice.kind == "classify" for choice in choices):
+            return self._chosen_type(choices)
+        by_key = {choice.key: choice for choice in choices if choice.key}
+        proposal = next((choice for choice in choices if choice.is_proposal), None)
+        choice = by_key.get(answer) or (proposal if answer == _ACCEPT else None)
+        if choice is None:
+            self.console.print(f"{escape(repr(answer))} is none of the answers above.")
+        return choice
+
+    def _chosen_type(self, choices: Sequence[Choice]) -> Choice | None:
+        """The type that the person names, in whatever capitals; None if they go back."""
+        types = {choice.label.lower(): choice for choice in choices if choice.kind == "classify"}
+        self.console.print(f"Types: {', '.join(sorted(choice.label for choice in types.values()))}")
+        while answer := click.prompt("Type (nothing: go back)", default="", show_default=False).strip():
+            if choice := types.get(answer.lower()):
+                return choice
+            self.console.print(f"{escape(repr(answer))} is no type.")
+        return None
+
+    def _decide(self, item: Row, choice: Choice) -> bool:
+        """Record a choice; tell why and give False if it cannot be."""
+        reason = click.prompt("Reason", default=choice.reason)
+        try:
+            row = decide(self.lake, choice, author=self.author, reason=reason)
+        except DecisionError as error:
+            self.console.print(f"Nothing was recorded: {escape(str(error))}.")
+            return False
+        self.made.append((item, row["decision_id"]))
+        self.console.print(f"Recorded: {shown(choice.label)}, of {shown(item['subject'])}.", end="\n\n")
+        return True
+
+    def _undo(self) -> Row | None:
+        """Take the last decision back; gives its item, or tells why it cannot be and gives None."""
+        item, decision_id = self.made[-1]
+        try:
+            undo(self.lake, decision_id, author=self.author, reason="Taken back on the same walk")
+        except DecisionError as error:
+            self.console.print(f"Nothing was undone: {escape(str(error))}.")
+            return None
+        finally:
+            self.made.pop()  # what cannot be undone now never can: the next `u` is for the one before
+        self.console.print(f"Taken back: what was decided of {shown(item['subject'])}.", end="\n\n")
+        return item
+
+
+def _print_choices(console: Console, choices: Sequence[Choice], *, can_undo: bool) -> None:
+    answers = {choice.key: choice.label for choice in choices if choice.key}
+    if any(choice.is_proposal for choice in choices):
+        answers = {_ACCEPT: f"accept the proposal: {choices[0].label}", **answers}
+    if any(choice.kind == "classify" for choice in choices):
+        answers[_TYPE] = "another type"
+    answers[_SKIP] = "skip"
+    if can_undo:
+        answers[_UNDO] = "undo the last decision"
+    answers[_QUIT] = "quit"
+    for key, label in answers.items():
+        console.print(f"  [bold]{key:>2}[/bold]  {shown(label)}")
+
+
+def _print_item(console: Console, dossier: Dossier) -> None:
+    item = dossier.item
+    console.rule(f"[bold]{shown(item['subject'])}[/bold]", align="left")
+    console.print(f"[bold]{shown(item['question'])}[/bold] {shown(item['reason'])}")
+    linked = f"{counted(item['inbound'], 'link')} to it, {item['dependants']} facts and names hang on it"
+    console.print(f"[dim]{item['kind']} of {item['source']}, rank {item['rank']:.2f}: {linked}[/dim]")
+    if dossier.warning:
+        console.print(f"[yellow]{shown(dossier.warning)}[/yellow]")
+    for entity in dossier.entities:
+        names = ("name", "entity_type", "continuity", "state", "state_reason", "review_reason", "title")
+        print_records(console, "Entity", [{name: entity[name] for name in names}])
+    print_records(console, "Told", map(_told, dossier.statements))
+    print_records(console, "Judged", [_judged(dossier.judgement)] if dossier.judgement else [])
+    for page in dossier.pages:
+        print_records(console, f"Page {page.row['title']}", [_about(dossier, page)])
+    print_records(console, "Decided", (_said(one.row, is_undone=one.is_undone) for one in dossier.said))
+    console.line()
+
+
+def _told(statement: Statement) -> dict[str, object]:
+    return {
+        statement.told: ", ".join([statement.value, *statement.details]),
+        "status": statement.status,
+        "said by": f"{statement.row['method']} {statement.said_by}, at {statement.row['confidence']:.2f}",
+        "words": statement.row["evidence"],
+    }
+
+
+def _judged(judgement: Row) -> dict[str, object]:
+    names = ("judgement", "judged_by", "method", "score", "proposal", "proposed_by", "refused")
+    return {name: judgement[name] for name in names}
+
+
+def _about(dossier: Dossier, page: Page) -> dict[str, object]:
+    """What the page says, what rules and a model say of it, and the evidence in its text."""
+    told = page.type or {}
+    return {
+        "lead": page.signals["lead_excerpt"] if page.signals else None,
+        "rules": [_RULE.format_map(line) for line in page.evidence],
+        "model": told.get("model") and f"{told['model_type']}, says {told['model']}",
+        "rationale": page.model["rationale"] if page.model else None,
+        "evidence": list(_around(dossier, page))[:_MOST_EVIDENCE],
+    }
+
+
+def _around(dossier: Dossier, page: Page) -> Iterator[str]:
+    """Each piece of evidence, in brackets, with what stands around it in the text."""
+    for mark in dossier.marks(page):
+        before = page.wikitext[max(mark.start - _AROUND, 0) : mark.start]
+        after = page.wikitext[mark.end : mark.end + _AROUND]
+        words = page.wikitext[mark.start : mark.end]
+        yield " ".join(f"{before} >>{words}<< {after}".split())
+
+
+def _said(row: Row, *, is_undone: bool) -> dict[str, object]:
+    kind = f"{row['kind']}, taken back" if is_undone else row["kind"]
+    names = ("value", "author", "decided_at", "reason")
+    return {"kind": kind, **{name: row[name] for name in names}}

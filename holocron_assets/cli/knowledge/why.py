@@ -1,0 +1,86 @@
+"""`holocron why`: in words, why a page is where it is, and what can be done about it."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+
+from holocron_assets.cli.console import shown, to_json
+from holocron_assets.cli.knowledge.reports import find_page, nearest_titles, page_report
+from holocron_assets.cli.shared import (
+    all_sources,
+    clear_errors,
+    fail,
+    json_option,
+    named_source,
+    opened_lake,
+    source_option,
+)
+from holocron_assets.derive.dispatch.pools import read_dispatch_settings
+from holocron_assets.operations.why.answers import Answer
+from holocron_assets.operations.why.explaining import explain
+from holocron_assets.settings import dispatch_file, politeness_folder
+
+
+@click.command()
+@click.argument("title")
+@source_option
+@json_option
+@clear_errors
+def why(title: str, source_name: str | None, *, as_json: bool) -> None:
+    """Tell why the page TITLE was not fetched yet, or was typed so, or is no entity, or was not asked about.
+
+    Each answer says who decided, what speaks for it, and the command that changes it. Exits with 1 if no such
+    page is known; the nearest titles are named then.
+    """
+    lake, sources = opened_lake(), all_sources()
+    title = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles
+    if source_name:
+        named_source(source_name)
+    known = {source.name: source for source in sources}
+    found = [page for page in find_page(lake, title, source_name) if page[0] in known]
+    if not found:
+        _fail_with_nearest(title, nearest_titles(lake, title, source_name))
+    explained = []
+    for source, name in found:
+        report = page_report(lake, sources, source, name)
+        answers = explain(
+            lake,
+            known[source],
+            report,
+            politeness_folder=politeness_folder(),
+            settings=read_dispatch_settings(dispatch_file()),
+        )
+        explained.append((source, name, answers))
+    if as_json:
+        rows = [
+            {"source": source, "title": name, "answers": [asdict(answer) for answer in answers]}
+            for source, name, answers in explained
+        ]
+        click.echo(to_json(rows))
+        return
+    for source, name, answers in explained:
+        _print(Console(), source, name, answers)
+
+
+def _fail_with_nearest(title: str, nearest: Sequence[tuple[str, str]]) -> None:
+    near = "; ".join(f"{name!r} of {source}" for source, name in nearest)
+    fail(
+        f"no page is called {title!r}: no seed names it and no fetched page links to it."
+        + (f" Nearest are: {near}." if near else "")
+    )
+
+
+def _print(console: Console, source: str, title: str, answers: Sequence[Answer]) -> None:
+    console.print(f"[bold]{shown(title)}[/bold] of {source}", end="\n\n")
+    for answer in answers:
+        console.print(f"[bold]{escape(answer.about)}[/bold]: {shown(answer.says)}")
+        for line in answer.because:
+            console.print(Padding(f"[dim]-[/dim] {shown(line)}", (0, 0, 0, 2)))
+        for command in answer.commands:
+            console.print(f"    [cyan]{shown(command)}[/cyan]", soft_wrap=True)  # to be copied whole
+        console.line()

@@ -1,0 +1,36 @@
+"""`holocron alerts`: what is amiss, by the rules."""
+
+import sys
+
+import click
+from rich.console import Console
+
+from holocron_assets.cli.console import print_rows, to_json
+from holocron_assets.cli.shared import bare_lake, clear_errors, json_option
+from holocron_assets.operations.notifications.alert_rules import read_alert_rules
+from holocron_assets.operations.notifications.alerts import firing, standing_alerts
+from holocron_assets.settings import alerts_file
+
+_SHOWN = ("rule", "subject", "state", "message", "fired_at", "resolved_at")
+
+
+@click.command()
+@click.option("--all", "everything", is_flag=True, help="Those that are over, too.")
+@json_option
+@clear_errors
+def alerts(*, everything: bool, as_json: bool) -> None:
+    """Tell which alerts fire, as they were last looked at by `holocron ui`; exit with 1 if any does."""
+    read_alert_rules(alerts_file())  # what is wrong with the rules is wrong with what they found
+    lake = bare_lake()
+    rows = [
+        {name: row.get(name) for name in _SHOWN}
+        for row in (standing_alerts(lake) if everything else firing(lake))
+    ]
+    if as_json:
+        click.echo(to_json(rows))
+    elif rows:
+        print_rows(Console(), "Alerts", rows)
+    else:
+        click.echo("No alert fires.")
+    if any(row["state"] == "firing" for row in rows):
+        sys.exit(1)

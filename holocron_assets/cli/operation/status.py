@@ -1,0 +1,83 @@
+"""`holocron status`: how things stand, once or again and again."""
+
+import json
+import signal
+from contextlib import nullcontext
+from time import sleep
+
+import click
+from rich.console import Console
+from rich.live import Live
+
+from holocron_assets.cli.console import to_json
+from holocron_assets.cli.operation.status_console import print_status, watched
+from holocron_assets.cli.shared import all_sources, clear_errors, json_option, opened_lake
+from holocron_assets.interrupts import ending_by_signal
+from holocron_assets.operations.state.status import Status
+from holocron_assets.settings import politeness_folder
+
+_SECONDS = 5.0
+_BY_CTRL_C = 128 + signal.SIGINT
+
+
+@click.command()
+@json_option
+@click.option(
+    "--watch", is_flag=True, help="Look again and again, until Ctrl+C; --json: a line for each look."
+)
+@click.option(
+    "--every",
+    "seconds",
+    type=click.FloatRange(min=0.1),
+    default=_SECONDS,
+    show_default=True,
+    help="Seconds between two looks of --watch.",
+)
+@clear_errors
+def status(*, as_json: bool, watch: bool, seconds: float) -> None:
+    """Tell how things stand: what waits where and for how long, how fast it goes, and what fails, and why.
+
+    That is: pages, types, interrogations, entities and questions to people that are pending, in flight, done,
+    waiting, dead and skipped; what the last hour brought; failures of the last day by cause; models; what is
+    held back, and which wikis are left alone.
+    """
+    if watch:
+        _watch(seconds, as_json=as_json)
+        return
+    found = _look()
+    if as_json:
+        click.echo(to_json(found.as_json()))
+        return
+    print_status(Console(), found)
+    if not found.stages:
+        click.echo("The lake is empty. `holocron run` fills it.")
+
+
+def _look() -> Status:
+    from holocron_assets.orchestration.resources.snapshot import look_now
+    from holocron_assets.orchestration.runtime.endpoints import instance_if_any
+
+    return look_now(opened_lake(), all_sources(), politeness_folder(), instance_if_any)
+
+
+def _watch(seconds: float, *, as_json: bool) -> None:
+    """Look until a signal ends it. Ctrl+C is how that is meant to end, and no failure."""
+    console = Console()
+    in_place = console.is_terminal and not as_json
+    live = Live(console=console, auto_refresh=False) if in_place else None
+    try:
+        with ending_by_signal(), live or nullcontext():
+            before: Status | None = None
+            while True:
+                found = _look()
+                if live:
+                    live.update(watched(found, before), refresh=True)
+                elif as_json:
+                    click.echo(json.dumps(found.as_json(), ensure_ascii=False))
+                else:
+                    console.print(watched(found, before), end="\n\n")
+                before = found
+                sleep(seconds)
+    except SystemExit as ended:
+        if ended.code != _BY_CTRL_C:
+            raise

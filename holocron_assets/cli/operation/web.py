@@ -1,0 +1,50 @@
+"""`holocron web`: the review page, on this machine only."""
+
+import getpass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import click
+
+from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.cli.shared import clear_errors, opened_lake
+
+if TYPE_CHECKING:
+    from holocron_assets.review.web.endpoints import Faces
+
+_PORT = 8001
+_UI = "http://127.0.0.1:3000/"
+"""Where `holocron ui` is, unless told otherwise."""
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="An address of this machine for itself.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="0: any free one."
+)
+@click.option(
+    "--author", default=getpass.getuser, help="Who decides, unless the page says otherwise; you, without."
+)
+@clear_errors
+def web(host: str, port: int, author: str) -> None:
+    """Review in the browser, until Ctrl-C: the queue, each item with its evidence, and every entity.
+
+    Nobody but this machine can open the page. What is decided there counts from the next `holocron run`, or
+    at once while `holocron ui` runs.
+    """
+    from holocron_assets.review.web.app import make_app
+    from holocron_assets.review.web.desk import Desk
+    from holocron_assets.review.web.endpoints import face_routes
+    from holocron_assets.review.web.serving import serve
+
+    desk = Desk(opened_lake(), author, tuple(load_taxonomy().types))
+    app = make_app(desk, face_routes(_faces))
+    serve(app, host, port, lambda url: click.echo(f"Review on {url} - Ctrl-C stops it."))
+
+
+@cache
+def _faces() -> "Faces":
+    """What machines read. Who only reviews does not wait for Dagster to be loaded."""
+    from holocron_assets.orchestration.runtime.endpoints import instance_for_looks, make_faces
+
+    return make_faces(instance_for_looks, _UI)

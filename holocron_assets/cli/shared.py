@@ -1,0 +1,175 @@
+"""What the commands of `holocron` share: options, how errors are told, and where things are."""
+
+import os
+import re
+import select
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+import duckdb
+
+from holocron_assets.crawl.dumps.export import DumpError
+from holocron_assets.crawl.sources.files import SourceError, load_source, read_sources
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.decisions.controls import HeldBackError
+from holocron_assets.decisions.log import DecisionError
+from holocron_assets.derive.dispatch.pools import DispatchError
+from holocron_assets.derive.engine.problems import ModelServerUnavailable
+from holocron_assets.derive.interrogations.interrogation import InterrogationError
+from holocron_assets.derive.opening import open_lake
+from holocron_assets.derive.server.errors import ModelFileError, ModelServerError, UnknownModelError
+from holocron_assets.errors import PermanentError, TransientError
+from holocron_assets.lake.files.parquet import DamagedPartitionError, MissingPartitionError
+from holocron_assets.lake.place.mounts import refuse_unmounted
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.presence import FolderGoneError
+from holocron_assets.lake.titles import InvalidTitle
+from holocron_assets.orchestration.runtime.database_troubles import database_trouble
+from holocron_assets.settings import SettingError, data_folder, sources_folder, state_folder
+from holocron_assets.telemetry.errors import ObserveError
+from holocron_assets.telemetry.masking import without_secrets
+
+_EXPECTED_ERRORS = (
+    OSError,  # a folder that cannot be written, a disk that is full: it names the path
+    PermanentError,
+    TransientError,
+    FolderGoneError,
+    SourceError,
+    DumpError,
+    DamagedPartitionError,
+    MissingPartitionError,
+    InvalidTitle,
+    InterrogationError,
+    DispatchError,
+    DecisionError,
+    HeldBackError,
+    ModelServerUnavailable,
+    ModelFileError,
+    ModelServerError,
+    UnknownModelError,
+    ObserveError,
+    SettingError,
+    duckdb.Error,
+)
+
+_TAG_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
+_TAG_VALUE = re.compile(r"[A-Za-z0-9_.-]{1,63}")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+source_option = click.option("--source", "source_name", metavar="NAME", help="Only this source.")
+
+
+def _tags(_context: click.Context, _option: click.Parameter, said: tuple[str, ...]) -> dict[str, str]:
+    """Tags that were given as KEY=VALUE."""
+    tags = dict(one.partition("=")[::2] for one in said)
+    for key, value in tags.items():
+        if not (_TAG_KEY.fullmatch(key) and _TAG_VALUE.fullmatch(value)):
+            raise click.BadParameter(
+                f"{key}={value}: a tag is KEY=VALUE, each of at most 63 letters, digits, '_', '-' or '.'"
+            )
+    return tags
+
+
+tag_option = click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=_tags,
+    help="Tag of the runs, to find what they make by; may be repeated.",
+)
+
+
+def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Show errors that a person can act on as a message, without a traceback.
+
+    Who reads only the first lines of what is printed (`| head`) has what they want: that is no error.
+    """
+
+    @wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        problem: str | None = None
+        try:
+            command(*arguments, **options)
+        except SystemExit as ended:
+            # Rich ends the process, with 1, where nobody reads on.
+            if not isinstance(ended.__context__, BrokenPipeError):
+                raise
+        except BrokenPipeError as error:
+            problem = None if _nobody_reads_on() else str(error)
+        except _EXPECTED_ERRORS as error:
+            problem = without_secrets(str(error))
+        except click.ClickException:
+            raise
+        except Exception as error:
+            if (trouble := database_trouble(error)) is None:
+                raise
+            problem = without_secrets(trouble)
+        # Raised without its cause: what that holds of DuckDB would outlive it, which DuckDB complains of.
+        if problem is not None:
+            raise click.ClickException(problem)
+
+    return run
+
+
+def _nobody_reads_on() -> bool:
+    """Whether what is printed goes into a pipe that was closed; if so, what is left of it goes nowhere."""
+    output = sys.stdout.fileno()
+    poll = select.poll()
+    poll.register(output, 0)  # errors are told of always
+    if not any(told & select.POLLERR for _, told in poll.poll(0)):
+        return False
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), output)
+    return True
+
+
+def opened_lake() -> Lake:
+    """The lake of the data folder, with the tables of interrogations.
+
+    Raises:
+        PermanentError: the disk that it was on is not mounted: it would look empty.
+    """
+    refuse_unmounted(data_folder(), state_folder())
+    return open_lake(data_folder())
+
+
+def bare_lake() -> Lake:
+    """The same without them, for what must be possible while the file of one cannot be used.
+
+    Raises:
+        PermanentError: the disk that it was on is not mounted.
+    """
+    refuse_unmounted(data_folder(), state_folder())
+    return Lake(data_folder())
+
+
+def named_source(name: str) -> Source:
+    """The source that a person named.
+
+    Raises:
+        SourceError: its file is missing or wrong.
+    """
+    return load_source(sources_folder() / f"{name}.yaml")
+
+
+def all_sources() -> list[Source]:
+    """Every source whose file can be read; the others are told of."""
+    found, errors = read_sources(sources_folder())
+    for error in errors:
+        click.echo(str(error), err=True)
+    return list(found.values())
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things, in words."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def fail(message: str) -> NoReturn:
+    """End the command with a message, and exit code 1."""
+    raise click.ClickException(message)

@@ -1,0 +1,1 @@
+"""Commands that do work, or say in which order it is done."""

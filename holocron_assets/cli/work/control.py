@@ -1,0 +1,237 @@
+"""`holocron pause`, `drain`, `resume`, `prioritize`, `controls` and `requeue`: what a person says of work."""
+
+import getpass
+from collections.abc import Callable, Collection
+from difflib import get_close_matches
+from typing import Any
+
+import click
+from rich.console import Console
+
+from holocron_assets.cli.console import print_rows, to_json
+from holocron_assets.cli.knowledge.reports import find_page
+from holocron_assets.cli.shared import (
+    bare_lake,
+    clear_errors,
+    counted,
+    fail,
+    json_option,
+    opened_lake,
+    source_option,
+)
+from holocron_assets.crawl.frontier.requeue import requeue as requeue_pages
+from holocron_assets.crawl.frontier.requeue import retry_now
+from holocron_assets.crawl.sources.files import source_names
+from holocron_assets.decisions.controls import (
+    ALL,
+    DRAIN,
+    PAUSE,
+    PRIORITIZE,
+    RESUME,
+    Scope,
+    all_controls,
+    control,
+    standing_controls,
+)
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.settings import sources_folder
+
+_source = click.option("--source", "source_name", metavar="NAME", help="This source.")
+_interrogation = click.option("--interrogation", metavar="NAME", help="This interrogation.")
+_everything = click.option("--all", "everything", is_flag=True, help="Everything.")
+_reason = click.option("--reason", required=True, help="Why; it is kept.")
+_author = click.option("--author", default=getpass.getuser, help="Who says so; you, without.")
+
+
+def _about_work(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of a command that is about a source, an interrogation or everything."""
+    for option in (_author, _reason, _everything, _interrogation, _source):
+        command = option(command)
+    return command
+
+
+@click.command()
+@_about_work
+@clear_errors
+def pause(**said: Any) -> None:
+    """Start nothing new of a source or interrogation, and stop what is under way.
+
+    Runs stop between two requests to a wiki, two groups of pages or two questions to a model. What came is
+    kept, and nothing counts as an attempt or a failure.
+    """
+    _say(PAUSE, **said)
+
+
+@click.command()
+@_about_work
+@clear_errors
+def drain(**said: Any) -> None:
+    """Start nothing new of a source or interrogation; finish the batches that were begun."""
+    _say(DRAIN, **said)
+
+
+@click.command()
+@_about_work
+@clear_errors
+def resume(**said: Any) -> None:
+    """Let go on what was paused or drained."""
+    _say(RESUME, **said)
+
+
+@click.command()
+@click.argument("priority", type=click.IntRange(0, 1000), required=False)
+@_source
+@_interrogation
+@click.option("--declared", is_flag=True, help="What its file declares shall count again; 0 for a source.")
+@_reason
+@_author
+@clear_errors
+def prioritize(  # noqa: PLR0913 - one for each option
+    priority: int | None,
+    source_name: str | None,
+    interrogation: str | None,
+    reason: str,
+    author: str,
+    *,
+    declared: bool,
+) -> None:
+    """Have a source or interrogation come sooner or later: a higher PRIORITY is sooner.
+
+    It counts from the next decision on, over what an interrogation's file declares. Runs that are queued
+    already keep their place.
+    """
+    if (priority is None) != declared:
+        raise click.UsageError("give a priority, or --declared")
+    lake, scope = bare_lake(), _scope(source_name, interrogation, everything=False)
+    row = control(lake, PRIORITIZE, scope, author=author, reason=reason, priority=priority)
+    what = "what is declared" if priority is None else f"priority {priority}"
+    click.echo(f"{scope} has {what}{'' if row else ' already'}")
+
+
+@click.command()
+@json_option
+@click.option("--history", is_flag=True, help="Everything that was ever said, the oldest first.")
+@clear_errors
+def controls(*, as_json: bool, history: bool) -> None:
+    """List what is held back, since when, by whom and why, and which priorities people gave."""
+    lake = bare_lake()
+    rows = [dict(row) for row in all_controls(lake)] if history else _standing(lake)
+    if as_json:
+        click.echo(to_json(rows))
+        return
+    print_rows(Console(), "Said" if history else "Held back and ranked", rows)
+    if not rows:
+        click.echo("Nothing is held back, and nobody gave priorities.")
+
+
+@click.command()
+@source_option
+@click.option("--title", "titles", multiple=True, metavar="TITLE", help="Only this page; may be repeated.")
+@click.option("--all", "everything", is_flag=True, help="Every dead letter.")
+@click.option("--reason", required=True, help="Why; it is kept.")
+@click.option("--author", default=getpass.getuser, help="Who decides; you, without.")
+@clear_errors
+def requeue(
+    source_name: str | None, titles: tuple[str, ...], reason: str, author: str, *, everything: bool
+) -> None:
+    """Try again now what was given up or failed, however often it was tried.
+
+    Dead letters, of pages and interrogations, have all their attempts again. What only waits to be tried
+    again is due at once: name its page.
+    """
+    if bool(titles) == everything:
+        raise click.UsageError("name pages with --title, or take all with --all")
+    if source_name is not None:
+        _known(source_name, "source", _source_names())
+    lake = opened_lake()
+    rows = requeue_pages(lake, source=source_name, titles=titles or None, author=author, reason=reason)
+    click.echo(f"requeued {counted(len(rows), 'page')}")
+    missed = sorted(set(titles) - {row["title"] for row in rows})
+    waiting = {title: find_page(lake, title, source_name) for title in missed}
+    pages = [page for found in waiting.values() for page in found]
+    retry_now(lake, pages, author=author, reason=reason)
+    for source, title in pages:
+        click.echo(f"{title} of {source} is not given up: what failed about it is tried again at once")
+    if unknown := [title for title, found in waiting.items() if not found]:
+        fail(f"nothing is known of {', '.join(unknown)}")
+
+
+def _standing(lake: Lake) -> list[dict[str, Any]]:
+    standing = standing_controls(lake)
+    held = [
+        {
+            "what": str(hold.scope),
+            "control": hold.action,
+            "priority": None,
+            "since": hold.since,
+            "author": hold.author,
+            "reason": hold.reason,
+        }
+        for hold in standing.held.values()
+    ]
+    ranks = [row for row in all_controls(lake) if row["action"] == PRIORITIZE]
+    newest = {Scope(row["scope"], row["name"]): row for row in ranks}
+    ranked = [
+        {
+            "what": str(scope),
+            "control": PRIORITIZE,
+            "priority": priority,
+            "since": row["said_at"],
+            "author": row["author"],
+            "reason": row["reason"],
+        }
+        for scope, priority in standing.priorities.items()
+        for row in [newest[scope]]
+    ]
+    return held + ranked
+
+
+def _say(  # noqa: PLR0913 - one for each option
+    action: str,
+    *,
+    source_name: str | None,
+    interrogation: str | None,
+    everything: bool,
+    reason: str,
+    author: str,
+) -> None:
+    lake, scope = bare_lake(), _scope(source_name, interrogation, everything=everything)
+    row = control(lake, action, scope, author=author, reason=reason)
+    hold = standing_controls(lake).held.get(scope)
+    if hold:
+        click.echo(f"{'' if row else 'already: '}{hold}")
+        return
+    click.echo(f"{scope} {'goes on' if row else 'was not held back by itself'}")
+    still = [other for other in standing_controls(lake).held.values() if ALL in {scope, other.scope}]
+    for other in still:
+        click.echo(f"still held back: {other}")
+
+
+def _scope(source: str | None, interrogation: str | None, *, everything: bool) -> Scope:
+    """What the options name.
+
+    Raises:
+        click.UsageError: not one thing, or nothing is called so.
+    """
+    if sum((source is not None, interrogation is not None, everything)) != 1:
+        raise click.UsageError("name one thing that it is about")
+    if source is not None:
+        return Scope("source", _known(source, "source", _source_names()))
+    if interrogation is not None:
+        names = {one.name for one in load_interrogations()}
+        return Scope("interrogation", _known(interrogation, "interrogation", names))
+    return ALL
+
+
+def _source_names() -> list[str]:
+    """Every source, whether its file can be read or not."""
+    return source_names(sources_folder())
+
+
+def _known(name: str, kind: str, names: Collection[str]) -> str:
+    if name in names:
+        return name
+    near = get_close_matches(name, names) or sorted(names)
+    meant = f"did you mean {' or '.join(near)}?" if near else "there is none"
+    raise click.UsageError(f"no {kind} is called {name!r}; {meant}")

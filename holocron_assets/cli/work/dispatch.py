@@ -1,0 +1,132 @@
+"""`holocron dispatch` and `holocron stale`: which model works next and why, and what is to be asked again."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import click
+from rich.console import Console
+
+from holocron_assets.cli.console import print_rows, to_json
+from holocron_assets.cli.shared import clear_errors, fail, json_option, opened_lake
+from holocron_assets.decisions.controls import standing_controls
+from holocron_assets.derive.dispatch.backlog import backlog
+from holocron_assets.derive.dispatch.plans import Plan, plan
+from holocron_assets.derive.dispatch.pools import DispatchSettings, read_dispatch_settings
+from holocron_assets.derive.dispatch.served import gpu_holder, is_switched_off, served_models
+from holocron_assets.derive.dispatch.standing_controls import StandingWishes
+from holocron_assets.derive.dispatch.tallies import stale_rows
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.settings import dispatch_file
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Only tell; launch nothing.")
+@json_option
+@clear_errors
+def dispatch(*, dry_run: bool, as_json: bool) -> None:
+    """Decide which model works next, tell why, and launch its run.
+
+    The sensor model_dispatch does the same by itself, in the same daemon (`make ui`). In shadow mode nothing
+    is launched. --dry-run changes nothing at all.
+    """
+    if is_switched_off():
+        _tell({"mode": "off", "plans": []}, as_json=as_json)
+        return
+    settings = read_dispatch_settings(dispatch_file())
+    report, plans = _look(settings)
+    _tell(report, as_json=as_json)
+    if dry_run or settings.mode == "shadow" or report["at_work"]:
+        return
+    from holocron_assets.orchestration.model_runs.dispatching import launch_plans
+
+    error = launch_plans(
+        plans, load_interrogations(), settings, tell=lambda text: click.echo(text, err=as_json)
+    )
+    if error:
+        fail(error)
+
+
+@click.command()
+@json_option
+@clear_errors
+def stale(*, as_json: bool) -> None:
+    """List what a changed prompt, schema, model or page will have asked again, and what is kept.
+
+    Partitions whose answers were never asked for are counted, and the others opened one by one.
+    """
+    interrogations = load_interrogations()
+    served = served_models(interrogations)
+    rows = stale_rows(opened_lake(), interrogations, served.digests)
+    if as_json:
+        click.echo(to_json(rows))
+        return
+    print_rows(Console(), "To be asked", [_stale_partition(row) for row in rows])
+    if not rows:
+        click.echo("Nothing: every answer is what it would be today.")
+    _tell_lacking(sorted(served.lacking))
+
+
+def _look(settings: DispatchSettings) -> tuple[dict[str, Any], list[Plan]]:
+    """What would be done now, for people and for scripts, and as plans."""
+    lake, interrogations, now = opened_lake(), load_interrogations(), utc_now()
+    served = served_models(interrogations)
+    heed = StandingWishes(lake).heeded
+    waiting = backlog(lake, interrogations, digests=served.digests, now=now, heed=heed)
+    plans = plan(waiting, settings, served.loaded, now)
+    report = {
+        "mode": settings.mode,
+        "at": now,
+        "at_work": gpu_holder(lake),
+        "loaded": sorted(served.loaded),
+        "lacking": sorted(served.lacking),
+        "held_back": [str(hold) for hold in standing_controls(lake).held.values()],
+        "plans": [{"pool": one.pool, **one.decision.to_json()} for one in plans],
+    }
+    return report, plans
+
+
+def _tell(report: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(to_json(report))
+        return
+    console = Console()
+    if report["mode"] == "off":
+        console.print("No model is asked: HOLOCRON_LLM is off.")
+        return
+    if report["mode"] == "shadow":
+        console.print("Shadow mode: what is decided is recorded, and nothing is launched.")
+    if report["at_work"]:
+        console.print(f"The models of this machine are at work already: {report['at_work']}.")
+    for one in report["plans"]:
+        console.print(f"Pool {one['pool']}: {' '.join(one['reasons'])}")
+        print_rows(console, "Turns", one["turns"])
+        print_rows(console, "Scores", [_score(score) for score in one["scores"]])
+    for hold in report["held_back"]:
+        console.print(f"Held back: {hold}.", markup=False)
+    _tell_lacking(report["lacking"])
+
+
+def _tell_lacking(models: Iterable[str]) -> None:
+    for model in models:
+        click.echo(
+            f"{model} cannot be asked: the server has not got it. `ollama pull {model}` gets it for an "
+            f"Ollama, `holocron models fetch {model}` for the embedded server."
+        )
+
+
+def _score(score: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "interrogation": score["interrogation"],
+        "priority": score["effective_priority"],
+        "by waiting": score["ageing"],
+        "items": score["items"],
+        "not begun": score["uncounted"],
+        "to complete": score["completions"],
+    }
+
+
+def _stale_partition(row: Mapping[str, Any]) -> dict[str, Any]:
+    partition = row["partition"] or f"{row['partitions']} never looked at"
+    counts = {"to ask": row["to_ask"], "kept": row["kept"], "dead": row["dead"]}
+    return {"interrogation": row["interrogation"], "partition": partition, "why": row["why"], **counts}

@@ -1,0 +1,164 @@
+"""`holocron group`: runs a group of work, step after step, and goes on where it was killed."""
+
+import subprocess
+import sys
+from contextlib import suppress
+from copy import copy
+
+import click
+from filelock import Timeout
+from rich.console import Console
+
+from holocron_assets.cli.console import print_rows, to_json
+from holocron_assets.cli.shared import all_sources, bare_lake, clear_errors, fail, json_option
+from holocron_assets.crawl.sources.files import Problem, SourceError
+from holocron_assets.interrupts import ending_by_signal
+from holocron_assets.operations.groups import Group, Step, begin_or_go_on, group_names, last_run, read_group
+from holocron_assets.settings import groups_folder
+
+_NO_STEP = "group"
+"""A group in a group could run itself for ever."""
+
+_SECONDS_OF_ITS_OWN, _SECONDS_TO_END = 1, 20
+"""What a step has for its end that was told of it, and one that was not."""
+
+
+@click.group()
+def group() -> None:
+    """Run groups of work: commands in sequence, from files in data/groups/."""
+
+
+@group.command("run")
+@click.argument("name")
+@click.option("--wait", is_flag=True, help="Wait while another process runs the group, instead of failing.")
+@clear_errors
+def run_group(name: str, *, wait: bool) -> None:
+    """Run the steps of group NAME, one after the other.
+
+    Exits with 0 if every step was done, and with 1 if any failed or was skipped. A run that was killed goes
+    on with the step that it was at; one that ended begins anew.
+    """
+    lake, found = bare_lake(), read_group(groups_folder(), name)
+    _refuse_unknown_commands(name, found)
+    try:
+        with ending_by_signal(), lake.lock(f"group-{name}", timeout=-1 if wait else 0):
+            run = begin_or_go_on(lake, name, found)
+            click.echo(f"{run.run_id}: {found.title}")
+            run.work(_run, click.echo)
+    except Timeout:
+        fail(f"another process runs group {name}; --wait waits for it")
+    if run.has_failed:
+        sys.exit(1)
+
+
+@group.command("list")
+@json_option
+@clear_errors
+def list_groups(*, as_json: bool) -> None:
+    """List the groups, and what became of each step the last time."""
+    lake = bare_lake()
+    rows = [
+        {
+            "group": name,
+            "run": last["group_run_id"],
+            "step": last["step"],
+            "command": last["command"],
+            "status": last["status"],
+            "exit_code": last["exit_code"],
+            "ended": last["ended_at"],
+        }
+        for name in group_names(groups_folder())
+        for last in last_run(lake, name)
+        or [_never(name, step) for step in read_group(groups_folder(), name).steps]
+    ]
+    if as_json:
+        click.echo(to_json(rows))
+        return
+    print_rows(Console(), "Groups", rows)
+    if not rows:
+        click.echo(f"There is no group in {groups_folder()}.")
+
+
+def _never(name: str, step: Step) -> dict[str, object]:
+    empty = dict.fromkeys(("exit_code", "ended_at"))
+    return {"group_run_id": name, "step": step.name, "command": step.run, "status": "never run", **empty}
+
+
+def _run(step: Step) -> int:
+    """Run a step's command in a process of its own."""
+    command = [sys.executable, "-c", "from holocron_assets.cli.main import main; main()", *step.words]
+    with subprocess.Popen(command) as process:  # noqa: S603 - our own, and checked
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_SECONDS_OF_ITS_OWN)  # Ctrl+C tells it to end as well
+            if process.poll() is None:
+                process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_SECONDS_TO_END)
+            process.kill()
+            raise
+
+
+def _refuse_unknown_commands(name: str, found: Group) -> None:
+    """Refuse a group before its first step if a later one could not be run.
+
+    Raises:
+        SourceError: a step is no command, has options that it does not take, or names no source.
+    """
+    from holocron_assets.cli.main import main
+
+    sources = {source.name for source in all_sources()}
+    importing = main.commands["import"]
+    for place, step in enumerate(found.steps):
+        try:
+            command, source = _command_and_source(main, step.words)
+        except (click.ClickException, ValueError) as error:
+            told = error.format_message() if isinstance(error, click.ClickException) else str(error)
+            raise _wrong(name, place, told) from error
+        if command is importing and source is not None:
+            sources.add(source)  # it makes one that is new
+        if source is not None and source not in sources:
+            raise _wrong(
+                name, place, f"no source is called {source!r}; there are {', '.join(sorted(sources))}"
+            )
+
+
+def _command_and_source(main: click.Command, words: list[str]) -> tuple[click.Command, str | None]:
+    """What a step runs, and the source that it names, if it does.
+
+    Raises:
+        click.ClickException: it is no command, or takes no such options.
+        ValueError: it is a group of commands, or no step.
+    """
+    command, path = main, "holocron"
+    context = click.Context(main, info_name=path, **main.context_settings)
+    while isinstance(command, click.Group):
+        if not words or words[0].startswith("-"):
+            raise ValueError(f"`{path}` is no command by itself")
+        if words[0] == _NO_STEP:
+            raise ValueError("a group is no step of a group")
+        path, below = f"{path} {words[0]}", command.get_command(context, words[0])
+        if below is None:
+            raise ValueError(f"there is no command `{path}`")
+        context = click.Context(below, context, words[0], **below.context_settings)
+        command, words = below, words[1:]
+    if {*words} & {*context.help_option_names}:
+        raise ValueError(f"`{path}` would only tell about itself")
+    with _taking_any_path(command).make_context(command.name, list(words), context.parent) as parsed:
+        return command, parsed.params.get("source_name")
+
+
+def _taking_any_path(command: click.Command) -> click.Command:
+    """The same command for a look at its words: an earlier step may make the files that it names."""
+    looked_at = copy(command)
+    looked_at.params = [copy(param) for param in command.params]
+    for param in looked_at.params:
+        if isinstance(param.type, click.Path):
+            param.type = click.Path(readable=False, path_type=param.type.type)
+    return looked_at
+
+
+def _wrong(name: str, place: int, told: str) -> SourceError:
+    return SourceError(groups_folder() / f"{name}.yaml", Problem(0, f"steps[{place}].run", told))

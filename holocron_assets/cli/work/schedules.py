@@ -1,0 +1,79 @@
+"""`holocron schedules`: what is done by the clock, when it comes next, and what daylight saving does."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from rich.console import Console
+
+from holocron_assets.cli.console import print_rows, to_json
+from holocron_assets.cli.shared import all_sources, clear_errors, json_option
+from holocron_assets.crawl.sources.change_settings import CronTimes
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.operations.groups import read_group
+from holocron_assets.operations.schedules import STATUS_TIMES, read_schedules
+from holocron_assets.settings import groups_folder, schedules_file, sources_folder
+
+_SHOWN = 2
+
+
+@click.command()
+@json_option
+@clear_errors
+def schedules(*, as_json: bool) -> None:
+    """List what is done by the clock: its cron, time zone and next times. Exits with 1 if a file is wrong.
+
+    They are set in data/schedules.yaml, and in a source's file for its recheck; report_status cannot be set.
+    A change counts once the code location is reloaded; what is queued by then is as it was.
+    """
+    from holocron_assets.orchestration.internals.clock_times import clock_changes, next_times
+
+    now = utc_now()
+    told = [(what, times, next_times(times, now, _SHOWN)) for what, times in _every_schedule()]
+    if as_json:
+        rows: list[dict[str, Any]] = [
+            {
+                "schedule": what,
+                "cron": times.cron,
+                "timezone": times.timezone,
+                "next": coming,
+                "clock_changes": list(clock_changes(times, now)),
+            }
+            for what, times, coming in told
+        ]
+        click.echo(to_json(rows))
+        return
+    print_rows(
+        Console(),
+        "Schedules",
+        [
+            {
+                "schedule": what,
+                "cron": times.cron,
+                "time zone": times.timezone,
+                "next": ", ".join(f"{at:%a %Y-%m-%d %H:%M}" for at in coming),
+            }
+            for what, times, coming in told
+        ],
+    )
+    for what, times, _ in told:
+        for change in clock_changes(times, now):
+            click.echo(f"{what}: {change}")
+
+
+def _every_schedule() -> Iterator[tuple[str, CronTimes]]:
+    said = read_schedules(schedules_file(), sources=sources_folder(), groups=groups_folder())
+    yield from (
+        ("upkeep", said.upkeep),
+        ("compaction", said.compaction),
+        ("check_quality", said.check_quality),
+        ("report_status", STATUS_TIMES),
+    )
+    for times in said.refresh:
+        yield f"refresh of {times.source or 'all'}", times
+    for run in said.groups:
+        read_group(groups_folder(), run.group)  # one that could not be run is named now, not at night
+        yield f"group {run.group}", run
+    for source in all_sources():
+        if source.changes.recheck:
+            yield f"recheck of {source.name}", source.changes.recheck

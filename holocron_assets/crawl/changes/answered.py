@@ -1,0 +1,123 @@
+"""What was answered for titles, asked of the lake: the side of a comparison with the wiki that we hold."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import duckdb
+
+from holocron_assets.crawl.frontier.coverage import coverage
+from holocron_assets.crawl.frontier.views import relations, rows_now
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import query
+from holocron_assets.lake.views.spilling import spilling_database
+
+_MEMORY = "500MB"
+# Under the name that was asked for, and under the wiki's own: of what `known_links` covers, the newest.
+_OUTCOMES = """
+    create view new_outcomes as
+    select *, status in ('ok', 'missing', 'invalid') as is_answer from crawl.new_outcomes;
+
+    create view outcomes as
+    select
+        title_key, title, asked_at, answered_at, answered_status as status, answered_revision as revision_id
+    from crawl.compacted
+    where asked_at is not null
+    union all
+    select
+        requested_key, requested_title, fetched_at, if(is_answer, fetched_at, null), status, revision_id
+    from new_outcomes
+    union all
+    select title_key, title, fetched_at, fetched_at, status, revision_id
+    from new_outcomes
+    where is_answer and title_key <> requested_key;
+
+    create view answers as from outcomes where answered_at is not null;
+"""
+# Keys first, then what was answered for them: so memory is for the titles of a slice, not for all.
+_NEXT_TITLES = """
+    with pages as (from answers where status <> 'invalid'),
+    slice as materialized (
+        select distinct title_key from pages where title_key > $after order by title_key limit $limit
+    )
+    select
+        title_key,
+        max_by(
+            struct_pack(title := title, revision_id := if(status = 'ok', revision_id, null)), answered_at
+        ) as last
+    from pages semi join slice using (title_key)
+    group by title_key
+    order by title_key
+"""
+# A page that was never asked for will be read as it is then, if it ever is: its change matters only while it
+# is being read, or where every page of the wiki is wanted and this may be the first to be heard of it.
+_SETTLED = """
+    with last as (
+        select
+            title_key,
+            max(asked_at) as asked_at,
+            max_by(struct_pack(status := status, revision_id := revision_id), answered_at) as answer
+        from outcomes semi join crawl.changes using (title_key)
+        group by title_key
+    )
+    select coalesce(list(change.title_key), []) as keys
+    from crawl.changes as change
+    join crawl.settings as settings using (source)
+    left join last using (title_key)
+    anti join crawl.manifests as in_flight using (title_key)
+    where case
+        when not list_contains(namespaces, namespace) then true
+        when not fits_include(source, title) or fits_exclude(source, title) then true
+        when asked_at is null then not is_whole or kind = 'delete'
+        else is_settled(
+            kind, change.revision_id, seen_at, surely_at, asked_at, answer.status, answer.revision_id
+        )
+    end
+"""
+
+
+@dataclass(frozen=True)
+class KnownPage:
+    """A title that was answered for.
+
+    Attributes:
+        title: the wiki's own title.
+        title_key: its key in the source.
+        revision_id: the revision last fetched; None if the page was missing.
+    """
+
+    title: str
+    title_key: int
+    revision_id: int | None
+
+
+def answered_titles(lake: Lake, source: Source, *, after: int, limit: int) -> list[KnownPage]:
+    """Titles that were answered for, in the order of their keys.
+
+    Args:
+        lake: what was fetched.
+        source: whose titles.
+        after: only keys above this one.
+        limit: at most so many; memory grows with it, not with the lake.
+    """
+    with _answers(lake, source) as connection:
+        rows = query(connection, _NEXT_TITLES, {"after": after, "limit": limit})
+    return [KnownPage(title_key=row["title_key"], **row["last"]) for row in rows]
+
+
+def settled_changes(lake: Lake, source: Source) -> list[int]:
+    """Keys of the titles in table `page_changes` that nothing has to be fetched for any more."""
+    with _answers(lake, source) as connection:
+        keys: list[int] = query(connection, _SETTLED)[0]["keys"]
+    return keys
+
+
+@contextmanager
+def _answers(lake: Lake, source: Source) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database whose views `outcomes` and `answers` hold what `known_links` and newer batches say."""
+    rows = rows_now(lake, {source.name: coverage(lake, source)})
+    with spilling_database(lake, memory=_MEMORY) as connection:
+        query(connection, relations([source], rows))
+        query(connection, _OUTCOMES)
+        yield connection

@@ -1,0 +1,253 @@
+"""Looking for changes: reading a wiki's list of recent changes from where the last look ended."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+from typing import Any
+
+from holocron_assets.crawl.changes.revision_check import start_pass
+from holocron_assets.crawl.changes.rows import CLOCK_MARGIN, Told, change_rows
+from holocron_assets.crawl.changes.store import add_changes, last_look
+from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
+from holocron_assets.crawl.frontier.batches import batches_of
+from holocron_assets.crawl.mediawiki.changes import Change, ToldChanges
+from holocron_assets.crawl.mediawiki.client import Continuation, WikiClient
+from holocron_assets.crawl.sources.seeds import load_site
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import Footer, write_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import CHANGE_LOOKS, SITES
+from holocron_assets.lake.views.database import connect, query
+
+# Entries may be listed later than others of the same moment, and by machines whose clocks differ.
+_OVERLAP = CLOCK_MARGIN
+# MediaWiki keeps its list for 90 days, unless set otherwise. An empty one does not show for how long, nor
+# does one whose first entry has just come.
+_SHORTEST_REACH = timedelta(days=1)
+_EVER = datetime.min.replace(tzinfo=UTC)
+_NOTHING_KNOWN: Row = {"place": None, "continuation": None, "told": [], "unproven_since": None}
+_BEGINNING = """
+    select min(cut_at) as began_at, bool_or(origin <> $origin) as was_elsewhere
+    from lake.batch_pages
+    where source = $source
+"""
+_Failure = WikiUnavailable | WikiRefused
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one look came to.
+
+    Attributes:
+        rows: rows of table `page_changes` that were told of.
+        footer: of the file that holds them; None if nothing was told.
+        goes_on: whether the list has more, to be read at once.
+        gap: whether the list did not reach back to the last look, so that a check of all pages was begun.
+        problem: why no more was told; None if nothing was wrong.
+        due_at: when the next look is due.
+    """
+
+    rows: Sequence[Row]
+    footer: Footer | None
+    goes_on: bool
+    gap: bool
+    problem: str | None
+    due_at: datetime
+
+
+@dataclass
+class _Reading:
+    """What the answers of one look told so far. Times are the wiki's, unless they say otherwise.
+
+    Attributes:
+        since: up to when it had told before.
+        told: times of the entries told of lately, by number.
+    """
+
+    since: datetime
+    told: dict[int, datetime]
+    place: datetime
+    following: Continuation | None
+    changes: list[Change] = field(default_factory=list)
+    clock_ahead: timedelta | None = None
+    reaches_since: bool = False
+    failure: _Failure | None = None
+
+    def take(self, told: ToldChanges) -> None:
+        """Take in an answer; entries that were told of before are not counted again."""
+        self.clock_ahead = told.wiki_time - utc_now()
+        for entry in told.entries:
+            self.reaches_since |= entry.at <= self.since
+            if entry.entry_id not in self.told:
+                self.changes.extend(entry.changes)
+            self.told[entry.entry_id] = self.place = entry.at
+        self.following = told.following
+        if told.following is None:
+            self.place = told.wiki_time
+
+
+def next_look(lake: Lake, source: Source) -> datetime | None:
+    """When a source's wiki is to be asked for its changes; None while nothing of it is being fetched.
+
+    The first look is due since ever.
+    """
+    is_crawled = lake.has(SITES, source.name) and batches_of(lake, source.name)
+    if source.kind != "mediawiki_api" or not is_crawled:
+        return None
+    state = last_look(lake, source.name)
+    if state is None or state["looked_at"] > utc_now():  # by a clock that was ahead, and was set back since
+        return _EVER
+    due_at: datetime = state["due_at"]
+    return due_at
+
+
+def look_for_changes(lake: Lake, source: Source, client: WikiClient, *, seconds: float) -> Look:
+    """Read the list of recent changes from where the last look ended, and write what it tells.
+
+    What was told is written before the place is: a look that is killed is made again, and a change that is
+    told twice is one row. What one request told is kept if the next has to wait, so that a wiki that may be
+    asked once a tick is kept current too. One process at a time may look at a source.
+
+    Args:
+        lake: where the manifests are, and where the changes go.
+        source: a wiki whose pages are being fetched.
+        client: asks it.
+        seconds: after so long no further answer is asked for.
+
+    Returns:
+        The look. A wiki that does not answer is no error: it is asked again when it may be.
+    """
+    state = {**_NOTHING_KNOWN, **(last_look(lake, source.name) or {})}
+    looking = _Looking(lake, source, client, state)
+    failure: _Failure | None = None
+    try:
+        if state["unproven_since"] is None:
+            if state["place"] is None:
+                looking.begin()
+            looking.read_on(monotonic() + seconds)
+        if state["unproven_since"] is not None:
+            looking.prove()
+    except (WikiUnavailable, WikiRefused) as error:
+        failure = error
+    return looking.end(failure)
+
+
+@dataclass
+class _Looking:
+    """A look under way.
+
+    Attributes:
+        state: the row of table `change_looks`, as it will be written.
+        is_first: whether the list's oldest entry was asked for before anything else.
+    """
+
+    lake: Lake
+    source: Source
+    client: WikiClient
+    state: dict[str, Any]
+    rows: Sequence[Row] = ()
+    footer: Footer | None = None
+    gap: bool = False
+    is_first: bool = False
+
+    def begin(self) -> None:
+        """Find from when on to look, by the wiki's clock, and whether its list reaches back so far."""
+        oldest = self._oldest()
+        self.is_first = True
+        with connect(self.lake) as connection:
+            asked = {"source": self.source.name, "origin": self.source.origin}
+            (beginning,) = query(connection, _BEGINNING, asked)
+        since = beginning["began_at"] + (oldest.wiki_time - utc_now())
+        # Pages that were read elsewhere, from an export, may be older than any list reaches.
+        if beginning["was_elsewhere"] or _is_gap(oldest, since):
+            self._check_all()
+        self.state["place"] = since
+
+    def read_on(self, deadline: float) -> None:
+        """Read the list, and write what it tells of.
+
+        Raises:
+            WikiUnavailable, WikiRefused: no answer. What was told before is kept.
+        """
+        since, goes_on = self.state["place"], self.state["continuation"] is not None
+        reading = _read(self.client, self.state, since, deadline)
+        if reading.clock_ahead is not None:
+            self._keep(reading, reading.clock_ahead)
+            is_long_ago = utc_now() + reading.clock_ahead - since > _SHORTEST_REACH
+            if is_long_ago and not (goes_on or self.is_first or reading.reaches_since):
+                self.state["unproven_since"] = since
+        if reading.failure:
+            raise reading.failure
+
+    def prove(self) -> None:
+        """Find whether the list reached back to where the last look ended; if not, check all pages."""
+        if _is_gap(self._oldest(), self.state["unproven_since"]):
+            self._check_all()
+        self.state["unproven_since"] = None
+
+    def end(self, failure: _Failure | None) -> Look:
+        """Note up to where the list was read, and when to look again."""
+        if isinstance(failure, WikiRefused):
+            self.state["continuation"] = None  # it would be refused for ever; the place is as good
+        now, problem = utc_now(), str(failure) if failure else None
+        goes_on = failure is None and self.state["continuation"] is not None
+        due_at = now if goes_on else _due_at(self.source, failure, now)
+        noted = {"changes": len(self.rows), "problem": problem, "looked_at": now, "due_at": due_at}
+        row = {"reaches_back_to": None, **self.state, "source": self.source.name, **noted}
+        write_partition(self.lake, CHANGE_LOOKS, self.source.name, [row])
+        return Look(self.rows, self.footer, goes_on, self.gap, problem, due_at)
+
+    def _keep(self, reading: _Reading, clock_ahead: timedelta) -> None:
+        told = Told("recent_changes", seen_at=utc_now(), clock_ahead=clock_ahead)
+        site = load_site(self.lake, self.source.name)
+        self.rows = change_rows(reading.changes, told, self.source, site)
+        if self.rows:
+            self.footer = add_changes(self.lake, self.source.name, self.rows)
+        self.state["place"] = reading.place
+        self.state["continuation"] = json.dumps(reading.following) if reading.following else None
+        self.state["told"] = [
+            {"entry_id": number, "at": at}
+            for number, at in reading.told.items()
+            if at >= reading.place - _OVERLAP
+        ]
+
+    def _oldest(self) -> ToldChanges:
+        oldest = self.client.oldest_change()
+        if oldest.entries:
+            self.state["reaches_back_to"] = oldest.entries[0].at
+        return oldest
+
+    def _check_all(self) -> None:
+        start_pass(self.lake, self.source.name, "gap", utc_now())
+        self.gap = True
+
+
+def _read(client: WikiClient, state: Row, since: datetime, deadline: float) -> _Reading:
+    """Ask until the list ends, time is up, or the wiki does not answer."""
+    told = {entry["entry_id"]: entry["at"] for entry in state["told"]}
+    following = json.loads(state["continuation"]) if state["continuation"] else None
+    reading = _Reading(since, told, place=since, following=following)
+    try:
+        for answer in client.list_changes(since - _OVERLAP, following):
+            reading.take(answer)
+            if monotonic() >= deadline:
+                break
+    except (WikiUnavailable, WikiRefused) as failure:
+        reading.failure = failure
+    return reading
+
+
+def _is_gap(oldest: ToldChanges, since: datetime) -> bool:
+    """Whether changes may have left the list since: it holds none that is as old, and it was long ago."""
+    reaches_back = bool(oldest.entries) and oldest.entries[0].at <= since
+    return not reaches_back and oldest.wiki_time - since > _SHORTEST_REACH
+
+
+def _due_at(source: Source, failure: _Failure | None, now: datetime) -> datetime:
+    if isinstance(failure, WikiUnavailable):
+        return failure.due_at
+    return now + timedelta(minutes=source.changes.every_minutes)

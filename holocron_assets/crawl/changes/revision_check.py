@@ -1,0 +1,163 @@
+"""Checking revisions: a pass over all fetched pages of a wiki, for what its list of changes does not tell.
+
+A pass is a row of table `revision_checks`. It goes on where it was left, run by run, so that what else is
+fetched from the wiki gets its turn.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from time import monotonic
+from typing import Any, Literal
+
+from holocron_assets.crawl.changes.answered import KnownPage, answered_titles
+from holocron_assets.crawl.changes.rows import Told, change_rows
+from holocron_assets.crawl.changes.store import add_changes
+from holocron_assets.crawl.mediawiki.changes import Change, difference
+from holocron_assets.crawl.mediawiki.client import MOST_TITLES, WikiClient
+from holocron_assets.crawl.sources.seeds import load_site
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.shared.server_locks import Lock
+from holocron_assets.lake.tables import REVISION_CHECKS, SEED_TITLES, SITES
+from holocron_assets.lake.titles import Site
+
+Why = Literal["schedule", "person", "gap"]
+
+_SLICE = 20_000  # titles held in memory at once: some 10 MB, and a run's work at a request a second
+_STEP = 20 * MOST_TITLES  # pages between two notes of the place: what a killed run does again
+_LOWEST_KEY = -(1 << 63)
+
+
+def passes(lake: Lake, source_name: str) -> list[Row]:
+    """A source's passes, oldest first."""
+    if not lake.has(REVISION_CHECKS, source_name):
+        return []
+    return list(read_partition(lake, REVISION_CHECKS, source_name))
+
+
+def unfinished_pass(lake: Lake, source_name: str) -> Row | None:
+    """The pass that goes on; None if there is none."""
+    return next((row for row in passes(lake, source_name) if row["finished_at"] is None), None)
+
+
+def start_pass(lake: Lake, source_name: str, why: Why, now: datetime) -> Row:
+    """Decide on a pass, unless one goes on. After a gap that one starts anew: it checked pages too early.
+
+    Returns:
+        The pass that goes on now.
+    """
+    with _noting(lake, source_name):
+        current = unfinished_pass(lake, source_name)
+        if current and why != "gap":
+            return current
+        started: Row = {
+            **dict.fromkeys(REVISION_CHECKS.arrow_schema.names),
+            "source": source_name,
+            "started_at": now,
+            "why": why,
+            "checked": 0,
+            "changed": 0,
+        }
+        finished = [row for row in passes(lake, source_name) if row["finished_at"]]
+        write_partition(lake, REVISION_CHECKS, source_name, [*finished, started])
+    return started
+
+
+def seeds_are_due(lake: Lake, source_name: str) -> bool:
+    """Whether the seeds were listed last before the newest pass was begun.
+
+    A pass compares what is known; pages that nobody told of are found by listing the seeds with it. A listing
+    asks first what the wiki is, so the two files tell: when that was, and whether the list was written after.
+    """
+    begun = passes(lake, source_name)
+    if not begun or not (lake.has(SITES, source_name) and lake.has(SEED_TITLES, source_name)):
+        return False
+    (site,) = read_partition(lake, SITES, source_name, ["fetched_at"])
+    is_listed = lake.written_at(SEED_TITLES, source_name) >= lake.written_at(SITES, source_name)
+    return not is_listed or bool(site["fetched_at"] < begun[-1]["started_at"])
+
+
+def check_revisions(
+    lake: Lake, source: Source, client: WikiClient, *, seconds: float
+) -> tuple[Row, list[Row]]:
+    """Go on with a source's pass, 50 titles a request, and write what is found changed.
+
+    Args:
+        lake: what was fetched, and where changes and the pass go.
+        source: a wiki with a pass that goes on. One process at a time may work on it.
+        client: asks it.
+        seconds: after so long the rest is left to another run.
+
+    Returns:
+        The pass as it stands now, and rows of table `page_changes` for what was found.
+
+    Raises:
+        LookupError: no pass goes on.
+        WikiUnavailable, WikiRefused: the wiki gave no answer; what was checked before is kept.
+    """
+    current = unfinished_pass(lake, source.name)
+    if current is None:
+        raise LookupError(f"no check of {source.name!r} goes on")
+    found: list[Row] = []
+    site, deadline = load_site(lake, source.name), monotonic() + seconds
+    for pages in _steps(lake, source, current["place"]):
+        rows = _changes(pages, client, source, site)
+        found += rows
+        if rows:
+            add_changes(lake, source.name, rows)
+        current = _note(lake, current, pages, changed=len(rows))
+        if monotonic() >= deadline:
+            return current, found
+    return _note(lake, current, (), changed=0), found
+
+
+def _steps(lake: Lake, source: Source, place: int | None) -> Iterator[Sequence[KnownPage]]:
+    """Known pages beyond a place, in the order of their keys, as many as are checked between two notes."""
+    after = _LOWEST_KEY if place is None else place
+    while pages := answered_titles(lake, source, after=after, limit=_SLICE):
+        for start in range(0, len(pages), _STEP):
+            yield pages[start : start + _STEP]
+        after = pages[-1].title_key
+
+
+def _changes(pages: Sequence[KnownPage], client: WikiClient, source: Source, site: Site) -> list[Row]:
+    """Rows for the pages that are not as we know them."""
+    rows: list[Row] = []
+    for start in range(0, len(pages), MOST_TITLES):
+        asked = pages[start : start + MOST_TITLES]
+        answer = client.fetch_revision_ids([page.title for page in asked])
+        now = utc_now()
+        changes = []
+        for page in asked:
+            found = answer.pages[page.title]
+            if found and (change := difference(page.revision_id, found)):
+                changes.append(Change(page.title, *change, changed_at=answer.wiki_time))
+        rows += change_rows(changes, Told("check", now, answer.wiki_time - now), source, site)
+    return rows
+
+
+def _note(lake: Lake, current: Row, pages: Sequence[KnownPage], *, changed: int) -> dict[str, Any]:
+    """Write how far a pass has come; without pages, that it is finished."""
+    now = utc_now()
+    noted = {
+        **current,
+        "place": pages[-1].title_key if pages else current["place"],
+        "checked": current["checked"] + len(pages),
+        "changed": current["changed"] + changed,
+        "continued_at": now,
+        "finished_at": None if pages else now,
+    }
+    source_name = current["source"]
+    with _noting(lake, source_name):
+        rows = passes(lake, source_name)
+        # A gap found meanwhile has put another pass in its place.
+        kept = [noted if row["started_at"] == current["started_at"] else row for row in rows]
+        write_partition(lake, REVISION_CHECKS, source_name, kept)
+    return noted
+
+
+def _noting(lake: Lake, source_name: str) -> Lock:
+    return lake.lock(f"revision-checks-{source_name}")

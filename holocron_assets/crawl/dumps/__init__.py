@@ -1,0 +1,1 @@
+"""XML exports of a wiki: read as a stream, with bounded memory."""

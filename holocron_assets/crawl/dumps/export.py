@@ -1,0 +1,180 @@
+"""MediaWiki XML exports, streamed: memory is bounded by the largest page, whatever the size of the file."""
+
+from collections.abc import Container, Generator, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from holocron_assets.crawl.dumps.elements import (
+    DumpPage,
+    Elements,
+    mapping_of,
+    number,
+    number_of,
+    parse_page,
+    text_of,
+    title_of,
+)
+from holocron_assets.crawl.dumps.parser import ALL_PAGES, NO_PAGES, PageParser, RawPage, parse_pages
+from holocron_assets.crawl.dumps.stream import DumpError, read_chunks
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.titles import DEFAULT_SITE, Site
+
+__all__ = ["DumpError", "DumpPage", "ListedPage", "list_pages", "read_pages", "read_site"]
+
+_NO_TIME = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPage:
+    """What a manifest needs of an export's page.
+
+    Attributes:
+        ordinal: place in the export, from 0.
+        title: canonical title with its namespace prefix.
+        namespace: MediaWiki namespace number.
+        page_id: MediaWiki page id.
+        revision_id: id of the newest revision that the export holds.
+    """
+
+    ordinal: int
+    title: str
+    namespace: int
+    page_id: int | None
+    revision_id: int | None
+
+
+def read_site(path: Path, source: str) -> Row:
+    """What an export says of its wiki, as a row of table `sites`.
+
+    Where it says nothing, the row has MediaWiki's English namespaces and the source's name.
+
+    Args:
+        path: the export.
+        source: name of the source, for the row.
+
+    Raises:
+        DumpError: the file is missing, no export, or broken before its first page.
+    """
+    parser = PageParser(NO_PAGES)
+    with closing(parse_pages(path, read_chunks(path), parser)) as parsed:
+        for _ in parsed:
+            if parser.site is not None:
+                break
+    made_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return _site_row(source, parser.site or {}, made_at)
+
+
+def read_pages(path: Path, start: int = 0, stop: int | None = None) -> Iterator[DumpPage]:
+    """The pages of an export in its order, each with its newest revision.
+
+    A page that is broken in itself comes with an error; only a broken file ends the reading.
+
+    Args:
+        path: the export; packed ones are unpacked on the way.
+        start: ordinal of the first page wanted.
+        stop: ordinal of the first page not wanted any more; the file is not read beyond it.
+
+    Raises:
+        DumpError: the file is missing or no export; or it is cut off or broken, after all pages before that.
+    """
+    wanted = ALL_PAGES[start:stop]
+    if wanted:
+        yield from wanted_pages(path, read_chunks(path), PageParser(wanted), wanted, wanted[-1])
+
+
+def wanted_pages(
+    path: Path, chunks: Iterable[bytes], parser: PageParser, wanted: Container[int], last: int
+) -> Iterator[DumpPage]:
+    """Some pages of an export in its order. Nothing is read beyond the last of them.
+
+    Args:
+        path: the export, for errors.
+        chunks: its bytes, or those from the first page wanted on if the parser knows its head already.
+        parser: reads those pages whole.
+        wanted: their ordinals.
+        last: the last of them.
+
+    Raises:
+        DumpError: as `read_pages` does.
+    """
+    with closing(_parsed(path, chunks, parser)) as parsed:
+        for page, site in parsed:
+            if page.ordinal in wanted:
+                yield parse_page(page.ordinal, page.elements, page.text, site)
+            if page.ordinal >= last:
+                return
+
+
+def list_pages(path: Path) -> Iterator[ListedPage]:
+    """The pages of an export in its order, without their texts.
+
+    Raises:
+        DumpError: as `read_pages` does.
+    """
+    for page, site in _parsed(path, read_chunks(path), PageParser(NO_PAGES)):
+        yield listed_page(page, site)
+
+
+def listed_page(page: RawPage, site: Site) -> ListedPage:
+    """What a listing says of a page, by the title rules of its wiki."""
+    title, namespace, _ = title_of(page.ordinal, page.elements, site)
+    revision = mapping_of(page.elements.get("revision"))
+    return ListedPage(
+        page.ordinal, title, namespace, number_of(page.elements, "id"), number_of(revision, "id")
+    )
+
+
+def site_rules(said: Elements | None) -> Site:
+    """The title rules of a wiki, from the `siteinfo` of its export."""
+    return Site.from_row(_site_row("", said, _NO_TIME)) if said else DEFAULT_SITE
+
+
+def _parsed(path: Path, chunks: Iterable[bytes], parser: PageParser) -> Generator[tuple[RawPage, Site]]:
+    site: Site | None = None
+    with closing(parse_pages(path, chunks, parser)) as parsed:
+        for _ in parsed:
+            if parser.pages and site is None:
+                site = site_rules(parser.site)
+            for page in parser.pages:
+                yield page, site or DEFAULT_SITE
+            parser.pages.clear()
+            parser.starts.clear()
+
+
+def _site_row(source: str, said: Any, made_at: datetime) -> Row:
+    said = mapping_of(said)
+    return {
+        "source": source,
+        "site_name": text_of(said, "sitename") or source,
+        "generator": text_of(said, "generator"),
+        "base_url": text_of(said, "base"),
+        "title_case": "case-sensitive" if text_of(said, "case") == "case-sensitive" else "first-letter",
+        "namespaces": _namespaces(said) or _namespaces_by_default(),
+        # an export does not list them
+        "interwiki_prefixes": sorted(DEFAULT_SITE.interwiki_prefixes),
+        "article_count": None,
+        "page_count": None,
+        "fetched_at": made_at,
+    }
+
+
+def _namespaces(said: Elements) -> list[dict[str, Any]]:
+    stated = mapping_of(said.get("namespaces")).get("namespace", [])
+    names: dict[int, str] = {}
+    for space in stated if isinstance(stated, list) else [stated]:
+        key = number(mapping_of(space).get("@key"))
+        if key is not None:
+            names.setdefault(key, mapping_of(space).get("#text", ""))
+    return [_namespace(key, name) for key, name in names.items()]
+
+
+def _namespaces_by_default() -> list[dict[str, Any]]:
+    return [_namespace(key, name) for key, name in DEFAULT_SITE.local_names.items()]
+
+
+def _namespace(key: int, name: str) -> dict[str, Any]:
+    canonical = DEFAULT_SITE.local_names.get(key, name)
+    return {"id": key, "name": name, "canonical": canonical, "aliases": []}

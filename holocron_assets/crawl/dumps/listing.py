@@ -1,0 +1,257 @@
+"""Listing an export: one pass that names its pages, notes where reading can start, and survives being killed.
+
+Every 16 MiB the pages so far are appended to a journal, with the place from which the next pass goes on.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holocron_assets.crawl.dumps.copy import CopyWriter, Plain
+from holocron_assets.crawl.dumps.export import ListedPage, listed_page, site_rules
+from holocron_assets.crawl.dumps.index import DUMP, INDEX_VERSION, DumpIndex, Place, dump_mark, load_index
+from holocron_assets.crawl.dumps.listing_journal import listing_journal
+from holocron_assets.crawl.dumps.parser import NO_PAGES, PageParser, parse_pages
+from holocron_assets.crawl.dumps.stream import DumpError, is_packed, read_chunks, read_head
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.streams import write_stream
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.shared.server_locks import Lock
+from holocron_assets.lake.tables import DUMP_INDEX
+from holocron_assets.lake.titles import Site
+
+_PLACE_SPACING_BYTES = 1 << 18
+_CHECKPOINT_BYTES = 1 << 24
+_START = Place(0, 0, 0)
+_TROUBLE = ("problem", "pages_read", "last_title")
+
+
+@dataclass(frozen=True)
+class DumpListing:
+    """All pages of an export, in a journal.
+
+    Attributes:
+        journal: holds them, until they are in the lake.
+        pages: how many there are.
+        error: why the export could not be read to its end; None if it was.
+    """
+
+    journal: Journal
+    pages: int
+    error: DumpError | None
+
+    def listed(self) -> Iterator[tuple[int, str, int, int | None]]:
+        """Ordinal, title, namespace and revision id of each page, in order."""
+        for record in self.journal.records():
+            columns = [record.get(name, ()) for name in ("titles", "namespaces", "revisions")]
+            for ordinal, page in enumerate(zip(*columns, strict=True), record.get("first", 0)):
+                yield ordinal, *page
+
+
+def listing_lock(lake: Lake, source: Source) -> Lock:
+    """Held while a source's export is listed: one process does it, and the others find it done."""
+    return lake.lock(f"list-{source.name}")
+
+
+def list_dump(lake: Lake, source: Source, safe_point: Callable[[], object] = lambda: None) -> DumpListing:
+    """List an export, from where an earlier attempt was killed, and write its index.
+
+    The caller holds the `listing_lock`, and removes the journal when it has what it wants.
+
+    Args:
+        lake: takes the index, and the copy if the export is packed.
+        source: whose export.
+        safe_point: called whenever what was listed is on disk; it raises where the listing is to stop.
+
+    Returns:
+        The listing. An export that breaks off gives the pages before, and the error.
+
+    Raises:
+        DumpError: the export is missing, none, or broken before its first page.
+    """
+    path = Path(source.origin)
+    with closing(read_chunks(path)) as chunks:
+        next(chunks)  # what is no export must not cost an earlier listing
+    mark = dump_mark(path)
+    journal, state = _begin(lake, source, mark)
+    with journal:
+        if state.end is None:
+            state = _Pass(path, journal, state, safe_point).run(lake.dump_copy(DUMP_INDEX, source.name))
+    if load_index(lake, source) is None:
+        rows = _index_rows(source, journal)
+        write_stream(lake, DUMP_INDEX, source.name, rows, code_version=INDEX_VERSION, inputs={DUMP: mark})
+    error = DumpError(path, **state.end) if state.end else None
+    return DumpListing(journal, state.place.ordinal, error)
+
+
+def usable_index(lake: Lake, source: Source) -> DumpIndex:
+    """The index of a source's export; made again if it is missing, of another file, or its copy is not whole.
+
+    Raises:
+        DumpError: as `list_dump` does; or the export changes all the time.
+    """
+    index = load_index(lake, source)
+    if index is not None:
+        return index
+    with listing_lock(lake, source):
+        index = load_index(lake, source)
+        if index is None:
+            list_dump(lake, source).journal.remove()
+            index = load_index(lake, source)
+    if index is None:
+        raise DumpError(Path(source.origin), "it changed while it was listed: wait until all of it is there")
+    return index
+
+
+def discard_copy(lake: Lake, source: Source, index: DumpIndex) -> None:
+    """Remove the copy of an export that proved to be damaged, so that it is made again.
+
+    Args:
+        lake: where the copy is.
+        source: whose export.
+        index: with which it was read. If the export was listed anew since, nothing is removed.
+    """
+    with listing_lock(lake, source):
+        now = load_index(lake, source)
+        if now is not None and now.copy is not None and now.places.equals(index.places):
+            now.copy.unlink()
+
+
+@dataclass
+class _State:
+    """How far a listing came.
+
+    Attributes:
+        place: where the next page starts; the end of the export, once it was reached.
+        head_bytes: length of what stands before the first page.
+        last_title: title of the last page that was listed.
+        end: None until the export was read to its end; then what is wrong with it, as arguments of DumpError.
+    """
+
+    place: Place = _START
+    head_bytes: int = 0
+    last_title: str | None = None
+    end: dict[str, Any] | None = None
+
+
+def _begin(lake: Lake, source: Source, mark: str) -> tuple[Journal, _State]:
+    """The journal of a listing, and how far it came."""
+    path = lake.journal(DUMP_INDEX, source.name)
+    marks = {DUMP: mark, "version": INDEX_VERSION}
+    journal = listing_journal(path, marks)
+    state = _state(journal)
+    copy = lake.dump_copy(DUMP_INDEX, source.name)
+    if not is_packed(Path(source.origin)):
+        copy.unlink(missing_ok=True)
+    elif state.place.file_offset > (copy.stat().st_size if copy.is_file() else 0):
+        journal.remove()  # its copy was removed, or is damaged
+        return listing_journal(path, marks), _State()
+    return journal, state
+
+
+def _state(journal: Journal) -> _State:
+    state = _State()
+    for record in journal.records():
+        places = record.get("places")
+        if places:
+            state.head_bytes = state.head_bytes or places[0][1]
+            state.place = Place(*places[-1])
+        if record.get("titles"):
+            state.last_title = record["titles"][-1]
+        state.end = record.get("end", state.end)
+    return state
+
+
+def _index_rows(source: Source, journal: Journal) -> Iterator[Row]:
+    for record in journal.records():
+        for place in record.get("places", ()):
+            yield {"source": source.name, **Place(*place)._asdict()}
+
+
+class _Pass:
+    """The reading of an export from a place to its end."""
+
+    def __init__(self, path: Path, journal: Journal, state: _State, safe_point: Callable[[], object]) -> None:
+        self._path, self._journal, self._begun_at = path, journal, state.place
+        self._safe_point = safe_point
+        left_out = state.place.unpacked_offset - state.head_bytes
+        self._parser = PageParser(NO_PAGES, ordinal=state.place.ordinal, left_out=left_out)
+        if state.place.file_offset:
+            self._parser.feed(read_head(read_chunks(path), state.head_bytes))
+        self._parser.last_title = state.last_title
+        self._site: Site | None = None
+        self._position = state.place.unpacked_offset
+        self._next_place_at = self._position + _PLACE_SPACING_BYTES
+        self._next_checkpoint_at = self._position + _CHECKPOINT_BYTES
+        self._pages: list[ListedPage] = []
+        self._places: list[Place] = []
+
+    def run(self, copy: Path) -> _State:
+        """Read to the end, and say how that was.
+
+        Args:
+            copy: where the copy is written if the export is packed.
+
+        Raises:
+            DumpError: the export breaks off before its first page.
+        """
+        problem: DumpError | None = None
+        file_offset = self._begun_at.file_offset
+        with CopyWriter(copy, file_offset) if is_packed(self._path) else Plain() as target:
+            chunks = read_chunks(self._path, self._begun_at.unpacked_offset)
+            try:
+                for chunk in parse_pages(self._path, chunks, self._parser):
+                    self._take(chunk, target)
+            except DumpError as error:
+                if not error.pages_read:
+                    raise
+                problem = error
+            self._places.append(Place(self._parser.ordinal, self._position, target.cut(self._position)))
+            target.sync()
+        trouble = {name: getattr(problem, name) for name in _TROUBLE} if problem else {}
+        self._record(len(self._pages), end=trouble)
+        return _state(self._journal)
+
+    def _take(self, chunk: bytes, target: CopyWriter | Plain) -> None:
+        """Take in what was parsed."""
+        written = 0
+        for start in self._parser.starts:
+            at = start.offset - self._position
+            if start.ordinal == 0:
+                self._places.append(Place(0, start.offset, 0))
+            elif at >= written and start.offset >= self._next_place_at:
+                target.write(chunk[written:at])
+                written = at
+                self._places.append(Place(start.ordinal, start.offset, target.cut(start.offset)))
+                self._next_place_at = start.offset + _PLACE_SPACING_BYTES
+        target.write(chunk[written:])
+        self._position += len(chunk)
+        self._list_pages()
+        if self._position >= self._next_checkpoint_at and self._places and self._places[-1].file_offset:
+            target.sync()
+            self._record(self._places[-1].ordinal - self._pages[0].ordinal)
+            self._next_checkpoint_at = self._position + _CHECKPOINT_BYTES
+            self._safe_point()
+
+    def _list_pages(self) -> None:
+        if self._parser.pages:
+            site = self._site = self._site or site_rules(self._parser.site)
+            self._pages += [listed_page(page, site) for page in self._parser.pages]
+        self._parser.pages.clear()
+        self._parser.starts.clear()
+
+    def _record(self, count: int, **more: Any) -> None:
+        """Note the first pages, and the places from which they, and what follows, can be read."""
+        pages, self._pages = self._pages[:count], self._pages[count:]
+        columns = {
+            "titles": [page.title for page in pages],
+            "namespaces": [page.namespace for page in pages],
+            "revisions": [page.revision_id for page in pages],
+        }
+        first = pages[0].ordinal if pages else 0
+        self._journal.append({"first": first, **columns, "places": self._places, **more})
+        self._places = []

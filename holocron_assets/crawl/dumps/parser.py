@@ -1,0 +1,328 @@
+"""The XML side of an export: its pages as JSON values, and the byte where each starts.
+
+expat parses, because it tells that byte exactly and hands texts on without building a tree of them.
+"""
+
+from collections.abc import Container, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.parsers import expat
+
+from holocron_assets.crawl.dumps.elements import OVERLONG, Elements, number, number_of, text_of, time_of
+from holocron_assets.crawl.dumps.stream import DumpError
+
+ALL_PAGES = range(2**62)
+NO_PAGES = range(0)
+
+LONGEST_PAGE_BYTES = 1 << 25
+"""Of a page's newest revision, or of what else it holds: 16 times what MediaWiki lets people save."""
+
+_LONGEST_TAG_BYTES = 1 << 22  # expat reads it anew with each piece, and keeps it all
+_DEEPEST = 16
+_TAIL_BYTES = 100
+_TEXT_BUFFER_BYTES = 1 << 16
+_NO_TIME = datetime.min.replace(tzinfo=UTC)
+
+
+class OverlongTagError(ValueError):
+    """A tag, a comment or what an export says of its wiki is longer than any page."""
+
+
+class RawPage(NamedTuple):
+    """A page as its export has it.
+
+    Attributes:
+        ordinal: place in the export, from 0.
+        elements: the page's elements as JSON values: texts, mappings of children by name and of attributes by
+            `@name`, and lists of what repeats. Of its revisions only the newest, and of that not the text.
+        text: the newest revision's text; None where the export holds none.
+    """
+
+    ordinal: int
+    elements: Elements
+    text: str | None
+
+
+class PageStart(NamedTuple):
+    """Where a page starts: its ordinal, and the byte of the unpacked export."""
+
+    ordinal: int
+    offset: int
+
+
+@dataclass(eq=False)
+class _Kind:
+    """What an element is to us.
+
+    Attributes:
+        children: the kinds of its children, by name.
+        others: the kind of all other children; None where they are not read.
+        has_text: whether its text is kept, with that of children that are not read.
+    """
+
+    children: Mapping[str, "_Kind"] = field(default_factory=dict)
+    others: "_Kind | None" = None
+    has_text: bool = False
+
+
+_VALUE = _Kind(has_text=True)
+_VALUE.others = _VALUE
+_FLAT = _Kind(has_text=True)
+_TEXT = _Kind(has_text=True)
+_REVISION = _Kind({"text": _TEXT}, _VALUE)
+_LISTED_REVISION = _Kind({"id": _VALUE, "timestamp": _VALUE})
+_PAGE = _Kind({"revision": _REVISION}, _VALUE)
+_OVERLONG_PAGE = _Kind()
+_LISTED_PAGE = _Kind({"title": _VALUE, "ns": _VALUE, "id": _VALUE, "revision": _LISTED_REVISION})
+_SITE = _Kind(others=_VALUE)
+_ROOT_AFTER_SITE = _Kind({"page": _PAGE})
+_ROOT = _Kind({"siteinfo": _SITE, "page": _PAGE})
+_DOCUMENT = _Kind(others=_ROOT)
+_PAGES = (_PAGE, _LISTED_PAGE, _OVERLONG_PAGE)
+
+
+class _Element:
+    """An element that is open.
+
+    Attributes:
+        kind: what it is to us.
+        name: its name without the XML namespace.
+        values: its attributes, and the children that ended, as JSON values.
+        parts: its text in pieces.
+        has_children: whether any child was met.
+    """
+
+    __slots__ = ("has_children", "kind", "name", "parts", "values")
+
+    def __init__(self, kind: _Kind, name: str, attributes: Mapping[str, str]) -> None:
+        self.kind = kind
+        self.name = name
+        self.values: dict[str, Any] = (
+            {f"@{_local(key)}": value for key, value in attributes.items()} if attributes else {}
+        )
+        self.parts: list[str] = []
+        self.has_children = False
+
+    def add(self, name: str, value: Any) -> None:
+        """Take in a child. What repeats becomes a list."""
+        if name not in self.values:
+            self.values[name] = value
+        elif isinstance(earlier := self.values[name], list):
+            earlier.append(value)  # in place: a page may have as many as its file is long
+        else:
+            self.values[name] = [earlier, value]
+
+    def as_value(self) -> Any:
+        """The whole element as a JSON value."""
+        text = "".join(self.parts)
+        if self.kind is _FLAT or not self.values:
+            return text
+        if text and not self.has_children:
+            self.values["#text"] = text
+        return self.values
+
+
+class _Revision(NamedTuple):
+    elements: Elements
+    text: str | None
+
+    @property
+    def age(self) -> tuple[datetime, int]:
+        return time_of(self.elements, "timestamp") or _NO_TIME, number_of(self.elements, "id") or 0
+
+
+class PageParser:
+    """Takes an export's bytes bit by bit, and gives the pages that end in them.
+
+    Elements are known by their local name, and pages are children of the root, as in MediaWiki's export
+    schemas 0.3 to 0.11. Memory is bounded by `LONGEST_PAGE_BYTES`: a page that holds more in one revision, or
+    beside its revisions, is given without what it holds, and says so.
+
+    Attributes:
+        ordinal: of the page that is being read, or comes next.
+        last_title: title of the last page that ended, as it is written.
+        site: what `siteinfo` holds; None until it or a page was met.
+        pages: the pages that ended. Whoever takes them clears the list.
+        starts: of the pages that started. To be cleared as well.
+    """
+
+    def __init__(self, whole: Container[int], *, ordinal: int = 0, left_out: int = 0) -> None:
+        """Start an export.
+
+        Args:
+            whole: ordinals of the pages that are wanted with all elements and text. The others come with
+                title, namespace and ids.
+            ordinal: of the first page that will be fed.
+            left_out: bytes that will not be fed: those between the head and that page.
+        """
+        self.ordinal = ordinal
+        self.last_title: str | None = None
+        self.site: Elements | None = None
+        self.pages: list[RawPage] = []
+        self.starts: list[PageStart] = []
+        self._whole = whole
+        self._left_out = left_out
+        self._open = [_Element(_DOCUMENT, "", {})]
+        self._unread = 0  # how deep within an element that is not read
+        self._text: _Element | None = None
+        self._newest: _Revision | None = None
+        self._fed = 0
+        self._kept_since = 0  # the byte at which the page, or its revision, started
+        # utf-8, as every export is: another encoding could hide a DOCTYPE from the check
+        self._expat = expat.ParserCreate("utf-8", "}")
+        self._expat.buffer_text = True
+        self._expat.buffer_size = _TEXT_BUFFER_BYTES
+        self._expat.StartElementHandler = self._start
+        self._expat.EndElementHandler = self._end
+
+    def feed(self, data: bytes) -> None:
+        """Take in more of the export; `b""` says that there is no more.
+
+        Raises:
+            expat.ExpatError: it is not valid XML. The pages before that are there.
+            OverlongTagError: something outside of pages, or a tag of one, never ends.
+        """
+        self._expat.Parse(data, not data)
+        self._fed += len(data)
+        if self._fed - self._expat.CurrentByteIndex > _LONGEST_TAG_BYTES:
+            raise OverlongTagError
+        if self._expat.CurrentByteIndex - self._kept_since > LONGEST_PAGE_BYTES:
+            self._let_go()
+
+    @property
+    def error_offset(self) -> int:
+        """The byte of the unpacked export at which it is not valid XML."""
+        return self._expat.ErrorByteIndex + self._left_out
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if self._unread:
+            self._unread += 1
+            return
+        local, parent = name.rpartition("}")[2], self._open[-1]
+        parent.has_children = True
+        kind = parent.kind.children.get(local, parent.kind.others)
+        if kind is None:
+            self._unread = 1
+            return
+        if kind is _VALUE:
+            kind = _VALUE if len(self._open) <= _DEEPEST else _FLAT
+        elif kind is _PAGE:
+            kind = self._start_page()
+        element = _Element(kind, local, attributes)
+        self._open.append(element)
+        self._expat.CharacterDataHandler = element.parts.append if kind.has_text else None
+
+    def _let_go(self) -> None:
+        """Keep nothing more of a page that holds too much: neither an export nor a memory is that large."""
+        self._kept_since = self._expat.CurrentByteIndex
+        page = next((element for element in self._open if element.kind in _PAGES), None)
+        if page is None:
+            if any(element.kind is _SITE for element in self._open):
+                raise OverlongTagError
+            return
+        self._unread += len(self._open) - self._open.index(page) - 1
+        del self._open[self._open.index(page) + 1 :]
+        kept: dict[str, Any] = {
+            name: page.values[name] for name in ("title", "ns", "id") if name in page.values
+        }
+        problem = f"it holds more than {LONGEST_PAGE_BYTES:,} bytes: no page is so long"
+        page.values = {**kept, OVERLONG: problem}
+        page.kind, self._newest, self._text = _OVERLONG_PAGE, None, None
+        self._expat.CharacterDataHandler = None
+
+    def _start_page(self) -> _Kind:
+        self._kept_since = self._expat.CurrentByteIndex
+        self.starts.append(PageStart(self.ordinal, self._expat.CurrentByteIndex + self._left_out))
+        self._newest = None
+        if self.site is None:
+            self._end_site({})  # it comes before all pages or not at all
+        return _PAGE if self.ordinal in self._whole else _LISTED_PAGE
+
+    def _end(self, _name: str) -> None:
+        if self._unread:
+            self._unread -= 1
+            return
+        element = self._open.pop()
+        kind, parent = element.kind, self._open[-1]
+        if kind is _VALUE or kind is _FLAT:
+            parent.add(element.name, element.as_value())
+        elif kind is _TEXT:
+            self._text = self._text or element
+        elif kind is _REVISION or kind is _LISTED_REVISION:
+            self._end_revision(element)
+        elif kind in _PAGES:
+            self._end_page(element)
+        elif kind is _SITE:
+            self._end_site(element.values)
+        self._expat.CharacterDataHandler = parent.parts.append if parent.kind.has_text else None
+
+    def _end_site(self, said: Elements) -> None:
+        self.site = said
+        self._open[1].kind = _ROOT_AFTER_SITE
+
+    def _end_revision(self, element: _Element) -> None:
+        body, self._text = self._text, None
+        self._kept_since = self._expat.CurrentByteIndex
+        revision = _Revision(element.values, None)
+        if body is not None:
+            revision = _Revision({**element.values, "text": {**body.values, "#text": None}}, _held_text(body))
+        if self._newest is None or revision.age >= self._newest.age:
+            self._newest = revision
+
+    def _end_page(self, element: _Element) -> None:
+        elements, text = element.values, None
+        if self._newest is not None:
+            elements, text = {**elements, "revision": self._newest.elements}, self._newest.text
+        self.pages.append(RawPage(self.ordinal, elements, text))
+        self.last_title = text_of(elements, "title")
+        self.ordinal += 1
+
+
+def _local(name: str) -> str:
+    return name.rpartition("}")[2]
+
+
+def _held_text(body: _Element) -> str | None:
+    """The text of a revision; None where the element only says that there is one."""
+    text = "".join(body.parts)
+    is_elsewhere = "@deleted" in body.values or number(body.values.get("@bytes"))
+    return None if is_elsewhere and not text and not body.has_children else text
+
+
+def parse_pages(path: Path, chunks: Iterable[bytes], parser: PageParser) -> Generator[bytes]:
+    """Feed a parser with an export to its end, giving each piece back once it was parsed.
+
+    Args:
+        path: the export, for errors.
+        chunks: its bytes.
+        parser: what it found in a piece is to be taken before the next.
+
+    Raises:
+        DumpError: the export is cut off, damaged, or no valid XML; after all pages before that.
+    """
+    tail = b""
+    try:
+        for chunk in chain(chunks, (b"",)):
+            tail = (tail + chunk)[-_TAIL_BYTES:]
+            problem = None
+            try:
+                parser.feed(chunk)
+            except OverlongTagError:
+                problem = DumpError(path, "has a tag or comment without an end: refused")
+            except expat.ExpatError as error:
+                is_cut = not chunk and not tail.rstrip().endswith(b"mediawiki>")
+                problem = _problem(path, error, parser, is_cut=is_cut)
+            yield chunk
+            if problem:
+                raise problem
+    except DumpError as error:
+        raise DumpError(path, error.problem, parser.ordinal, parser.last_title) from error
+
+
+def _problem(path: Path, error: expat.ExpatError, parser: PageParser, *, is_cut: bool) -> DumpError:
+    said = f"{expat.errors.messages[error.code]} at byte {parser.error_offset}"
+    is_wrong = "the file ends too soon: it was cut off; get it again" if is_cut else "is not valid XML"
+    return DumpError(path, f"{is_wrong} ({said})")

@@ -1,0 +1,179 @@
+"""Table `known_links`: all that a source's fetched batches say of titles, in one file, made anew each time.
+
+It saves the frontier reading every batch at every look. It can be deleted at any time: the frontier says the
+same without it, only slower.
+"""
+
+import glob
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+
+from holocron_assets.crawl.frontier.coverage import (
+    KNOWN_LINKS_VERSION,
+    Coverage,
+    batch_mark,
+    coverage,
+    present_marks,
+    without_known_links,
+)
+from holocron_assets.crawl.frontier.pending import outlook
+from holocron_assets.crawl.frontier.views import quoted, relations, rows_now, sql_part
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import SchemaError
+from holocron_assets.lake.files.durable import replacing
+from holocron_assets.lake.files.footers import FOOTER_KEY, Footer, footer_json
+from holocron_assets.lake.files.parquet import read_footer
+from holocron_assets.lake.files.sealing import seal
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_CHANGES
+from holocron_assets.lake.views.database import query, rows_of
+from holocron_assets.lake.views.spilling import spilling_database
+
+_MEMORY = "1200MB"
+_FEWEST_NEW = 20
+_SHARE_OF_COVERED = 50
+_MOST_NEW = 1000
+_COLUMNS = ", ".join(column.name for column in KNOWN_LINKS.columns)
+_REQUIRED = ", ".join(f"count({column.name})" for column in KNOWN_LINKS.columns if not column.nullable)
+
+
+def compaction_is_due(lake: Lake, source: Source) -> bool:
+    """Whether `known_links` of a source should be made anew: enough is new, or it may hide pages."""
+    return enough_is_new(lake, source) or may_hide_pages(lake, source)
+
+
+def enough_is_new(lake: Lake, source: Source) -> bool:
+    """Whether twenty batches, or one for every fifty covered, are new or were read otherwise since."""
+    held = coverage(lake, source)
+    enough = max(_FEWEST_NEW, len(held.covered) // _SHARE_OF_COVERED)
+    if len(held.new_with_links) >= enough:
+        return True
+    return len(held.new_with_links) + _changed(lake, held) >= enough
+
+
+def may_hide_pages(lake: Lake, source: Source) -> bool:
+    """Whether nothing of a source is pending or in flight, but only `known_links` made anew can tell so."""
+    held = coverage(lake, source)
+    if held.unfinished or not held.covered or source.kind == "mediawiki_dump":
+        return False
+    changed = _changed(lake, held)
+    if not changed and not held.new:
+        return False
+    seen = outlook(lake, source)
+    return not seen.is_pending and (changed > 0 or seen.has_shortcuts)
+
+
+def looks_are_slow(lake: Lake, source: Source) -> bool:
+    """Whether so many batches are not covered that a look at the frontier takes longer than a sensor has."""
+    return len(coverage(lake, source).new) > _MOST_NEW
+
+
+def standing(lake: Lake, source: Source) -> str:
+    """A text that changes when `known_links` is made anew, or has to start from other seeds or go deeper."""
+    footer = read_footer(lake, KNOWN_LINKS, source.name)
+    return json.dumps(
+        [footer.content_id if footer else None, KNOWN_LINKS_VERSION, present_marks(lake, source)]
+    )
+
+
+def make_known_links(lake: Lake, source: Source) -> Footer:
+    """Make `known_links` of a source from all its finished batches, in bounded memory: 1.2 GB and the disk.
+
+    Args:
+        lake: where the batches are and the file goes. It is replaced in one step.
+        source: whose titles; its depth says how far links are followed.
+
+    Returns:
+        The new file's footer: its inputs name the batches that it covers.
+
+    Raises:
+        SchemaError: the rows do not fit the table; the file is as it was.
+        DamagedPartitionError: a batch's file cannot be read.
+    """
+    # Of two makers the later must not replace what the other covered by less.
+    with lake.lock(f"known-links-{source.name}"):
+        return _made(lake, source)
+
+
+def _made(lake: Lake, source: Source) -> Footer:
+    # Before anything is read: what is written meanwhile makes the table stale, and not wrong for ever.
+    present = present_marks(lake, source)
+    held = without_known_links(lake, source)
+    marks = {batch: mark for batch in held.new_with_links if (mark := batch_mark(lake, batch))}
+    rows = rows_now(lake, {source.name: replace(held, new=list(marks), new_with_links=list(marks))})
+    inputs = {**present, **marks}
+    content_id = content_hash(json.dumps(inputs, sort_keys=True))
+    footer, file = Footer(0, content_id, KNOWN_LINKS_VERSION, inputs), lake.file(KNOWN_LINKS, source.name)
+    with (
+        spilling_database(lake, memory=_MEMORY) as connection,
+        replacing(file) as aside,
+    ):
+        query(connection, relations([source], {**rows, "told": rows_of(lake, PAGE_CHANGES, [])}))
+        query(connection, sql_part("new_rows", relation="table"))
+        _measure_depths(connection, source)
+        query(connection, sql_part("known_titles", relation="view"))
+        _copy(connection, aside, footer_json(footer, file))
+        seal(aside)
+        _refuse_faulty(connection, aside, source.name)
+        rows_written = pq.read_metadata(aside).num_rows
+    return replace(footer, rows=rows_written)
+
+
+def _changed(lake: Lake, held: Coverage) -> int:
+    """How many covered batches have other pages or links than when they were compacted."""
+    return sum(batch_mark(lake, batch) != mark for batch, mark in held.covered.items())
+
+
+def _measure_depths(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
+    """Make `crawl.reached`, a step at a time: each reads the links once, and holds only titles in memory."""
+    seeds = "select title_key, 0::bigint as depth, null::bigint as via_key from crawl.new_seeds"
+    query(
+        connection,
+        f"create or replace table crawl.reached as {seeds};"
+        " create or replace table crawl.near as from crawl.reached",
+    )
+    if source.kind == "mediawiki_dump":
+        return
+    step = sql_part(
+        "step",
+        near="crawl.near",
+        steps="(select *, null::bigint as known_depth from crawl.edges)",
+        reached="crawl.reached",
+    )
+    while query(connection, "select exists (from crawl.near) as goes_on")[0]["goes_on"]:
+        query(connection, f"create or replace table crawl.near as {step}")
+        query(
+            connection,
+            "create or replace table crawl.reached as"
+            " from crawl.reached anti join crawl.near using (title_key) union all from crawl.near",
+        )
+
+
+def _copy(connection: duckdb.DuckDBPyConnection, path: Path, footer: str) -> None:
+    kept = (
+        f"format parquet, compression zstd, row_group_size {KNOWN_LINKS.row_group_rows}, use_tmp_file false"
+    )
+    query(
+        connection,
+        f"copy (select {_COLUMNS} from known_titles) to {quoted(str(path))}"  # noqa: S608 - our own names
+        f" ({kept}, kv_metadata {{{FOOTER_KEY.decode()}: {quoted(footer)}}})",
+    )
+
+
+def _refuse_faulty(connection: duckdb.DuckDBPyConnection, path: Path, source_name: str) -> None:
+    """Check a file before it takes its place: columns, empty values, keys."""
+    KNOWN_LINKS.check(pq.read_schema(path).empty_table(), source_name)
+    sql = f"""
+        select
+            count(*) - count(distinct title_key) as repeated_keys,
+            count(*) - least({_REQUIRED}) as empty_values
+        from read_parquet($file)
+    """  # noqa: S608 - the names of our own columns
+    faults = query(connection, sql, {"file": glob.escape(str(path))})[0]
+    if any(faults.values()):
+        raise SchemaError(f"table {KNOWN_LINKS.name}, partition {source_name!r}: {faults}")

@@ -1,0 +1,119 @@
+"""The frontier: what a source knows of and has not fetched, asked of the lake. There is no queue."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+import duckdb
+
+from holocron_assets.crawl.frontier.views import frontier_tables
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import query
+from holocron_assets.lake.views.spilling import spilling_database
+
+_MEMORY = "1GB"
+_PENDING = """
+    with chosen as materialized (
+        select title, title_key, namespace, depth, failures, reason, ordinal, told_at, via_key, inbound,
+            asked_at
+        from frontier
+        where status = 'pending'
+        order by reason <> 'changed', told_at, ordinal nulls last, inbound desc, title
+        limit $limit
+    ),
+    linking as (
+        select named.title_key, any_value(named.title) as title
+        from (
+            select title_key, title from crawl.compacted
+            union all
+            select title_key, title from crawl.new_pages
+        ) as named
+        semi join chosen on chosen.via_key = named.title_key
+        group by named.title_key
+    )
+    select
+        chosen.title, chosen.title_key, namespace, coalesce(depth, 0) as depth, failures, reason, ordinal,
+        linking.title as discovered_from, told_at, asked_at
+    from chosen left join linking on linking.title_key = chosen.via_key
+    order by reason <> 'changed', told_at, ordinal nulls last, inbound desc, chosen.title
+"""
+_OUTLOOK = """
+    select
+        exists (from frontier where status = 'pending') as is_pending,
+        exists (from known_titles where is_shortcut) as has_shortcuts
+"""
+
+
+@dataclass(frozen=True)
+class PendingPage:
+    """A page to fetch.
+
+    Attributes:
+        title: canonical title.
+        title_key: its key in the source.
+        namespace: its namespace number.
+        depth: links from the nearest seed.
+        failures: failed attempts since the last requeue.
+        reason: 'new', 'changed', 'retry', 'requeue' or 'added'.
+        ordinal: its place in the dump, if it is in one.
+        discovered_from: the page before it on a shortest way from a seed; None for a seed.
+        told_at: when we were told of its change; None unless that is the reason.
+        asked_at: when it was last asked for; None if it never was.
+    """
+
+    title: str
+    title_key: int
+    namespace: int
+    depth: int
+    failures: int
+    reason: str
+    ordinal: int | None = None
+    discovered_from: str | None = None
+    told_at: datetime | None = None
+    asked_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """How a crawl goes on.
+
+    Attributes:
+        is_pending: whether a page is pending.
+        has_shortcuts: whether a new link leads to a page whose own links `known_links` holds, and brings what
+            they lead to into reach or nearer. Only `known_links` made anew tells how far that goes.
+    """
+
+    is_pending: bool
+    has_shortcuts: bool
+
+
+def pending_pages(lake: Lake, source: Source, *, limit: int) -> list[PendingPage]:
+    """The pages to fetch next: those that changed, then a dump's in its order, or a wiki's by inbound links.
+
+    Memory is bounded: 1 GB and what Python needs for the pages.
+
+    Args:
+        lake: what was seeded, linked, cut, fetched and told so far.
+        source: whose pages.
+        limit: at most so many.
+
+    Raises:
+        DamagedPartitionError, duckdb.Error: the lake cannot be read. That is never taken for "no work".
+    """
+    with _frontier(lake, source) as connection:
+        return [PendingPage(**row) for row in query(connection, _PENDING, {"limit": limit})]
+
+
+def outlook(lake: Lake, source: Source) -> Outlook:
+    """Whether anything of a source is pending, and whether `known_links` is new enough to tell."""
+    with _frontier(lake, source) as connection:
+        return Outlook(**query(connection, _OUTLOOK)[0])
+
+
+@contextmanager
+def _frontier(lake: Lake, source: Source) -> Iterator[duckdb.DuckDBPyConnection]:
+    with spilling_database(lake, memory=_MEMORY) as connection:
+        query(connection, frontier_tables(lake, source))
+        yield connection

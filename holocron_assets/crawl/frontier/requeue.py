@@ -1,0 +1,66 @@
+"""Trying again what was given up or failed, by a person's decision, which is itself a row."""
+
+from collections.abc import Sequence
+
+from holocron_assets.decisions.log import decided_now, new_decision, record
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.clock import SMALLEST_STEP
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import connect, query
+
+_DEAD = """
+    select source, title, max(died_at) as died_at
+    from dead_letters
+    where coalesce(source = $source, true) and coalesce(list_contains($titles, title), true)
+    group by source, title
+    order by source, title
+"""
+
+
+def requeue(
+    lake: Lake, *, source: str | None, titles: Sequence[str] | None, author: str, reason: str
+) -> list[Row]:
+    """Let what was given up about some titles be tried again, with a full count of attempts.
+
+    Args:
+        lake: where the dead letters are and the decision goes.
+        source: only of this source; of all if None.
+        titles: only these, as the dead letters have them; all if None.
+        author: who decides.
+        reason: why.
+
+    Returns:
+        The rows of table `decisions` that were written: one for each title with a dead letter that was meant.
+    """
+    with connect(lake) as connection:
+        dead = query(
+            connection, _DEAD, {"source": source, "titles": None if titles is None else list(titles)}
+        )
+    now = decided_now(lake)  # and after each death, which a clock that was ahead may have told
+    rows = [
+        # A pair of entities has no title, but two names for one.
+        new_decision("requeue", author=author, reason=reason, now=max(now, died_at + SMALLEST_STEP), **letter)
+        for letter in dead
+        for died_at in [letter.pop("died_at")]
+    ]
+    record(lake, rows)
+    return rows
+
+
+def retry_now(lake: Lake, pages: Sequence[tuple[str, str]], *, author: str, reason: str) -> None:
+    """Let what failed about some pages, and would be tried again later, be tried again at once.
+
+    Its count of attempts goes on. What failed about a page is its fetching, or what was asked about it.
+
+    Args:
+        lake: where the decision goes.
+        pages: source and canonical title of each.
+        author: who decides.
+        reason: why.
+    """
+    now = decided_now(lake)
+    rows = [
+        new_decision("requeue", author=author, reason=reason, now=now, source=source, title=title)
+        for source, title in pages
+    ]
+    record(lake, rows)

@@ -1,0 +1,297 @@
+"""Sending requests politely: wait for a turn, send, judge, record, and try again if it is soon."""
+
+import itertools
+import json
+import random
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
+
+from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
+from holocron_assets.crawl.http.challenges import is_challenge
+from holocron_assets.crawl.http.client import HttpAnswer, HttpClient, Verb
+from holocron_assets.crawl.http.outcomes import Answer
+from holocron_assets.crawl.politeness.host_state import HostState
+from holocron_assets.crawl.politeness.limits import HostLimits, Turn
+from holocron_assets.crawl.politeness.rules import Decision, judge
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.telemetry.context import about, request_id
+from holocron_assets.telemetry.logs import logger
+from holocron_assets.telemetry.spans import failed, span
+
+PRIVATE_ADDRESS = "private_address"
+"""Outcome of a request whose host leads to an address that is not public: nothing is sent there."""
+
+# Longer waits are not slept through: the caller stores when to come back.
+_PATIENCE_SECONDS = 10.0
+# After the third failure the host is held for less than our patience: who blames the request can still ask
+# for something else, and see whether the host answers that.
+_MOST_TRIES = 3
+
+
+_CLIENT_ERROR = 400
+_TOLD = (
+    "source",
+    "host",
+    "verb",
+    "titles",
+    "attempt",
+    "outcome",
+    "status",
+    "latency_ms",
+    "error",
+    "decision",
+)
+_LOG = logger(__name__)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request to send.
+
+    Attributes:
+        verb: HTTP method.
+        url: the address, without parameters.
+        parameters: the parameters.
+        shown_url: the address as it is recorded.
+        titles: number of pages that it asks for.
+    """
+
+    verb: Verb
+    url: str
+    parameters: Mapping[str, str]
+    shown_url: str
+    titles: int = 0
+
+
+class Reading(Protocol):
+    """What an answer's body says."""
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether it is of the kind that was asked for."""
+
+    @property
+    def error_code(self) -> str | None:
+        """The API's error code, if it reports one."""
+
+    @property
+    def problem(self) -> str | None:
+        """What went wrong, for people; None when nothing did."""
+
+
+Read = TypeVar("Read", bound=Reading)
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """What came of one request that was sent."""
+
+    turn: Turn
+    sent_at: float
+    answer: HttpAnswer
+    reading: Reading
+    decision: Decision
+
+
+class PoliteRequests:
+    """Sends requests to one host. Safe to use from several threads if `record` is."""
+
+    def __init__(  # noqa: PLR0913 - three parts it is made of, two labels, and whom it heeds
+        self,
+        http: HttpClient,
+        limits: HostLimits,
+        record: Callable[[Row], None],
+        *,
+        source: str,
+        scope: str,
+        safe_point: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Send within `limits`, and give `record` a row of table `http_attempts` for each decision.
+
+        `safe_point` is called before each request is sent; it raises where none is to be sent any more.
+        """
+        self.host = limits.host
+        self.source = source
+        self.limits = limits
+        self._http = http
+        self._record = record
+        self._safe_point = safe_point
+        self._labels = {"source": source, "scope": scope, "host": limits.host}
+
+    def send(self, request: Request, read: Callable[[HttpAnswer], Read]) -> tuple[HttpAnswer, Read]:
+        """Send one request, three times at most, while the waits between stay within 10 s in all.
+
+        Args:
+            request: what to send.
+            read: says what an answer's body is.
+
+        Returns:
+            The answer, and what its body says.
+
+        Raises:
+            HostBusy: nothing was sent, since the host is to be left alone.
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the host will not answer this, or may not be connected to.
+        """
+        patience = _PATIENCE_SECONDS
+        for number in itertools.count(1):
+            sent, reading = self._try(request, number, patience, read)
+            decision, problem = sent.decision, reading.problem or f"HTTP {sent.answer.status}"
+            if decision.outcome == "ok":
+                break
+            if decision.wait_seconds is None:
+                raise WikiRefused(self.host, problem, decision.outcome)
+            patience -= sent.turn.held_seconds
+            if decision.wait_seconds > patience or number == _MOST_TRIES:
+                raise self._unavailable(decision, problem)
+        return sent.answer, reading
+
+    def refuse(self, request: Request, reason: str, outcome: str = "robots") -> WikiRefused:
+        """Record that a request is not sent, because robots.txt forbids it or its host's address does.
+
+        Returns:
+            The error to raise.
+        """
+        now = self.limits.now()
+        told = {"error": reason, "decision": "not sent", **_treatment(self.limits.state(), now)}
+        self._note(self._row(request, 1, now, outcome) | told)
+        return WikiRefused(self.host, reason, outcome)
+
+    def _try(
+        self, request: Request, number: int, patience: float, read: Callable[[HttpAnswer], Read]
+    ) -> tuple[_Sent, Read]:
+        with about(request_id=uuid.uuid4().hex):
+            return self._try_named(request, number, patience, read)
+
+    def _try_named(
+        self, request: Request, number: int, patience: float, read: Callable[[HttpAnswer], Read]
+    ) -> tuple[_Sent, Read]:
+        # What was learnt is shared before the slot is free: the next request must heed it.
+        try:
+            with self.limits.turn(patience) as turn:
+                self._safe_point()  # not before: a turn may be long in coming
+                started, sent_at = time.monotonic(), time.time()
+                answer = self._ask(request, number)
+                if answer.private_host is not None:
+                    raise self.refuse(request, self._is_private(request, answer), PRIVATE_ADDRESS)
+                reading = read(answer)
+                decision = self._learn(answer, reading, started)
+        except HostBusy as busy:
+            self._note(self._row_unsent(request, number, busy))
+            raise
+        sent = _Sent(turn, sent_at, answer, reading, decision)
+        self._note(self._row_sent(request, number, sent))
+        return sent, reading
+
+    def _ask(self, request: Request, number: int) -> HttpAnswer:
+        """Send a request; its span has the names of OpenTelemetry's conventions for HTTP clients."""
+        place = urlsplit(request.shown_url)
+        told = {
+            "http.request.method": request.verb,
+            "http.request.resend_count": number - 1 or None,
+            "url.full": request.shown_url,
+            "server.address": place.hostname,
+            "server.port": place.port,
+            "holocron.source": self.source,
+            "holocron.request_id": request_id(),
+        }
+        with span(request.verb, "client", told) as made:
+            answer = self._http.send(request.verb, request.url, request.parameters)
+            if answer.status is not None:
+                made.set_attribute("http.response.status_code", answer.status)
+            if answer.error:
+                failed(made, answer.error.partition(":")[0], answer.error)
+            elif answer.status and answer.status >= _CLIENT_ERROR:
+                failed(made, str(answer.status), None)
+        return answer
+
+    def _note(self, row: Row) -> None:
+        """Record what came of a request, and write a line of it."""
+        self._record(row)
+        tell = _LOG.info if row["outcome"] == "ok" else _LOG.warning
+        tell("asked a wiki", **{name: row[name] for name in _TOLD if row.get(name) is not None})
+
+    def _is_private(self, request: Request, answer: HttpAnswer) -> str:
+        return (
+            f"source {self.source!r} may not ask {request.shown_url}: {answer.error}. If that host is of "
+            f"your own network and meant to be asked, add it to {self.source}.yaml: "
+            f"private_hosts: [{json.dumps(answer.private_host)}]"
+        )
+
+    def _learn(self, answer: HttpAnswer, reading: Reading, started: float) -> Decision:
+        jitter = random.random()  # noqa: S311 - spreads clients in time, guards nothing
+        challenged = not reading.is_expected and is_challenge(answer.headers, answer.body)
+        slow_seconds = self.limits.politeness.slow_seconds
+
+        def decide(state: HostState) -> Decision:
+            now = self.limits.now()
+            judged = Answer(
+                # Counted back from now: the clock may have been set while the request was under way.
+                sent_at=now - (time.monotonic() - started),
+                status=answer.status,
+                complete=answer.error is None,
+                is_expected=reading.is_expected,
+                is_challenge=challenged,
+                api_error=reading.error_code,
+                elapsed_seconds=answer.elapsed_seconds,
+                headers=answer.headers,
+            )
+            return judge(state, judged, now, jitter, slow_seconds)
+
+        return self.limits.learn(decide)
+
+    def _unavailable(self, decision: Decision, problem: str) -> WikiUnavailable:
+        wait = decision.wait_seconds or 0.0
+        due_at = datetime.fromtimestamp(self.limits.now() + wait, UTC)
+        told = f"{problem}; {decision.note}" if decision.note else problem
+        return WikiUnavailable(self.host, told, due_at, decision.outcome)
+
+    def _row(self, request: Request, number: int, at: float, outcome: str) -> dict[str, Any]:
+        return {
+            **self._labels,
+            "attempt_id": request_id() or uuid.uuid4().hex,
+            "verb": request.verb,
+            "url": request.shown_url,
+            "titles": request.titles,
+            "attempt": number,
+            "started_at": datetime.fromtimestamp(at, UTC),
+            "status": None,
+            "outcome": outcome,
+            "latency_ms": 0.0,
+            "bytes": 0,
+            "limiter_wait_s": 0.0,
+        }
+
+    def _row_sent(self, request: Request, number: int, sent: _Sent) -> dict[str, Any]:
+        state, decision = sent.decision.state, sent.decision
+        return {
+            **self._row(request, number, sent.sent_at, decision.outcome),
+            "status": sent.answer.status,
+            "latency_ms": sent.answer.elapsed_seconds * 1000,
+            "bytes": len(sent.answer.body),
+            "limiter_wait_s": sent.turn.waited_seconds - sent.turn.held_seconds,
+            "held_s": sent.turn.held_seconds,
+            "retry_wait_s": decision.wait_seconds,
+            "error": sent.reading.problem,
+            **_treatment(state, state.seen_at),
+            "decision": decision.note,
+        }
+
+    def _row_unsent(self, request: Request, number: int, busy: HostBusy) -> dict[str, Any]:
+        now = self.limits.now()
+        return {
+            **self._row(request, number, now, busy.hindrance),
+            "retry_wait_s": max(busy.due_at.timestamp() - now, 0.0),
+            "error": busy.reason,
+            **_treatment(self.limits.state(), now),
+            "decision": f"not sent before {busy.due_at.isoformat(timespec='seconds')}",
+        }
+
+
+def _treatment(state: HostState, now: float) -> dict[str, Any]:
+    return {"pace": state.pace.factor, "breaker": state.breaker_state(now)}

@@ -1,0 +1,333 @@
+"""A polite client of one MediaWiki API. Every request that it sends leaves a row of table `http_attempts`."""
+
+import itertools
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from holocron_assets.crawl.errors import WikiUnavailable
+from holocron_assets.crawl.http.client import HttpClient
+from holocron_assets.crawl.http.polite_requests import PoliteRequests
+from holocron_assets.crawl.mediawiki import changes as api_changes
+from holocron_assets.crawl.mediawiki import sites as api_sites
+from holocron_assets.crawl.mediawiki.answers import ApiAnswer, JsonObject
+from holocron_assets.crawl.mediawiki.requests import ApiRequests
+from holocron_assets.crawl.mediawiki.titles import AnsweredPages, unsendable
+from holocron_assets.crawl.politeness.limits import HostLimits
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.clock import utc_now
+
+MOST_TITLES = 50
+# 50,000 links of one page come in a hundred answers.
+_MOST_ANSWERS_A_TITLE = 200
+_LONGEST_CONTINUE = 10_000
+
+_PAGE_PROPERTIES = {
+    "rvprop": "ids|timestamp|sha1|size|content|contentmodel",
+    "rvslots": "main",
+    "cllimit": "max",
+}
+_CHANGE_PARAMETERS = {
+    "list": "recentchanges",
+    "rctype": "edit|new|log",
+    "rcprop": "title|ids|timestamp|loginfo",
+    "rcdir": "newer",
+    "curtimestamp": "1",
+}
+
+Continuation = Mapping[str, str]
+"""Where a listing goes on, as the wiki says it. Made of strings, so that a journal can hold it."""
+
+
+@dataclass(frozen=True)
+class FetchedPages:
+    """What a wiki answered for some titles.
+
+    Attributes:
+        pages: a page object for each title asked for, or None where the wiki left it out.
+        http_status: status of the last answer; None when nothing had to be asked.
+        fetched_at: when the last answer came.
+    """
+
+    pages: Mapping[str, JsonObject | None]
+    http_status: int | None
+    fetched_at: datetime
+
+
+@dataclass(frozen=True)
+class PageRevisions:
+    """Which revisions a wiki says that some pages have.
+
+    Attributes:
+        pages: a page object for each title asked for, or None where the wiki left it out.
+        wiki_time: when the wiki answered, by its own clock.
+    """
+
+    pages: Mapping[str, JsonObject | None]
+    wiki_time: datetime
+
+
+class WikiClient:
+    """A polite client of one MediaWiki API, safe to use from several threads if `record` is."""
+
+    def __init__(  # noqa: PLR0913 - four parts it is made of, and three values for its requests
+        self,
+        api_url: str,
+        http: HttpClient,
+        limits: HostLimits,
+        record: Callable[[Row], None],
+        *,
+        source: str,
+        scope: str,
+        maxlag: int = 5,
+        safe_point: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Speak to the API at `api_url`.
+
+        Args:
+            api_url: address of `api.php`.
+            http: sends the requests.
+            limits: of the API's host.
+            record: takes a row of table `http_attempts` for each request sent, or refused before sending.
+            source: name of the source, for the rows.
+            scope: what the requests serve, for the rows: a batch, or 'seeds'.
+            maxlag: seconds of database lag from which the wiki shall refuse us.
+            safe_point: called before each request is sent; it raises where none is to be sent any more.
+        """
+        polite = PoliteRequests(http, limits, record, source=source, scope=scope, safe_point=safe_point)
+        self._requests = ApiRequests(api_url, polite)
+        self._http = http
+        self._source = source
+        self._common = {"action": "query", "format": "json", "formatversion": "2", "maxlag": str(maxlag)}
+
+    def give_up(self) -> None:
+        """End the requests that other threads have under way, with CancelledError; none is sent later."""
+        self._http.give_up()
+
+    def query(self, parameters: Mapping[str, str]) -> Iterator[JsonObject]:
+        """Ask a query (`action=query`) and follow it to its end.
+
+        Yields:
+            The `query` object of each answer.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the wiki will not answer this.
+        """
+        for answer, _ in self._follow(parameters):
+            yield answer.query
+
+    def site(self) -> Row:
+        """What the wiki says of itself: a row of table `sites`.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the wiki will not answer this.
+        """
+        said: JsonObject = {}
+        for part in self.query({"meta": "siteinfo", "siprop": api_sites.PROPERTIES}):
+            said |= part
+        try:
+            return api_sites.site_row(said, self._source, utc_now())
+        except ValueError as error:
+            raise self._misunderstood(error) from error
+
+    def draw_titles(self, namespaces: str, count: int) -> list[str]:
+        """Titles of pages that the wiki takes at random.
+
+        Args:
+            namespaces: numbers of those that they may be in, as the API takes them.
+            count: of titles, at most.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the wiki will not answer this.
+        """
+        parameters = {"list": "random", "rnnamespace": namespaces, "rnlimit": str(count)}
+        titles, _ = next(self._list("random", parameters, None))
+        return titles
+
+    def list_all_pages(
+        self, namespace: int, continue_from: Continuation | None = None
+    ) -> Iterator[tuple[list[str], Continuation | None]]:
+        """List every page of a namespace, redirects too.
+
+        Args:
+            namespace: its number.
+            continue_from: what came with the last titles of an earlier listing.
+
+        Yields:
+            Titles, and where the listing goes on; None at its end.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the wiki will not answer this.
+        """
+        parameters = {"list": "allpages", "apnamespace": str(namespace), "aplimit": "max"}
+        return self._list("allpages", parameters, continue_from)
+
+    def list_category_members(
+        self, category: str, namespaces: Sequence[int], continue_from: Continuation | None = None
+    ) -> Iterator[tuple[list[str], Continuation | None]]:
+        """List the pages that are directly in a category; subcategories are not entered.
+
+        Args:
+            category: its name, without prefix.
+            namespaces: numbers of the namespaces that are wanted.
+            continue_from: what came with the last titles of an earlier listing.
+
+        Yields:
+            Titles (maybe none), and where the listing goes on; None at its end.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the wiki will not answer this.
+        """
+        parameters = {
+            "list": "categorymembers",
+            "cmtitle": f"Category:{category}",
+            "cmnamespace": "|".join(str(number) for number in namespaces),
+            "cmlimit": "max",
+        }
+        return self._list("categorymembers", parameters, continue_from)
+
+    def fetch_pages(self, titles: Sequence[str], *, with_links: bool) -> FetchedPages:
+        """Fetch the newest revision of some pages. Redirects are pages of their own.
+
+        Args:
+            titles: 50 at most.
+            with_links: whether the wiki shall list each page's links, at many requests more.
+
+        Returns:
+            A page object for each title, whole: every continuation is followed.
+
+        Raises:
+            ValueError: too many titles.
+            WikiUnavailable: no usable answer, for now. No page is at fault.
+            WikiRefused: the wiki will not answer this. No page is at fault.
+        """
+        _refuse_too_many(titles)
+        refused = {title: reason for title in titles if (reason := unsendable(title))}
+        asked = [title for title in dict.fromkeys(titles) if title not in refused]
+        answered = AnsweredPages()
+        status = None
+        parameters = _page_parameters(asked, with_links=with_links)
+        for answer, answer_status in self._follow(parameters) if asked else ():
+            status = answer_status
+            try:
+                answered.add(answer.query)
+            except ValueError as error:
+                raise self._misunderstood(error) from error
+        if with_links:
+            answered.complete_links()
+        pages = {title: answered.find(title) for title in asked}
+        for title, reason in refused.items():
+            pages[title] = {"title": title, "invalid": True, "invalidreason": reason}
+        return FetchedPages(pages, status, utc_now())
+
+    def list_changes(
+        self, since: datetime, continue_from: Continuation | None = None
+    ) -> Iterator[api_changes.ToldChanges]:
+        """List the recent changes of all pages, oldest first: edits, new pages and log entries.
+
+        Args:
+            since: from when on, by the wiki's clock.
+            continue_from: what came with the last answer of an earlier listing.
+
+        Yields:
+            What each answer tells.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the wiki will not answer this.
+        """
+        parameters = {**_CHANGE_PARAMETERS, "rclimit": "max", "rcstart": f"{since:%Y-%m-%dT%H:%M:%SZ}"}
+        for answer, _ in self._follow({**parameters, **(continue_from or {})}):
+            try:
+                told = api_changes.read_changes(answer)
+            except ValueError as error:
+                raise self._misunderstood(error) from error
+            yield told
+
+    def oldest_change(self) -> api_changes.ToldChanges:
+        """The oldest entry that the list of recent changes holds; none if it is empty.
+
+        Raises:
+            WikiUnavailable: no usable answer, for now.
+            WikiRefused: the wiki will not answer this.
+        """
+        answer, _ = next(self._follow({**_CHANGE_PARAMETERS, "rclimit": "1"}))
+        try:
+            return api_changes.read_changes(answer)
+        except ValueError as error:
+            raise self._misunderstood(error) from error
+
+    def fetch_revision_ids(self, titles: Sequence[str]) -> PageRevisions:
+        """Ask which revision some pages have, without their texts. Redirects are pages of their own.
+
+        Args:
+            titles: 50 at most, all of them titles of pages.
+
+        Raises:
+            ValueError: too many titles.
+            WikiUnavailable: no usable answer, for now. No page is at fault.
+            WikiRefused: the wiki will not answer this. No page is at fault.
+        """
+        _refuse_too_many(titles)
+        answered = AnsweredPages()
+        parameters = {"prop": "info", "titles": "|".join(titles), "curtimestamp": "1"}
+        for answer, _ in self._follow(parameters):
+            try:
+                answered.add(answer.query)
+                wiki_time = api_changes.read_wiki_time(answer)
+            except ValueError as error:
+                raise self._misunderstood(error) from error
+        return PageRevisions({title: answered.find(title) for title in titles}, wiki_time)
+
+    def _list(
+        self, name: str, parameters: Mapping[str, str], continue_from: Continuation | None
+    ) -> Iterator[tuple[list[str], Continuation | None]]:
+        for answer, _ in self._follow({**parameters, **(continue_from or {})}):
+            try:
+                titles = [str(item["title"]) for item in answer.query.get(name, [])]
+            except (KeyError, TypeError) as error:
+                raise self._misunderstood(error) from error
+            yield titles, answer.next_continue
+
+    def _follow(self, parameters: Mapping[str, str]) -> Iterator[tuple[ApiAnswer, int | None]]:
+        """Ask, and follow every `continue` to its end; of titles, as long as that may take."""
+        seen: set[str] = set()
+        following: Continuation = {}
+        titles = parameters.get("titles")
+        for number in itertools.count(1):
+            answer, status = self._requests.ask({**self._common, **parameters, **following})
+            yield answer, status
+            if answer.next_continue is None:
+                return
+            following = answer.next_continue
+            place = json.dumps(following, sort_keys=True)
+            if len(place) > _LONGEST_CONTINUE:
+                raise self._unavailable(f"its continue has {len(place)} characters")
+            if place in seen:
+                raise self._unavailable(f"it repeats the same continue for ever: {place}")
+            if titles and number >= _MOST_ANSWERS_A_TITLE * (titles.count("|") + 1):
+                raise self._unavailable(f"it has told no end of these pages after {number} answers")
+            seen.add(place)
+
+    def _misunderstood(self, error: Exception) -> WikiUnavailable:
+        return self._unavailable(f"its answer is not built as MediaWiki's: {error!r}")
+
+    def _unavailable(self, reason: str) -> WikiUnavailable:
+        return WikiUnavailable(self._requests.host, reason, utc_now(), "not_api")
+
+
+def _refuse_too_many(titles: Sequence[str]) -> None:
+    if len(titles) > MOST_TITLES:
+        raise ValueError(f"{len(titles)} titles in one request; a wiki takes {MOST_TITLES}")
+
+
+def _page_parameters(titles: Sequence[str], *, with_links: bool) -> dict[str, str]:
+    links = {"pllimit": "max"} if with_links else {}
+    properties = "revisions|info|categories" + ("|links" if with_links else "")
+    return {"titles": "|".join(titles), "prop": properties, **_PAGE_PROPERTIES, **links}

@@ -1,0 +1,208 @@
+"""Turning a page object of the MediaWiki API into a row of table `pages`, and back. Pure."""
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from holocron_assets.crawl.mediawiki.answers import JsonObject
+from holocron_assets.crawl.mediawiki.values import Number, Time
+from holocron_assets.lake.declaration.keys import content_hash, title_key
+from holocron_assets.lake.declaration.schema import Row
+
+Extract = Callable[[str], tuple[list[str], list[str], str | None]]
+"""Reads links, categories and the redirect target out of wikitext."""
+
+
+class _Slot(BaseModel):
+    content: str | None = None
+    contentmodel: str | None = None
+    texthidden: bool = False
+
+
+class _Revision(BaseModel):
+    revid: Number
+    timestamp: Time
+    sha1: str | None = None
+    slots: dict[str, _Slot] = {}
+
+
+class _Titled(BaseModel):
+    title: str
+
+
+class _Page(BaseModel):
+    title: str
+    ns: Number = 0
+    pageid: Number | None = None
+    missing: bool = False
+    special: bool = False
+    invalid: bool = False
+    invalidreason: str = "no reason given"
+    iw: str | None = None
+    redirect: bool = False
+    revisions: list[_Revision] = []
+    categories: list[_Titled] = []
+    links: list[_Titled] | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is known of a page without its page object: columns of table `pages`."""
+
+    source: str
+    batch: str
+    position: int
+    requested_title: str
+    depth: int
+    discovered_from: str | None
+    attempts: int
+    http_status: int | None
+    fetched_at: datetime
+    run_id: str
+
+
+def page_row(page: JsonObject | None, asked: Asked, extract: Extract) -> dict[str, Any]:
+    """Make the row of one page.
+
+    Args:
+        page: the page object, whole, as `WikiClient.fetch_pages` gives it; None if the wiki left it out.
+        asked: what the row says besides.
+        extract: gives links and redirect target where the page object has none.
+
+    Returns:
+        A row of table `pages`. Its status is 'ok', 'missing', 'invalid' (bad characters, another wiki's, a
+        special page), 'failed' (it may work later; `due_at` is the caller's to set) or 'dead' (its text is
+        hidden from readers).
+    """
+    try:
+        read = _Page.model_validate(page) if page is not None else None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(step) for step in first["loc"])
+        return _row(asked, "failed", f"the wiki's page object is not understood: {place}: {first['msg']}")
+    if page is None or read is None:
+        return _row(asked, "failed", "the wiki's answer left it out")
+    status, error_text = _status(read)
+    row = _row(asked, status, error_text) | {"payload": _payload(page)}
+    if status == "invalid":
+        return row
+    row |= {"title": read.title, "title_key": title_key(asked.source, read.title), "namespace": read.ns}
+    if status == "missing":
+        return row
+    return row | _revision_columns(read) | (_text_columns(read, extract) if status == "ok" else {})
+
+
+def replay(row: Row) -> JsonObject:
+    """The page object that a row of table `pages` was made from.
+
+    Raises:
+        ValueError: the row has no payload: no answer of the wiki stands behind it.
+    """
+    if row["payload"] is None:
+        raise ValueError(f"page {row['requested_title']!r} of batch {row['batch']} has no payload to replay")
+    page: JsonObject = json.loads(row["payload"])
+    if row["wikitext"] is not None:
+        page["revisions"][0]["slots"]["main"]["content"] = row["wikitext"]
+    return page
+
+
+def _row(asked: Asked, status: str, error: str | None) -> dict[str, Any]:
+    """A row with everything that is known without a page; the columns of its content are empty."""
+    key = title_key(asked.source, asked.requested_title)
+    return {
+        **vars(asked),
+        "requested_key": key,
+        "title": asked.requested_title,
+        "title_key": key,
+        "namespace": 0,
+        "page_id": None,
+        "revision_id": None,
+        "revision_at": None,
+        "sha1": None,
+        "content_hash": None,
+        "content_model": None,
+        "wikitext": None,
+        "size_bytes": None,
+        "categories": None,
+        "links": None,
+        "redirect_target": None,
+        "status": status,
+        "error": f"{asked.requested_title}: {error}" if error else None,
+        "due_at": None,
+        "payload": None,
+    }
+
+
+def _status(page: _Page) -> tuple[str, str | None]:
+    """The status of a page, and its error."""
+    if reason := _invalid_reason(page):
+        return "invalid", reason
+    slot = _main_slot(page)
+    if slot and slot.content is not None:
+        return "ok", None
+    if page.missing:
+        return "missing", "the wiki has no such page"
+    if slot and slot.texthidden:
+        return "dead", f"the text of revision {page.revisions[0].revid} is hidden from readers"
+    return "failed", "the wiki's answer had no text for it (slots need MediaWiki 1.32 or newer)"
+
+
+def _invalid_reason(page: _Page) -> str | None:
+    if page.invalid:
+        return page.invalidreason
+    if page.iw is not None:
+        return f"a link to another wiki (prefix {page.iw!r})"
+    return "a special page, which has no text" if page.special else None
+
+
+def _main_slot(page: _Page) -> _Slot | None:
+    return page.revisions[0].slots.get("main") if page.revisions else None
+
+
+def _revision_columns(page: _Page) -> dict[str, Any]:
+    slot = _main_slot(page)
+    revision = page.revisions[0] if page.revisions else None
+    return {
+        "page_id": page.pageid,
+        "revision_id": revision.revid if revision else None,
+        "revision_at": revision.timestamp if revision else None,
+        "sha1": revision.sha1 if revision else None,
+        "content_model": slot.contentmodel if slot else None,
+    }
+
+
+def _text_columns(page: _Page, extract: Extract) -> dict[str, Any]:
+    slot = _main_slot(page)
+    text = (slot.content if slot else None) or ""
+    is_wikitext = slot is not None and slot.contentmodel == "wikitext"
+    links, _, target = extract(text) if is_wikitext else ([], [], None)
+    if page.links is not None:
+        links = [link.title for link in page.links]
+    return {
+        "wikitext": text,
+        "size_bytes": len(text.encode("utf-8")),
+        "content_hash": content_hash(text),
+        "links": list(dict.fromkeys(links)),
+        "categories": list(dict.fromkeys(item.title.partition(":")[2] for item in page.categories)),
+        "redirect_target": target if page.redirect else None,
+    }
+
+
+def _payload(page: JsonObject) -> str:
+    """The page object as JSON, with null for the text, which has a column of its own."""
+    if _has_text(page):
+        page = copy.deepcopy(page)
+        page["revisions"][0]["slots"]["main"]["content"] = None
+    return json.dumps(page, ensure_ascii=False, separators=(",", ":"))
+
+
+def _has_text(page: JsonObject) -> bool:
+    try:
+        return page["revisions"][0]["slots"]["main"]["content"] is not None
+    except (KeyError, IndexError, TypeError):
+        return False

@@ -1,0 +1,85 @@
+"""Turning `meta=siteinfo` of the MediaWiki API into a row of table `sites`. Pure."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from holocron_assets.crawl.mediawiki.answers import JsonObject
+from holocron_assets.crawl.mediawiki.values import Number
+
+PROPERTIES = "general|namespaces|namespacealiases|interwikimap|statistics"
+
+
+class _General(BaseModel):
+    sitename: str
+    case: Literal["first-letter", "case-sensitive"]
+    generator: str | None = None
+    base: str | None = None
+
+
+class _Namespace(BaseModel):
+    id: Number
+    name: str
+    canonical: str = ""
+
+
+class _Alias(BaseModel):
+    id: Number
+    alias: str
+
+
+class _Interwiki(BaseModel):
+    prefix: str
+
+
+class _Statistics(BaseModel):
+    articles: Number | None = None
+    pages: Number | None = None
+
+
+class _SiteInfo(BaseModel):
+    general: _General
+    namespaces: dict[str, _Namespace]
+    namespacealiases: list[_Alias] = []
+    interwikimap: list[_Interwiki] = []
+    statistics: _Statistics = _Statistics()
+
+
+def site_row(said: JsonObject, source: str, fetched_at: datetime) -> dict[str, Any]:
+    """Make the row of one wiki.
+
+    Args:
+        said: the `query` object of `meta=siteinfo` with the properties in `PROPERTIES`.
+        source: name of the source.
+        fetched_at: when the wiki said it.
+
+    Returns:
+        A row of table `sites`.
+
+    Raises:
+        ValueError: it lacks what titles cannot be read without; the error names it.
+    """
+    info = _SiteInfo.model_validate(said)
+    return {
+        "source": source,
+        "site_name": info.general.sitename,
+        "generator": info.general.generator,
+        "base_url": info.general.base,
+        "title_case": info.general.case,
+        "namespaces": [_namespace(item, info) for item in info.namespaces.values()],
+        "interwiki_prefixes": [item.prefix for item in info.interwikimap],
+        "article_count": info.statistics.articles,
+        "page_count": info.statistics.pages,
+        "fetched_at": fetched_at,
+    }
+
+
+def _namespace(namespace: _Namespace, info: _SiteInfo) -> dict[str, Any]:
+    aliases = [item.alias for item in info.namespacealiases if item.id == namespace.id]
+    return {
+        "id": namespace.id,
+        "name": namespace.name,
+        "canonical": namespace.canonical,
+        "aliases": aliases,
+    }

@@ -1,0 +1,1 @@
+"""Politeness: when a host may be asked again, as pure decisions, and the state that processes share."""

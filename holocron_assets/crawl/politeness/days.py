@@ -1,0 +1,76 @@
+"""What the calendar allows: quiet hours, and a limit of requests a day. No clock of its own."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from holocron_assets.crawl.sources.politeness_settings import QuietHours
+
+_LONGEST_DAY = timedelta(hours=26).total_seconds()  # no zone's clock jumps by more than two hours
+
+
+@dataclass(frozen=True)
+class Day:
+    """The requests of a host's present day.
+
+    Attributes:
+        ends_at: when it ends, in seconds since 1970.
+        requests: requests sent in it.
+    """
+
+    ends_at: float = 0.0
+    requests: int = 0
+
+
+def after_request(day: Day, timezone: str, now: float) -> Day:
+    """The day once one more request has left; the next day if this one is over."""
+    if _is_over(day, now):
+        return Day(_midnight_after(now, timezone), 1)
+    return replace(day, requests=day.requests + 1)
+
+
+def requests_in(day: Day, now: float) -> int:
+    """Requests sent in the present day."""
+    return 0 if _is_over(day, now) else day.requests
+
+
+def seconds_to_next_day(day: Day, limit: int | None, now: float) -> float:
+    """How long until the day's limit allows another request; 0 for now."""
+    if limit is None or requests_in(day, now) < limit:
+        return 0.0
+    return day.ends_at - now
+
+
+def quiet_seconds(hours: QuietHours | None, timezone: str, now: float) -> float:
+    """How long the quiet hours go on; 0 if there are none now.
+
+    They go by the clock on the wall: where it is set back, an hour that comes twice is quiet twice.
+    """
+    if hours is None:
+        return 0.0
+    start, end = time.fromisoformat(hours.start), time.fromisoformat(hours.end)
+    local = datetime.fromtimestamp(now, ZoneInfo(timezone))
+    at = local.time()
+    is_quiet = start <= at < end if start < end else at >= start or at < end
+    if not is_quiet:
+        return 0.0
+    if at < end:
+        ends = datetime.combine(local.date(), end, tzinfo=local.tzinfo).replace(fold=local.fold)
+    else:
+        ends = datetime.combine(local.date() + timedelta(days=1), end, tzinfo=local.tzinfo)
+    return ends.timestamp() - now
+
+
+def moved_back(day: Day, seconds: float) -> Day:
+    """The day on a clock that was set back by so many seconds."""
+    return replace(day, ends_at=max(day.ends_at - seconds, 0.0))
+
+
+def _is_over(day: Day, now: float) -> bool:
+    return not 0 < day.ends_at - now <= _LONGEST_DAY
+
+
+def _midnight_after(now: float, timezone: str) -> float:
+    zone = ZoneInfo(timezone)
+    tomorrow = datetime.fromtimestamp(now, zone).date() + timedelta(days=1)
+    return datetime.combine(tomorrow, time(), tzinfo=zone).timestamp()

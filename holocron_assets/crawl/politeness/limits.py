@@ -1,0 +1,175 @@
+"""The limits of one host, shared by every process on the machine: rate, requests in flight, holds.
+
+All state lies in one folder, which must be on a local disk; machines that share a lake have it in PostgreSQL.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from holocron_assets.crawl.errors import HostBusy
+from holocron_assets.crawl.politeness.host_state import HostState
+from holocron_assets.crawl.politeness.permits import Obstacle, permit
+from holocron_assets.crawl.politeness.rules import Decision
+from holocron_assets.crawl.politeness.server_state import ServerSlots, ServerState
+from holocron_assets.crawl.politeness.shared_state import SharedState, Slots, folder_of
+from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.shared.places import shared_server
+
+_POLL_SECONDS = 0.02
+_LONGEST_SPACING_SECONDS = 86_400.0
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Leave to send one request.
+
+    Attributes:
+        waited_seconds: waited for rate and slot, and until the host might be asked.
+        held_seconds: the part of it spent leaving the host alone.
+    """
+
+    waited_seconds: float
+    held_seconds: float
+
+
+class _Look(NamedTuple):
+    slot: int | None
+    """The slot taken, with leave to send; None if something is in the way."""
+    obstacle: Obstacle
+    looked_at: float
+
+
+class HostLimits:
+    """The limits of one host. A context manager, safe to use from several threads.
+
+    Attributes:
+        host: host and port.
+        politeness: the limits set for it.
+        folder: what all processes share about it.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        politeness: Politeness,
+        state_folder: Path,
+        *,
+        queue_seconds: float = 300.0,
+        patience_seconds: float = math.inf,
+    ) -> None:
+        """Open the state that is shared under `state_folder`, and make it if it is new.
+
+        Args:
+            host: host and port.
+            politeness: what may be asked of it.
+            state_folder: holds a folder for each host.
+            queue_seconds: longest wait for rate and slot: that long, and something is stuck.
+            patience_seconds: after so long, from now, no request is sent any more.
+        """
+        self.host = host
+        self.politeness = politeness
+        self.folder = folder_of(host, state_folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._queue_seconds = queue_seconds
+        self._closes_at = time.monotonic() + patience_seconds
+        self._shared, self._slots = _memory(host, self.folder, politeness.requests_in_flight)
+
+    def __enter__(self) -> Self:
+        """Return the limits themselves."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close what is shared."""
+        self._slots.close()
+        self._shared.close()
+
+    def space_out(self, seconds: float) -> None:
+        """Let so much time pass between two requests, at least; a day at most."""
+        rate = 1 / max(min(seconds, _LONGEST_SPACING_SECONDS), 1e-3)
+        if rate < self.politeness.requests_per_second:
+            self.politeness = self.politeness.model_copy(update={"requests_per_second": rate, "burst": 1})
+
+    def seconds_to_wait(self) -> float:
+        """Longest wait for what others of us are doing: no more than is left of the patience."""
+        return min(self._queue_seconds, max(self._closes_at - time.monotonic(), 0.0))
+
+    @contextmanager
+    def turn(self, max_hold_seconds: float = 10.0) -> Iterator[Turn]:
+        """Wait until a request may be sent, and hold its slot until the block ends.
+
+        Nothing is held while waiting.
+
+        Args:
+            max_hold_seconds: longest sleep for a host that is to be left alone.
+
+        Raises:
+            HostBusy: the host is to be left alone for longer, no slot came free, or the patience is over.
+        """
+        started = time.monotonic()
+        longest, held = self.seconds_to_wait(), 0.0
+        if longest == 0.0:
+            raise HostBusy(self.host, "the time to ask it is over for now", utc_now(), "slot")
+        while True:
+            slot, obstacle, looked_at = self._look()
+            if slot is not None:
+                break
+            due_at = datetime.fromtimestamp(looked_at + obstacle.wait_seconds, UTC)
+            if obstacle.hindrance in {"rate", "slot"}:
+                queued = time.monotonic() - started - held
+                if queued + obstacle.wait_seconds > longest:
+                    reason = f"no request may be sent within {longest:.3g} s: {obstacle.reason}"
+                    raise HostBusy(self.host, reason, due_at, obstacle.hindrance)
+            else:
+                held += obstacle.wait_seconds
+                if held > min(max_hold_seconds, longest):
+                    raise HostBusy(self.host, obstacle.reason, due_at, obstacle.hindrance)
+            time.sleep(obstacle.wait_seconds)
+        try:
+            yield Turn(time.monotonic() - started, held)
+        finally:
+            self._slots.free(slot)
+
+    def now(self) -> float:
+        """The moment by the clock that the host's state is kept by, in seconds since 1970."""
+        return self._shared.now()
+
+    def state(self) -> HostState:
+        """What any process last learnt of the host."""
+        with self._shared.locked():
+            return self._shared.read()
+
+    def learn(self, judge: Callable[[HostState], Decision]) -> Decision:
+        """Let `judge` decide on what is known of the host, and share what it makes of it."""
+        with self._shared.locked():
+            decision = judge(self._shared.read())
+            self._shared.write(decision.state)
+        return decision
+
+    def _look(self) -> _Look:
+        """See whether a request may leave now; if so, take a slot and count it."""
+        with self._shared.locked():
+            state = self._shared.read()
+            now = self._shared.now()
+            found = permit(state, self.politeness, now)
+            most = 1 if found.one_at_a_time else self.politeness.requests_in_flight
+            slot = None if found.obstacle else self._slots.take(most)
+            self._shared.write(found.state if slot is None else found.state_once_sent)
+        in_the_way = found.obstacle or Obstacle("slot", _POLL_SECONDS, "others of us are asking it")
+        return _Look(slot, in_the_way, now)
+
+
+def _memory(host: str, folder: Path, slots: int) -> tuple[SharedState | ServerState, Slots | ServerSlots]:
+    """What is shared about a host: in files, or in PostgreSQL where machines share a lake."""
+    if server := shared_server():
+        return ServerState(server, host), ServerSlots(server, host, slots)
+    return SharedState(folder), Slots(folder, slots)

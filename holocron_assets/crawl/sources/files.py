@@ -1,0 +1,306 @@
+"""Source files: read so that whatever is wrong is named with file, line and key, and edited in place."""
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
+
+from holocron_assets.crawl.dumps.export import read_site
+from holocron_assets.crawl.sources.problems import KeyPath, dotted, explain, first_hand
+from holocron_assets.crawl.sources.source import NAME_PATTERN, Source
+from holocron_assets.lake.files.people_yaml import compose_yaml, load_yaml
+
+SUFFIX = ".yaml"
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a source file.
+
+    Attributes:
+        line: line of the file, from 1; 0 where the whole file is meant.
+        key: dotted path of the key, such as `politeness.maxlag`; empty where the whole file is meant.
+        text: what is wrong, and what is allowed.
+    """
+
+    line: int
+    key: str
+    text: str
+
+
+class SourceError(ValueError):
+    """A source file, or another that is written like one, cannot be used.
+
+    The message names file, line and key of everything that is wrong with it.
+
+    Attributes:
+        path: the file.
+        problems: what is wrong with it, in the file's order.
+    """
+
+    def __init__(self, path: Path, *problems: Problem) -> None:
+        """Write one line for each problem."""
+        self.path = path
+        self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
+        super().__init__("\n".join(self._line_of(problem) for problem in self.problems))
+
+    def _line_of(self, problem: Problem) -> str:
+        line = f", line {problem.line}" if problem.line else ""
+        key = f", key {problem.key!r}" if problem.key else ""
+        return f"{self.path}{line}{key}: {problem.text}"
+
+
+def load_source(path: Path) -> Source:
+    """Read one source file.
+
+    Raises:
+        SourceError: it cannot be read, is no YAML, or is no valid source.
+    """
+    return _parse(path, _read_text(path))
+
+
+def read_sources(folder: Path) -> tuple[dict[str, Source], list[SourceError]]:
+    """Read all source files of a folder, so that a broken one does not stop the others.
+
+    Returns:
+        The good sources by name, and an error for each broken file, both in order of file names.
+
+    Raises:
+        SourceError: the folder itself cannot be read.
+    """
+    sources: dict[str, Source] = {}
+    errors: list[SourceError] = []
+    for path in _source_paths(folder):
+        try:
+            source = load_source(path)
+        except SourceError as error:
+            errors.append(error)
+        else:
+            sources[source.name] = source
+    return sources, errors
+
+
+def read_as(path: Path, model: type[_Model], context: Mapping[str, Any] | None = None) -> _Model:
+    """Read another YAML file than a source's, so that whatever is wrong is named as there.
+
+    Args:
+        path: the file.
+        model: what it is to be.
+        context: what its validators are to know.
+
+    Raises:
+        SourceError: it cannot be read, is no YAML, or is not what it is to be.
+    """
+    root, content = _read_yaml(path, _read_text(path))
+    try:
+        return model.model_validate(content, context=context)
+    except ValidationError as error:
+        raise SourceError(path, *_problems(error, root, model)) from error
+
+
+def load_sources(folder: Path) -> dict[str, Source]:
+    """Read all source files of a folder, by name in order.
+
+    Raises:
+        SourceError: a file is broken, or the folder cannot be read.
+    """
+    sources, errors = read_sources(folder)
+    if errors:
+        raise errors[0]
+    return sources
+
+
+def set_enabled(folder: Path, name: str, *, enabled: bool) -> None:
+    """Switch a source on or off in its file: that one word is replaced, and all else stays as it was.
+
+    Raises:
+        SourceError: there is no such source, its file is broken, or the file states the value in a way that
+            cannot be replaced (an alias or a merge key).
+    """
+    path = _path_of(folder, name)
+    text = _read_text(path)
+    source = _parse(path, text)
+    value = _node_at(_read_yaml(path, text)[0], ("enabled",))
+    edited = f"{text[: value.start_mark.index]}{str(enabled).lower()}{text[value.end_mark.index :]}"
+    if not _says(path, edited, source.model_copy(update={"enabled": enabled})):
+        raise SourceError(path, Problem(_line(value), "enabled", "cannot be replaced here: edit it by hand"))
+    _replace(path.resolve(), edited)
+
+
+def write_dump_source(folder: Path, name: str, dump_path: Path) -> Path:
+    """Make the source file for an XML export: enabled, with every namespace that the export names.
+
+    Args:
+        folder: the sources folder; made if there is none.
+        name: the new source's name.
+        dump_path: the export; its absolute path is written.
+
+    Returns:
+        The new file.
+
+    Raises:
+        SourceError: the name cannot be one, or the file is already there.
+        DumpError: the export cannot be read.
+    """
+    path = _path_of(folder, name)
+    if path.exists():
+        raise SourceError(path, Problem(0, "", "is there already: choose another name, or edit it by hand"))
+    site = read_site(dump_path, name)
+    namespaces = sorted(space["id"] for space in site["namespaces"] if space["id"] >= 0)
+    folder.mkdir(parents=True, exist_ok=True)
+    address = str(dump_path.resolve()).replace("'", "''")
+    text = (
+        f"# An XML export, read whole. See sample.yaml for every key.\nname: {name}\nenabled: true\n"
+        f"kind: mediawiki_dump\naddress: '{address}'\nnamespaces: {namespaces}\n"
+    )
+    _parse(path, text)
+    _replace(path, text)
+    return path
+
+
+def source_names(folder: Path) -> list[str]:
+    """Names of the source files, whether they can be read or not.
+
+    Raises:
+        SourceError: the folder cannot be read.
+    """
+    return [path.stem for path in _source_paths(folder)]
+
+
+def _source_paths(folder: Path) -> Iterator[Path]:
+    try:
+        paths = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError as error:
+        problem = f"the sources folder cannot be read: {error.strerror}"
+        raise SourceError(folder, Problem(0, "", problem)) from error
+    return (path for path in paths if path.suffix in {SUFFIX, ".yml"})
+
+
+def _path_of(folder: Path, name: str) -> Path:
+    if not NAME_PATTERN.fullmatch(name):
+        raise SourceError(
+            folder, Problem(0, "", f"{name!r} is no source name: small letters, digits and _, 40 at most")
+        )
+    return folder / f"{name}{SUFFIX}"
+
+
+def _read_text(path: Path) -> str:
+    if path.suffix != SUFFIX:
+        raise SourceError(path, Problem(0, "", f"must be called {path.stem}{SUFFIX} to be read"))
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise SourceError(path, Problem(0, "", "there is no such source file")) from error
+    except OSError as error:
+        raise SourceError(path, Problem(0, "", f"cannot be read: {error.strerror}")) from error
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise SourceError(path, Problem(line, "", "is not UTF-8 text: save it as UTF-8")) from error
+
+
+def _parse(path: Path, text: str) -> Source:
+    root, content = _read_yaml(path, text)
+    try:
+        return Source.model_validate(content, context={"file": path})
+    except ValidationError as error:
+        problems = list(_problems(error, root))
+    # Raised without its cause, for who keeps it: Python never frees what a kept ValidationError holds, which
+    # are the frames of all callers, and DuckDB's modules complain of that when the process ends.
+    raise SourceError(path, *problems)
+
+
+def _says(path: Path, text: str, wanted: Source) -> bool:
+    try:
+        return _parse(path, text) == wanted
+    except SourceError:
+        return False
+
+
+def _read_yaml(path: Path, text: str) -> tuple[MappingNode, Any]:
+    """The file's nodes, which know their lines, and its values."""
+    try:
+        root, content = compose_yaml(text), load_yaml(text)
+    except YAMLError as error:
+        raise _yaml_error(path, text, error) from None  # the cause quotes lines, which may hold a password
+    if not isinstance(root, MappingNode):
+        found = "is empty" if root is None else "is not a mapping"
+        raise SourceError(path, Problem(1, "", f"{found}: it must be a mapping of keys"))
+    return root, content
+
+
+def _yaml_error(path: Path, text: str, error: Exception) -> SourceError:
+    match error:
+        case MarkedYAMLError():
+            mark = error.problem_mark or error.context_mark
+            problem = ", ".join(part for part in (error.context, error.problem) if part)
+            return SourceError(
+                path, Problem(mark.line + 1 if mark else 0, "", f"is not valid YAML: {problem}")
+            )
+        case ReaderError():
+            line = text.count("\n", 0, error.position) + 1
+            problem = f"is not valid YAML: character {error.character!r} is not allowed"
+            return SourceError(path, Problem(line, "", problem))
+    return SourceError(path, Problem(0, "", f"is not valid YAML: {error}"))
+
+
+def _problems(error: ValidationError, root: Node, model: type[BaseModel] = Source) -> Iterator[Problem]:
+    for details in first_hand(error.errors()):
+        keys = tuple(part for part in details["loc"] if part != "[key]")
+        yield Problem(_line(_node_at(root, keys)), dotted(keys), explain(details, keys, model))
+
+
+def _node_at(root: Node, keys: KeyPath) -> Node:
+    """The node under a key, or the nearest one around it that the file holds."""
+    node = root
+    for key in keys:
+        child = _child(node, key)
+        if child is None:
+            break
+        node = child
+    return node
+
+
+def _child(node: Node, key: str | int) -> Node | None:
+    match node:
+        case MappingNode():
+            values: list[Any] = [value for name, value in node.value if _names(name, key)]
+            return values[0] if values else None
+        case SequenceNode() if isinstance(key, int) and key < len(node.value):
+            item: Node = node.value[key]
+            return item
+    return None
+
+
+def _names(node: Node, key: str | int) -> bool:
+    return isinstance(node, ScalarNode) and bool(node.value == str(key))
+
+
+def _line(node: Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file whole or not at all: aside first, then renamed into place."""
+    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        with aside.open("xb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, aside)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)

@@ -1,0 +1,266 @@
+"""What a source is: a wiki, or an export of one, and how it is read. `source_files` reads its YAML file."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import SplitResult, urlsplit
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    ValidationInfo,
+    field_validator,
+)
+
+from holocron_assets.crawl.sources.change_settings import Changes
+from holocron_assets.crawl.sources.politeness_settings import Politeness
+
+Kind = Literal["mediawiki_api", "mediawiki_dump"]
+LinksFrom = Literal["wikitext", "api"]
+
+NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,39}")
+NAME_RULE = "must start with a small letter and hold only small letters, digits and _, 40 at most"
+"""What a name is that is no such pattern, for people."""
+LARGEST_BATCH = 500  # more pages would make one partition too large to redo; the lake's design fixes it
+
+_TYPE_NAME = re.compile(r"[A-Z][A-Za-z]*")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_DEFAULT_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
+
+
+def _title(text: str) -> str:
+    if not text.strip() or _CONTROL.search(text):
+        raise ValueError("must be a page title: not empty, and without line breaks or control characters")
+    return text
+
+
+def _pattern(text: str) -> str:
+    try:
+        # Arrow compiles it with RE2, as DuckDB does when the frontier applies it
+        pc.match_substring_regex(pa.scalar(""), text)
+    except (pa.ArrowInvalid, UnicodeEncodeError) as error:
+        raise ValueError(f"must be a regular expression as RE2 reads it: {error}") from error
+    return text
+
+
+def _type_name(text: str) -> str:
+    if not _TYPE_NAME.fullmatch(text):
+        raise ValueError("must be the name of a page type, such as PersonCharacter")
+    return text
+
+
+def _host(text: str) -> str:
+    name = text.removeprefix("[").removesuffix("]").lower()
+    try:
+        usable = urlsplit(f"http://[{name}]" if ":" in name else f"http://{name}").hostname == name
+    except ValueError:
+        usable = False
+    if not usable or _CONTROL.search(name) or " " in name:
+        raise ValueError("must be a host as in an address, such as localhost or 10.1.2.3, without a port")
+    return name
+
+
+Title = Annotated[StrictStr, AfterValidator(_title)]
+Pattern = Annotated[StrictStr, AfterValidator(_pattern)]
+HostName = Annotated[StrictStr, AfterValidator(_host)]
+TypeName = Annotated[StrictStr, AfterValidator(_type_name)]
+Namespace = Annotated[StrictInt, Field(ge=0, le=100_000)]
+Count = Annotated[StrictInt, Field(ge=0)]
+Share = Annotated[StrictFloat, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class _Settings(BaseModel):
+    # what a file says is shown by `explain` only, which knows where it may hold a password
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Seeds(_Settings):
+    """Where a crawl starts."""
+
+    titles: tuple[Title, ...] = Field(default=(), description="a list of page titles")
+    categories: tuple[Title, ...] = Field(
+        default=(), description="a list of category names, whose pages are seeds"
+    )
+    all_pages: StrictBool = Field(default=False, description="true to start from every page of the wiki")
+
+    @property
+    def any(self) -> bool:
+        """Whether there is anything to start from."""
+        return bool(self.titles or self.categories or self.all_pages)
+
+
+_WHOLE = Seeds(all_pages=True)
+
+
+class Expected(_Settings):
+    """What a source must yield, for its quality checks to pass."""
+
+    min_pages: Count | None = Field(default=None, description="pages, at least")
+    min_by_type: dict[TypeName, Count] = Field(default={}, description="pages of each type, at least")
+    max_unknown_rate: Share | None = Field(
+        default=None, description="share of Unknown pages, at most, from 0 to 1"
+    )
+
+
+class Source(_Settings):
+    """One wiki, or one export of a wiki, as its YAML file describes it.
+
+    Validated with a context of `file` (a Path), the name must be the file's and a dump's relative address
+    starts from the file's folder; without one it starts from the working directory.
+
+    Attributes:
+        address: the API's URL, or the absolute path of the export.
+        depth: links to follow from the seeds; None is without end.
+        private_hosts: hosts that may be connected to though their addresses are not public; in small letters,
+            without brackets.
+        include: RE2 patterns of which a title must match one, if there are any, at any place in it.
+        exclude: RE2 patterns of which a title must match none.
+    """
+
+    # `kind` comes first, because what the other values may be depends on it
+    kind: Kind = Field(description="how it is read")
+    name: StrictStr = Field(description="the file's name without .yaml")
+    enabled: StrictBool = Field(description="whether it is crawled without being asked: true or false")
+    address: StrictStr = Field(description="URL of the wiki's api.php, or path of the export")
+    private_hosts: tuple[HostName, ...] = Field(
+        default=(),
+        description="a list of hosts on this machine or in private networks that may be asked, each as the "
+        "address has it",
+    )
+    namespaces: tuple[Namespace, ...] = Field(
+        default=(0,), description="a list of namespace numbers; 0 is articles"
+    )
+    seeds: Seeds = Field(
+        default=Seeds(), validate_default=True, description="titles, categories or all_pages"
+    )
+    depth: Count | None = Field(
+        default=0, description="links to follow from the seeds: 0 is none, 'unlimited' is without end"
+    )
+    include: tuple[Pattern, ...] = Field(default=(), description="a list of regular expressions for titles")
+    exclude: tuple[Pattern, ...] = Field(default=(), description="a list of regular expressions for titles")
+    batch_size: Annotated[StrictInt, Field(ge=1, le=LARGEST_BATCH)] = Field(
+        default=LARGEST_BATCH, description="pages in a batch"
+    )
+    links_from: LinksFrom = Field(default="wikitext", description="who finds a page's links")
+    politeness: Politeness = Field(
+        default=Politeness(), validate_default=True, description="limits of the crawl"
+    )
+    changes: Changes = Field(default=Changes(), description="how it is kept current")
+    expected: Expected = Field(default=Expected(), description="counts to assert")
+
+    @field_validator("name")
+    @classmethod
+    def _name_is_the_files(cls, name: str, info: ValidationInfo) -> str:
+        if not NAME_PATTERN.fullmatch(name):
+            raise ValueError(NAME_RULE)
+        if info.context and name != info.context["file"].stem:
+            raise ValueError(f"must be {info.context['file'].stem!r}, as the file is called")
+        return name
+
+    @field_validator("address")
+    @classmethod
+    def _address_fits_the_kind(cls, address: str, info: ValidationInfo) -> str:
+        match info.data.get("kind"):
+            case "mediawiki_api":
+                _refuse_unless_api(address)
+            case "mediawiki_dump":
+                folder = info.context["file"].parent if info.context else Path()
+                return _dump_path(address, folder)
+        return address
+
+    @field_validator("private_hosts")
+    @classmethod
+    def _dumps_connect_to_nothing(cls, hosts: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if info.data.get("kind") == "mediawiki_dump" and hosts:
+            raise ValueError("is for wikis read through their API: a dump is a file of this machine")
+        return hosts
+
+    @field_validator("namespaces")
+    @classmethod
+    def _namespaces_are_named_once(cls, namespaces: tuple[int, ...]) -> tuple[int, ...]:
+        if not namespaces or len(set(namespaces)) < len(namespaces):
+            raise ValueError("must name at least one namespace, and each once")
+        return namespaces
+
+    @field_validator("seeds")
+    @classmethod
+    def _seeds_fit_the_kind(cls, seeds: Seeds, info: ValidationInfo) -> Seeds:
+        match info.data.get("kind"):
+            case "mediawiki_api" if not seeds.any:
+                raise ValueError("must have a title, a category, or all_pages: true")
+            case "mediawiki_dump":
+                if seeds.model_fields_set and seeds != _WHOLE:
+                    raise ValueError("a dump is read whole: narrow it with namespaces, include and exclude")
+                return _WHOLE
+        return seeds
+
+    @field_validator("depth", mode="before")
+    @classmethod
+    def _unlimited_is_no_end(cls, depth: object) -> object:
+        return None if depth == "unlimited" else depth
+
+    @field_validator("depth", "links_from")
+    @classmethod
+    def _dumps_ask_no_wiki(cls, value: int | str | None, info: ValidationInfo) -> int | str | None:
+        if info.data.get("kind") == "mediawiki_dump" and value not in (0, "wikitext"):
+            raise ValueError("is for wikis read through their API: a dump holds what it holds")
+        return value
+
+    @field_validator("politeness")
+    @classmethod
+    def _wikis_can_reach_us(cls, politeness: Politeness, info: ValidationInfo) -> Politeness:
+        if info.data.get("kind") == "mediawiki_api" and politeness.contact is None:
+            raise ValueError("needs a contact, an e-mail or web address that is sent with every request")
+        return politeness
+
+    @field_validator("changes")
+    @classmethod
+    def _dumps_do_not_change(cls, changes: Changes, info: ValidationInfo) -> Changes:
+        if info.data.get("kind") == "mediawiki_dump" and changes.model_fields_set:
+            raise ValueError("is for wikis read through their API: a dump is read anew when its file changes")
+        return changes
+
+    @property
+    def host(self) -> str | None:
+        """Host and port of the wiki, always with the port; None for a dump."""
+        if self.kind == "mediawiki_dump":
+            return None
+        url = urlsplit(self.address)
+        return f"{_host_name(url)}:{url.port or _DEFAULT_PORTS[url.scheme]}"
+
+    @property
+    def origin(self) -> str:
+        """What is read: the API's URL, or the dump's absolute path."""
+        return self.address
+
+
+def _refuse_unless_api(address: str) -> None:
+    try:
+        url = urlsplit(address)
+        usable = url.scheme in _DEFAULT_PORTS and url.hostname and url.port != 0
+    except ValueError:
+        usable = False
+    if not usable or _CONTROL.search(address) or " " in address:
+        raise ValueError("must be a URL such as https://wiki.example.org/api.php")
+    if url.username is not None or url.query or url.fragment:
+        raise ValueError("must be the bare URL of api.php, without user, query or fragment")
+
+
+def _dump_path(address: str, folder: Path) -> str:
+    if not address.strip() or _CONTROL.search(address) or "://" in address:
+        raise ValueError("must be the path of a MediaWiki XML export, absolute or from this file's folder")
+    return str((folder / address).resolve())
+
+
+def _host_name(url: SplitResult) -> str:
+    name = url.hostname or ""
+    return f"[{name}]" if ":" in name else name

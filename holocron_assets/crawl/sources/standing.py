@@ -1,0 +1,80 @@
+"""How each wiki is being treated at present, for people: left alone, until when and why, or asked less."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from holocron_assets.crawl.politeness.days import requests_in
+from holocron_assets.crawl.politeness.permits import permit
+from holocron_assets.crawl.politeness.server_state import state_on_server
+from holocron_assets.crawl.politeness.shared_state import folder_of, read_state
+from holocron_assets.crawl.sources.source import Source
+
+_IN_WORDS = {
+    "held": "left alone for a moment",
+    "breaker_open": "left alone",
+    "quiet_hours": "quiet hours",
+    "daily_limit": "day's limit reached",
+}
+
+
+def hosts_not_as_usual(sources: Iterable[Source], folder: Path, now: datetime) -> list[dict[str, Any]]:
+    """The wikis that are not asked as their source files say.
+
+    Args:
+        sources: those whose wikis are looked at.
+        folder: what processes share about hosts.
+        now: the moment.
+
+    Returns:
+        For each such source: source, host, treatment, until (None where no time is set), why, pace (share of
+        the configured rate in use) and requests_today.
+    """
+    rows = [
+        _standing(source, source.host, folder, now.timestamp())
+        for source in sources
+        if source.host is not None
+    ]
+    return [row for row in rows if row is not None]
+
+
+def _standing(source: Source, host: str, folder: Path, now: float) -> dict[str, Any] | None:
+    state = state_on_server(host) or read_state(folder_of(host, folder))
+    found = permit(state, source.politeness, now)
+    pace = found.state.pace.factor
+    until = why = None
+    if found.obstacle and found.obstacle.hindrance in _IN_WORDS:
+        treatment = _IN_WORDS[found.obstacle.hindrance]
+        until = datetime.fromtimestamp(now + found.obstacle.wait_seconds, UTC)
+        why = found.obstacle.reason
+    elif found.state.breaker.is_open:
+        treatment, why = "to be tried with one request", state.reason
+    elif pace < 1:
+        treatment, why = "asked less", state.reason
+    else:
+        return None
+    return {
+        "source": source.name,
+        "host": host,
+        "treatment": treatment,
+        "until": until,
+        "why": why,
+        "pace": round(pace, 3),
+        "requests_today": requests_in(found.state.day, now),
+    }
+
+
+def left_alone(sources: Iterable[Source], folder: Path, now: datetime) -> dict[str, str]:
+    """The hosts that no run should be started for now, since it could only fail; why, and until when.
+
+    Args:
+        sources: those whose wikis are looked at.
+        folder: what processes share about hosts.
+        now: the moment.
+    """
+    return {
+        row["host"]: f"{row['host']}: {row['why']}, until {row['until']:%Y-%m-%d %H:%M:%S} UTC"
+        for row in hosts_not_as_usual(sources, folder, now)
+        if row["until"] is not None
+    }

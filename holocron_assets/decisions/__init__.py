@@ -1,0 +1,1 @@
+"""The log of what people say: decisions, pauses, priorities, requeues. One way to write it, one to read."""

@@ -1,0 +1,189 @@
+"""Decisions as a file that git can hold: a line of JSON for each, the oldest first."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from holocron_assets.decisions.log import (
+    DecisionError,
+    all_decisions,
+    key_of,
+    record,
+    refuse_malformed,
+    refuse_undo_of,
+)
+from holocron_assets.lake.declaration.schema import Row, SchemaError
+from holocron_assets.lake.files.durable import replacing
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import DECISIONS
+
+_KEY = "title_key"
+_WRITTEN = tuple(column.name for column in DECISIONS.columns if column.name != _KEY)
+"""What a line may say. The title key follows from source and title."""
+
+_ID = re.compile(r"[0-9]{8}T[0-9]{12}-[0-9a-f]{8,32}")
+
+_LONGEST_TEXT = 1_000
+
+_FAST = timedelta(minutes=10)
+"""How fast another machine's clock may be. What is dated later would outrank all decisions until then."""
+
+
+class Imported(NamedTuple):
+    """What an import came to.
+
+    Attributes:
+        read: decisions in the file.
+        added: those that the lake did not have.
+    """
+
+    read: int
+    added: int
+
+
+def export_decisions(lake: Lake, file: Path) -> int:
+    """Write every decision to a file. The same decisions give the same bytes, and a new one another line.
+
+    Args:
+        lake: whose decisions.
+        file: replaced in one step.
+
+    Returns:
+        How many there are.
+
+    Raises:
+        FileNotFoundError: there is no folder that the file could be in.
+    """
+    if not file.absolute().parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {file.absolute().parent}: make it first")
+    rows = all_decisions(lake)
+    with replacing(file.absolute()) as aside:
+        aside.write_bytes(b"".join(map(_line, rows)))
+    return len(rows)
+
+
+def import_decisions(lake: Lake, file: Path, *, types: Collection[str]) -> Imported:
+    """Add the decisions of a file to the lake's: all of them, or none.
+
+    Args:
+        lake: where they go. What it has already stays as it is.
+        file: as `export_decisions` writes it, or several such files joined. Blank lines do not count.
+        types: the types that a page may be of.
+
+    Raises:
+        DecisionError: a line is no decision, is of no type of page or of the future, contradicts another of
+            the same id, or undoes what cannot be undone; the message names the file and the line. Nothing was
+            written.
+        OSError: the file cannot be read.
+    """
+    known = {row["decision_id"]: row for row in all_decisions(lake)}
+    read: dict[str, Row] = {}
+    line_of: dict[str, int] = {}
+    for number, line in enumerate(file.read_bytes().splitlines(), start=1):
+        if line.strip():
+            with _line_named(file, number):
+                row = _row(line)
+                _refuse_other(row, read.get(row["decision_id"]) or known.get(row["decision_id"]))
+                if row["decision_id"] not in known:
+                    _refuse_strange(row, types)
+            read[row["decision_id"]] = row
+            line_of.setdefault(row["decision_id"], number)
+    together = known | read
+    for identifier, row in read.items():
+        with _line_named(file, line_of[identifier]):
+            _refuse_wrong_undo(row, together)
+    return Imported(len(read), record(lake, list(read.values())))
+
+
+def _line(row: Row) -> bytes:
+    told = {name: row[name] for name in _WRITTEN if row[name] is not None}
+    told["decided_at"] = row["decided_at"].astimezone(UTC).isoformat(timespec="microseconds")
+    return json.dumps(told, ensure_ascii=False).encode() + b"\n"
+
+
+def _row(line: bytes) -> Row:
+    """The row of table `decisions` that a line says."""
+    try:
+        told = json.loads(line.decode())
+    except (ValueError, RecursionError) as error:
+        raise DecisionError(f"it is no JSON: {error}") from error
+    if not isinstance(told, dict):
+        raise DecisionError("it is no JSON object")
+    if unknown := sorted(told.keys() - set(_WRITTEN)):
+        raise DecisionError(f"no decision says {', '.join(map(repr, unknown))}")
+    row = {**dict.fromkeys(_WRITTEN), **told, "decided_at": _time(told.get("decided_at"))}
+    try:
+        DECISIONS.to_arrow([row], "of a file")
+    except SchemaError as error:
+        raise DecisionError(str(error)) from error
+    if not _ID.fullmatch(row["decision_id"]):
+        raise DecisionError(f"{row['decision_id']!r} is no id of a decision")
+    refuse_malformed(row)
+    return {**row, _KEY: key_of(row["source"], row["title"])}
+
+
+def _time(told: Any) -> datetime:
+    try:
+        moment = datetime.fromisoformat(told)
+        moment_here = moment.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DecisionError(f"decided_at is no time: {told!r}") from error
+    if moment.tzinfo is None:
+        raise DecisionError(f"decided_at has no time zone: {told!r}")
+    return moment_here
+
+
+def _refuse_other(row: Row, same: Row | None) -> None:
+    if same is not None and same != row:
+        differing = sorted(name for name in row if row[name] != same[name])
+        raise DecisionError(
+            f"decision {row['decision_id']} is known with another {' and '.join(differing)}: decisions are "
+            "never changed, only undone"
+        )
+
+
+def _refuse_strange(row: Row, types: Collection[str]) -> None:
+    """Refuse what no command here would have decided: a type that there is not, a time that has not come.
+
+    Titles are those of any wiki, so that only what no wiki has is refused: control characters, endless ones.
+    """
+    for name in ("title", "other_title", "value"):
+        text = row[name] or ""
+        if len(text) > _LONGEST_TEXT or any(unicodedata.category(character) == "Cc" for character in text):
+            raise DecisionError(
+                f"its {name} {text[:40]!r} is longer than {_LONGEST_TEXT:,} characters, or holds control "
+                "characters"
+            )
+    if row["kind"] == "classify" and row["value"] not in types:
+        raise DecisionError(f"{row['value']!r} is no type of page; the types are {', '.join(types)}")
+    if row["decided_at"] > utc_now() + _FAST:
+        raise DecisionError(
+            f"it was decided at {row['decided_at']:%Y-%m-%d %H:%M} UTC, which has not come yet: mend "
+            "decided_at, or the clock of this machine"
+        )
+
+
+def _refuse_wrong_undo(row: Row, known: Mapping[str, Row]) -> None:
+    if row["kind"] != "undo":
+        return
+    target = known.get(row["undoes"])
+    if target is None:
+        raise DecisionError(f"it undoes {row['undoes']}, which neither the file nor the lake has")
+    if target["decided_at"] >= row["decided_at"]:
+        raise DecisionError(f"it undoes {row['undoes']}, which was decided later")
+    refuse_undo_of(target)
+
+
+@contextmanager
+def _line_named(file: Path, number: int) -> Iterator[None]:
+    """Say which line of the file a decision that is refused stands in."""
+    try:
+        yield
+    except DecisionError as error:
+        raise DecisionError(f"{file}, line {number}: {error}. Nothing was imported.") from error

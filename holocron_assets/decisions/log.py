@@ -1,0 +1,309 @@
+"""What people decided: an append-only log. Nothing in it is changed, only undone by another decision."""
+
+import unicodedata
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, cached_property, lru_cache
+from operator import itemgetter
+
+from holocron_assets.lake.declaration.keys import content_hash, title_key
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.packs.packs import FileMark
+from holocron_assets.lake.place.clock import SMALLEST_STEP, utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import DECISIONS
+
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    "classify": ("source", "title", "value"),
+    "merge": ("entity_id", "other_id"),
+    "split": ("entity_id", "other_id"),
+    "promote": ("entity_id",),
+    "suppress": ("entity_id",),
+    "accept": ("statement_id",),
+    "reject": ("statement_id",),
+    "requeue": ("source", "title"),
+    "undo": ("undoes",),
+}
+"""Every kind of decision, and the columns that say what it is about."""
+
+_IN_TIME = itemgetter("decided_at", "decision_id")
+_LONGEST: Mapping[str, int] = {"author": 100, "reason": 1000}  # characters: both are shown in lists
+_NO_PART_OF_A_NAME = frozenset({"Cc", "Zl", "Zp"})  # Unicode's control characters and line breaks
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class DecisionError(ValueError):
+    """A decision that cannot be made; the message says why."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The decisions that count: those that no counting decision undoes.
+
+    Attributes:
+        rows: rows of table `decisions` in the order in which they were made, none of kind 'undo'.
+    """
+
+    rows: Sequence[Row]
+
+    def of_kind(self, *kinds: str) -> Sequence[Row]:
+        """Those of some kinds, in the order in which they were made."""
+        return [row for row in self.rows if row["kind"] in kinds]
+
+    @cached_property
+    def types(self) -> Mapping[int, Row]:
+        """The last 'classify' of each page, by title key."""
+        return {row["title_key"]: row for row in self.of_kind("classify")}
+
+    @cached_property
+    def pairs(self) -> Mapping[frozenset[str], Row]:
+        """The last 'merge' or 'split' of each pair, by both entity ids."""
+        return {frozenset((row["entity_id"], row["other_id"])): row for row in self.of_kind("merge", "split")}
+
+    @cached_property
+    def states(self) -> Mapping[str, Row]:
+        """The last 'promote' or 'suppress' of each entity, by its id."""
+        return {row["entity_id"]: row for row in self.of_kind("promote", "suppress")}
+
+    @cached_property
+    def statements(self) -> Mapping[str, Row]:
+        """The last 'accept' or 'reject' of each fact or relation, by its id."""
+        return {row["statement_id"]: row for row in self.of_kind("accept", "reject")}
+
+    @cached_property
+    def requeues(self) -> Mapping[tuple[str, int], Row]:
+        """The last 'requeue' of each page, by source and title key."""
+        return {(row["source"], row["title_key"]): row for row in self.of_kind("requeue")}
+
+
+def new_decision(  # noqa: PLR0913 - each is a column
+    kind: str,
+    *,
+    author: str,
+    reason: str,
+    source: str | None = None,
+    title: str | None = None,
+    entity_id: str | None = None,
+    other_id: str | None = None,
+    other_title: str | None = None,
+    statement_id: str | None = None,
+    value: str | None = None,
+    undoes: str | None = None,
+    now: datetime | None = None,
+) -> Row:
+    """A decision, ready to be recorded.
+
+    Args:
+        kind: one of `NEEDED`.
+        author: who decides.
+        reason: why.
+        source: source of the page that it is about.
+        title: that page; of an entity, the one that it was read from.
+        entity_id: the entity that it is about.
+        other_id: the other entity; of a merge, the one that it goes into.
+        other_title: page that the other entity was read from.
+        statement_id: the fact or relation that it is about.
+        value: the type that was decided; for people, what the statement says.
+        undoes: the decision that is taken back.
+        now: when it was decided; by default at this moment.
+
+    Returns:
+        A row of table `decisions`.
+
+    Raises:
+        DecisionError: there is no such kind, or it does not say who, why or about what, or not readably.
+    """
+    moment = now or utc_now()
+    row = {
+        "decision_id": f"{moment:%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:12]}",
+        "kind": kind,
+        "source": source,
+        "title": title,
+        "title_key": key_of(source, title),
+        "entity_id": entity_id,
+        "other_id": other_id,
+        "other_title": other_title,
+        "statement_id": statement_id,
+        "value": value,
+        "undoes": undoes,
+        "author": author,
+        "reason": reason,
+        "decided_at": moment,
+    }
+    refuse_malformed(row)
+    return row
+
+
+def decided_now(lake: Lake) -> datetime:
+    """The moment of a decision that is made now: after all others, also where the clock was set back."""
+    last: datetime = max((row["decided_at"] for row in all_decisions(lake)), default=_LONG_AGO)
+    return max(utc_now(), last + SMALLEST_STEP)
+
+
+def key_of(source: str | None, title: str | None) -> int | None:
+    """The title key of the page that a decision names, if it names one."""
+    return None if source is None or title is None else title_key(source, title)
+
+
+def refuse_malformed(row: Row) -> None:
+    """Raise DecisionError unless a row says what a decision of its kind has to say, and that readably."""
+    kind = row["kind"]
+    if kind not in NEEDED:
+        raise DecisionError(f"{kind!r} is no kind of decision; the kinds are {', '.join(NEEDED)}")
+    refuse_unsaid("a decision", row["author"], row["reason"])
+    lacking = [name for name in NEEDED[kind] if not row[name]]
+    if lacking:
+        raise DecisionError(f"a decision of kind {kind!r} needs {' and '.join(lacking)}")
+    if row["other_id"] is not None and row["other_id"] == row["entity_id"]:
+        raise DecisionError(f"a {kind} is of two entities, and both are {row['other_id']}")
+
+
+def refuse_unsaid(what: str, author: str, reason: str) -> None:
+    """Raise DecisionError unless it is said who says something and why, so that lists can show it.
+
+    Args:
+        what: what is said, for the message.
+        author: who says it.
+        reason: why.
+    """
+    if not author.strip():
+        raise DecisionError(f"{what} needs an author: say who decides")
+    if not reason.strip():
+        raise DecisionError(f"{what} needs a reason: say why, for those who come after")
+    for name, text in (("author", author), ("reason", reason)):
+        if (length := len(text)) > (longest := _LONGEST[name]):
+            raise DecisionError(
+                f"the {name} of {what} has at most {longest:,} characters; this one has {length:,}"
+            )
+    if any(unicodedata.category(character) in _NO_PART_OF_A_NAME for character in author):
+        raise DecisionError(f"the author {author!r} has line breaks or control characters in the name")
+
+
+def record(lake: Lake, rows: Sequence[Row]) -> int:
+    """Add decisions to the log, all of them or none. What it holds already is not added again.
+
+    Args:
+        lake: where the log is.
+        rows: from `new_decision`, or of another lake's log.
+
+    Returns:
+        How many were new.
+
+    Raises:
+        SchemaError: a row does not fit table `decisions`.
+    """
+    # Two that bring in the same decisions would each find them lacking, and write files of the same name.
+    with lake.lock("decisions"):
+        known = {row["decision_id"] for row in all_decisions(lake)}
+        new = [row for row in rows if row["decision_id"] not in known]
+        if new:
+            write_partition(lake, DECISIONS, new[0]["decision_id"], new)
+    return len(new)
+
+
+def undo(lake: Lake, decision_id: str, *, author: str, reason: str) -> Row:
+    """Take a decision back. What stood before it stands again; taking that back restores the decision.
+
+    Args:
+        lake: where the log is.
+        decision_id: the decision.
+        author: who takes it back.
+        reason: why.
+
+    Returns:
+        The row of table `decisions` that was written.
+
+    Raises:
+        DecisionError: there is no such decision, it does not count, or it cannot be undone.
+    """
+    made = all_decisions(lake)
+    target = next((row for row in made if row["decision_id"] == decision_id), None)
+    if target is None:
+        raise DecisionError(f"there is no decision {decision_id!r}: `holocron decisions list` shows all")
+    refuse_undo_of(target)
+    if decision_id in undone(made):
+        raise DecisionError(f"decision {decision_id} is undone already")
+    row = new_decision(
+        "undo",
+        author=author,
+        reason=reason,
+        source=target["source"],
+        title=target["title"],
+        entity_id=target["entity_id"],
+        undoes=decision_id,
+        now=decided_now(lake),
+    )
+    record(lake, [row])
+    return row
+
+
+def refuse_undo_of(target: Row) -> None:
+    """Raise DecisionError if a decision is of a kind that cannot be undone."""
+    if target["kind"] == "requeue":
+        raise DecisionError(
+            f"decision {target['decision_id']} brought {target['title']!r} back: that is not undone. What is "
+            "tried in vain is given up again by itself."
+        )
+
+
+def all_decisions(lake: Lake) -> Sequence[Row]:
+    """Every decision, in the order in which they were made; read again only when there are others.
+
+    Raises:
+        DamagedPartitionError: a file of the log cannot be read.
+    """
+    return _all(lake, decisions_mark(lake))
+
+
+def decisions_mark(lake: Lake) -> str:
+    """A text that changes with every decision."""
+    return lake.mark([DECISIONS])
+
+
+def standing(lake: Lake) -> Standing:
+    """The decisions that count now; worked out again only when there are others.
+
+    Raises:
+        DamagedPartitionError: a file of the log cannot be read.
+    """
+    return _standing(lake, decisions_mark(lake))
+
+
+def standing_mark(lake: Lake, *kinds: str) -> str:
+    """A text that changes when other decisions of some kinds count than before, and with no others."""
+    return content_hash("\n".join(row["decision_id"] for row in standing(lake).of_kind(*kinds)))
+
+
+def standing_of(made: Sequence[Row]) -> Standing:
+    """The decisions that count, of all that were made, in the order in which they were made."""
+    gone = undone(made)
+    return Standing([row for row in made if row["kind"] != "undo" and row["decision_id"] not in gone])
+
+
+def undone(made: Sequence[Row]) -> set[str]:
+    """Ids of the decisions that do not count, of all that were made, in the order in which they were made."""
+    found: set[str] = set()
+    for row in reversed(made):  # the newest first: whether an undo counts is known before what it undoes
+        if row["kind"] == "undo" and row["decision_id"] not in found:
+            found.add(row["undoes"])
+    return found
+
+
+@lru_cache(maxsize=4)
+def _standing(lake: Lake, mark: str) -> Standing:
+    return standing_of(_all(lake, mark))
+
+
+@lru_cache(maxsize=4)
+def _all(lake: Lake, _mark: str) -> Sequence[Row]:
+    listing = lake.listing(DECISIONS)
+    rows = [row for name in listing.names for row in _rows_of(lake, name, listing.mark(name))]
+    return sorted(rows, key=_IN_TIME)
+
+
+@cache  # a process reads each file once, and there are as many as people made decisions
+def _rows_of(lake: Lake, partition: str, _mark: FileMark | None) -> Sequence[Row]:
+    return read_partition(lake, DECISIONS, partition)

@@ -1,0 +1,56 @@
+"""What an answer becomes: rows of the interrogation's table."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from holocron_assets.derive.interrogations.answer_schema import fitting
+from holocron_assets.derive.interrogations.derived_tables import split_schema
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+
+if TYPE_CHECKING:
+    from holocron_assets.derive.items.items import Item
+
+
+def derived_rows(
+    item: "Item", answer: Mapping[str, Any], *, model: str, digest: str, run_id: str
+) -> list[dict[str, Any]]:
+    """The rows that an answer about an item becomes.
+
+    Args:
+        item: what was asked about.
+        answer: what the model said; it fits the interrogation's schema.
+        model: who said it.
+        digest: the model's digest.
+        run_id: the run that makes the rows.
+
+    Returns:
+        Rows of the interrogation's table. One whose quotes are not all in the page's text says so.
+    """
+    common = {
+        **item.row,
+        "item_id": item.item_id,
+        "model": model,
+        "model_digest": digest,
+        "result_key": item.result_key(digest),
+        "run_id": run_id,
+    }
+    quotes = item.interrogation.rows.quotes
+    return [
+        {
+            **common,
+            "position": position,
+            **said,
+            "supported": all(item.bundle.supports(said[name] or "") for name in quotes),
+        }
+        for position, said in enumerate(said_rows(item.interrogation, answer))
+    ]
+
+
+def said_rows(interrogation: Interrogation, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What an answer itself says, row by row: the values of the interrogation's own columns."""
+    schema, each = interrogation.answer_schema, interrogation.rows.each
+    if each is None:
+        return [fitting(answer, schema)]
+    around, one = split_schema(schema, each)
+    shared = fitting(answer, around)
+    return [{**shared, **fitting(part, one)} for part in answer[each]]

@@ -1,0 +1,109 @@
+"""What other interrogations were answered about the same items: the rows that an interrogation builds on."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from holocron_assets.derive.evidence.queries import QueryRows
+from holocron_assets.derive.interrogations.answer_schema import sample_answer
+from holocron_assets.derive.interrogations.derived_tables import Over
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.items.derived_rows import said_rows
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import MissingPartitionError, read_partition
+from holocron_assets.lake.place.paths import Lake
+
+ABOUT: Mapping[Over, tuple[str, ...]] = {
+    "pages": ("title_key",),
+    "pairs": ("first_id", "second_id"),
+    "entities": ("entity_id",),
+}
+"""Columns that tell what a row is about, whichever interrogation it is of."""
+
+Subject = tuple[Any, ...]
+"""What a row is about: the values of those columns."""
+
+
+def subject_of(over: Over, row: Row) -> Subject:
+    """What a row of a page, a pair or an entity is about."""
+    return tuple(row[name] for name in ABOUT[over])
+
+
+@dataclass(frozen=True)
+class InputAnswers:
+    """What the inputs of one partition's items say.
+
+    Attributes:
+        columns: of each input's rows, by its key.
+        rows: each input's rows about each subject.
+    """
+
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rows: Mapping[str, Mapping[Subject, Sequence[Row]]] = field(default_factory=dict)
+
+    def about(self, subject: Subject) -> dict[str, list[Row]]:
+        """The rows about a subject, by the inputs' keys."""
+        return {key: list(found.get(subject, ())) for key, found in self.rows.items()}
+
+    def hash_of(self, subject: Subject) -> str | None:
+        """A hash of what they say about a subject; None where there are no inputs."""
+        if not self.rows:
+            return None
+        return content_hash(json.dumps(self.about(subject), default=str))
+
+    def tables(self, subject: Subject) -> dict[str, QueryRows]:
+        """The same as tables, for evidence."""
+        return {
+            key: QueryRows(names, tuple(tuple(row[name] for name in names) for row in rows))
+            for (key, rows), names in zip(self.about(subject).items(), self.columns.values(), strict=True)
+        }
+
+
+def input_answers(lake: Lake, interrogation: Interrogation, partition: str) -> InputAnswers:
+    """Read what the inputs of an interrogation say of a partition's items.
+
+    Args:
+        lake: where.
+        interrogation: whose inputs.
+        partition: a batch; for pairs, an entity type.
+    """
+    columns, rows = {}, {}
+    for one in interrogation.upstream:
+        columns[one.key] = _columns(one)
+        rows[one.key] = _by_subject(lake, one, partition)
+    return InputAnswers(columns, rows)
+
+
+def input_variables(
+    interrogation: Interrogation, rows: Mapping[str, Sequence[Row]]
+) -> dict[str, Mapping[str, Sequence[Row]]]:
+    """What a template may name of inputs: nothing where there are none."""
+    return {"inputs": rows} if interrogation.inputs else {}
+
+
+def sample_inputs(interrogation: Interrogation) -> dict[str, list[dict[str, Any]]]:
+    """Rows of made-up answers, by input, to try templates with."""
+    return {
+        one.key: [{**row, "supported": True} for row in said_rows(one, sample_answer(one.answer_schema))]
+        for one in interrogation.upstream
+    }
+
+
+def _columns(one: Interrogation) -> tuple[str, ...]:
+    """What an answer says. How it came about is left out: the same answer again changes no question."""
+    return (*one.answer_columns, "supported")
+
+
+def _by_subject(lake: Lake, one: Interrogation, partition: str) -> Mapping[Subject, Sequence[Row]]:
+    columns = _columns(one)
+    try:
+        answers = read_partition(lake, one.table, partition, (*ABOUT[one.over], *columns))
+    except MissingPartitionError:
+        return {}
+    found: dict[Subject, list[Row]] = defaultdict(list)
+    for row in answers:
+        found[subject_of(one.over, row)].append({name: row[name] for name in columns})
+    return found

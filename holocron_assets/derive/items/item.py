@@ -1,0 +1,131 @@
+"""An item of an interrogation: what is asked about one page, chunk, pair or entity, and its result key."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from holocron_assets.derive.code.given import CodeItem, FoundRows
+from holocron_assets.derive.evidence.bundles import Bundle
+from holocron_assets.derive.evidence.page_parts import PageParts
+from holocron_assets.derive.interrogations.follow_ups import FollowUpDecision, decide
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.templates import rendered
+from holocron_assets.derive.items.prompting import user_part
+from holocron_assets.derive.items.tokens import TOKENS_OF_A_TURN, estimate_tokens
+from holocron_assets.lake.declaration.keys import content_hash
+
+Pages = Mapping[str, PageParts]
+"""The pages of an item, by role: 'page', or of a pair 'first' and 'second'."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Item:
+    """What is asked about one page, chunk of a page, pair of entities or entity.
+
+    Attributes:
+        interrogation: what is asked.
+        partition: the batch, or entity type, that it belongs to.
+        item_id: unique in the partition: the page's title key, with '#' and the chunk's number if there is
+            one; or the id of the pair or entity.
+        source: the page's; of a pair, the first's.
+        subject: a title, or two, for people; redacted if the interrogation says so.
+        row: the columns that its rows share, whatever the answer.
+        bundle: the evidence.
+        system: the part of the request that all items share.
+        variables: what templates may name, redacted if the interrogation says so.
+        question: what is asked, after the evidence.
+        problem: why it cannot be asked, naming the page.
+        is_transient: whether the problem may be gone when its evidence is gathered again. Any other stays
+            until page or interrogation changes.
+        waits_for: the input that has no answer about it yet; it has no evidence and no question until then.
+        inputs_hash: a hash of what its inputs say; None where it has none.
+        gather: its evidence again, cut to so many bytes.
+        given: what code reads of it, in the place of evidence; None where a model is asked.
+    """
+
+    interrogation: Interrogation
+    partition: str
+    item_id: str
+    source: str | None
+    subject: str
+    row: Mapping[str, Any]
+    bundle: Bundle
+    system: str = field(repr=False)
+    variables: Mapping[str, Any] = field(repr=False)
+    question: str
+    problem: str | None = None
+    is_transient: bool = False
+    waits_for: str | None = None
+    inputs_hash: str | None = None
+    gather: Callable[[int], Bundle] = field(repr=False)
+    given: FoundRows | CodeItem | None = field(default=None, repr=False)
+
+    @property
+    def user(self) -> str:
+        """The part of the request that is about this item."""
+        return user_part(self.bundle.text, self.question)
+
+    @property
+    def estimated_tokens(self) -> int:
+        """Tokens of the first request, rather too many than too few; without those of its answer."""
+        return estimate_tokens(self.system) + estimate_tokens(self.user) + 2 * TOKENS_OF_A_TURN
+
+    def result_key(self, digest: str) -> str:
+        """A hash of all that the answer depends on: with the same key, no model is asked again.
+
+        Args:
+            digest: of the model that is asked, or of what runs the code.
+        """
+        if self.given is not None:
+            versions = [self.interrogation.code_version, self.interrogation.schema_version]
+            return content_hash(json.dumps([*versions, digest, self.given.content_hash]))
+        asked: list[Any] = [self.system, self.user, self.interrogation.retry_prompt]
+        if self.interrogation.follow_up:
+            steps = self.interrogation.model_dump(mode="json", include={"follow_up"})
+            asked += [steps["follow_up"], json.dumps(self.variables)]
+        options = self.interrogation.options.model_dump()
+        return content_hash(json.dumps([asked, self.interrogation.schema_version, digest, options]))
+
+    def following(self, answers: Sequence[Mapping[str, Any]]) -> FollowUpDecision | None:
+        """What is asked after some answers, and why; None if all steps were taken.
+
+        Args:
+            answers: those so far, the first first; they fit the schema.
+
+        Raises:
+            TemplateError: the condition or the template cannot be filled in with these answers.
+        """
+        decision = decide(self.interrogation.follow_up, self.variables, answers)
+        if decision is None or decision.question is None:
+            return decision
+        return replace(decision, question=user_part("", decision.question))
+
+    def retry_text(self, error: str) -> str | None:
+        """What is said after an answer that could not be used; None if the engine is to say it its own way.
+
+        Args:
+            error: what was wrong with it.
+
+        Raises:
+            TemplateError: the template cannot be filled in with this error.
+        """
+        template = self.interrogation.retry_prompt
+        if template is None:
+            return None
+        return user_part("", rendered(template, {**self.variables, "error": error}))
+
+    def shrunk(self, share: float) -> "Item | None":
+        """The same item with less evidence, for a server that found the request too long.
+
+        Args:
+            share: how much of the evidence's bytes may stay, between 0 and 1.
+
+        Returns:
+            None where there is nothing to cut, or nothing would be left.
+        """
+        size = len(self.bundle.text.encode())
+        bundle = self.gather(int(size * share))
+        if not bundle.items or len(bundle.text) >= len(self.bundle.text):
+            return None
+        return replace(self, bundle=bundle)

@@ -1,0 +1,321 @@
+"""The items of an interrogation: each page, chunk, pair or entity that it asks about, made from the lake."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import duckdb
+
+from holocron_assets.derive.code.given import CodeItem, FoundRows, code_item, found_rows, whole_pages
+from holocron_assets.derive.evidence.bundles import Bundle, EvidenceError, Redact, build_bundle
+from holocron_assets.derive.evidence.chunks import Chunk, page_chunks
+from holocron_assets.derive.evidence.item_queries import asking_at_once
+from holocron_assets.derive.evidence.page_parts import PageParts
+from holocron_assets.derive.evidence.queries import (
+    AskSql,
+    QueryError,
+    QueryRows,
+    locked_database,
+    remembering,
+)
+from holocron_assets.derive.evidence.redaction import Redactor
+from holocron_assets.derive.evidence.room import fitting, room_for_evidence
+from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
+from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.interrogations.questions import (
+    entity_variables,
+    page_variables,
+    pair_variables,
+    redacted,
+)
+from holocron_assets.derive.interrogations.templates import TemplateError, rendered
+from holocron_assets.derive.items.inputs import (
+    InputAnswers,
+    Subject,
+    input_answers,
+    input_variables,
+    subject_of,
+)
+from holocron_assets.derive.items.item import Item, Pages
+from holocron_assets.derive.items.pages import (
+    ROWS_AT_A_TIME,
+    missing_page,
+    pages_of,
+    pages_of_rows,
+)
+from holocron_assets.derive.items.prompting import system_part
+from holocron_assets.derive.items.values import query_values_of
+from holocron_assets.derive.items.wanted import Superseded, wanted_rows
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.freshness import Derivation
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import PAGE_SIGNALS, PAGES
+
+__all__ = ["Item", "derivation_of", "wanted_items"]
+
+_CODE_SECONDS = 60.0
+"""A query of kind 'sql' may take so long about one item, and some times longer about all."""
+
+WaitsFor = Callable[[Subject], str | None]
+"""The input that has no answer about a subject yet, and may get one; None if none lacks."""
+
+
+def wanted_items(
+    lake: Lake,
+    interrogation: Interrogation,
+    partition: str,
+    *,
+    superseded: Superseded = (),
+    waits_for: WaitsFor = lambda _: None,
+) -> Iterator[Item]:
+    """Every item of a partition that an interrogation wants, in the order of their rows.
+
+    The same lake gives the same items. One whose evidence cannot be gathered says so in `problem`.
+
+    Args:
+        lake: where pages are, and what queries read.
+        interrogation: what is asked.
+        partition: a batch; for entities and pairs, an entity type.
+        superseded: pages to leave out.
+        waits_for: says which items wait for their inputs.
+
+    Raises:
+        MissingPartitionError: pages, signals, types, entities or pairs of the partition are not there yet.
+        ConditionError: the interrogation's condition failed on a page.
+    """
+    rows = wanted_rows(lake, interrogation, partition, superseded=superseded)
+    answers = input_answers(lake, interrogation, partition)
+    system = "" if interrogation.is_of_code else system_part(interrogation)
+    maker = _Maker(interrogation, partition, system, answers, waits_for)
+    with ExitStack() as stack:
+        database = stack.enter_context(locked_database(lake)) if interrogation.asks_the_lake else None
+        read = _read(lake, interrogation, partition, rows)
+        # What is over pages is a batch, which is held in memory as a whole.
+        at_a_time = None if interrogation.over == "pages" else ROWS_AT_A_TIME
+        while some := list(islice(read, at_a_time)):
+            with _asking(database, interrogation, some) as ask_sql:
+                yield from [item for row, pages in some for item in maker.made(row, pages, ask_sql)]
+
+
+def _read(
+    lake: Lake, interrogation: Interrogation, partition: str, rows: Sequence[Row]
+) -> Iterator[tuple[Row, Pages]]:
+    """Each wanted row with its pages; without any where nobody reads them."""
+    if not interrogation.reads_pages:
+        yield from ((row, {}) for row in rows)
+    elif interrogation.over == "pages":
+        found = pages_of(lake, partition, [row["title"] for row in rows])
+        yield from ((row, {"page": found[row["title"]]}) for row in rows)
+    else:
+        yield from pages_of_rows(lake, interrogation.over, rows)
+
+
+@contextmanager
+def _asking(
+    database: duckdb.DuckDBPyConnection | None,
+    interrogation: Interrogation,
+    items: Sequence[tuple[Row, Pages]],
+) -> Iterator[AskSql | None]:
+    """What asks queries about some items; None where there is no query."""
+    if database is None:
+        yield None
+        return
+    values = [query_values_of(interrogation.over, row, pages) for row, pages in items]
+    with asking_at_once(database, values) as ask_sql:
+        yield ask_sql
+
+
+def derivation_of(interrogation: Interrogation) -> Derivation:
+    """How an interrogation's table follows from others. What it says itself is not in the code's version."""
+    inputs = (
+        (PAGES, PAGE_SIGNALS, TYPE_TABLES[interrogation.wants.of])
+        if interrogation.over == "pages"
+        else (ROW_TABLES[interrogation.over],)
+    )
+    return Derivation(
+        interrogation.table,
+        inputs,
+        (),
+        room_version("holocron_assets.derive"),
+        optional_inputs=tuple(one.table for one in interrogation.upstream),
+    )
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What was read of an item before it is made.
+
+    Attributes:
+        row: of the table that it was chosen from.
+        pages: that it is about, by role.
+        ask_sql: asks queries about it, if there are any.
+        lack: why something that it needs is not there; None if all is.
+    """
+
+    row: Row
+    pages: Pages
+    ask_sql: AskSql | None
+    lack: str | None = None
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes the items of one partition.
+
+    Attributes:
+        interrogation: what is asked.
+        partition: of the items.
+        system: the part of requests that all share.
+        answers: what its inputs say.
+        waits_for: says which items wait for them.
+    """
+
+    interrogation: Interrogation
+    partition: str
+    system: str
+    answers: InputAnswers
+    waits_for: WaitsFor
+
+    def made(self, row: Row, pages: Pages, ask_sql: AskSql | None) -> Iterator[Item]:
+        over = self.interrogation.over
+        if over == "pages":
+            yield from self._of_page(row, pages.get("page"), ask_sql)
+            return
+        is_lacking = over == "pairs" or self.interrogation.shows_pages
+        lack = missing_page(over, row, pages) if self.interrogation.reads_pages and is_lacking else None
+        read = _Read(row, pages, ask_sql, lack)
+        yield self._of_pair(read) if over == "pairs" else self._of_entity(read)
+
+    def _of_page(self, row: Row, page: PageParts | None, ask_sql: AskSql | None) -> Iterator[Item]:
+        redact = self._redact()
+        characters = self.interrogation.chunk_characters
+        # Redacted before it is cut: the end of a chunk could fall into a secret.
+        chunks: tuple[Chunk | None, ...] = (
+            page_chunks(redact(page.text), characters) if page and characters else (None,)
+        )
+        for chunk in chunks:
+            part = f"#{chunk.number}" if chunk else ""
+            yield self._item(
+                _Read(row, {"page": replace(page, chunk=chunk)} if page else {}, ask_sql),
+                page_variables(row, chunk, len(chunks)),
+                redact,
+                item_id=f"{row['title_key']}{part}",
+                source=row["source"],
+                subject=f"{row['title']}{part}",
+                row={
+                    **{name: row[name] for name in ("source", "batch", "title", "title_key", "revision_id")},
+                    "chunk": chunk.number if chunk else None,
+                },
+            )
+
+    def _of_pair(self, read: _Read) -> Item:
+        pair = read.row
+        names = ("entity_type", "first_id", "second_id", "first_title", "second_title")
+        return self._item(
+            read,
+            pair_variables(pair),
+            self._redact(),
+            item_id=pair["pair_id"],
+            source=pair["first_source"],
+            subject=f"{pair['first_title']} and {pair['second_title']}",
+            row={name: pair[name] for name in names},
+        )
+
+    def _of_entity(self, read: _Read) -> Item:
+        entity = read.row
+        return self._item(
+            read,
+            entity_variables(entity),
+            self._redact(),
+            item_id=entity["entity_id"],
+            source=entity["source"],
+            subject=entity["title"],
+            row={name: entity[name] for name in ("entity_type", "entity_id", "name", "title")},
+        )
+
+    def _redact(self) -> Redact:
+        """What takes secrets out of texts, if it is to: the same secret is always called the same."""
+        return Redactor().redact if self.interrogation.redact else str
+
+    def _item(
+        self, read: _Read, variables: Mapping[str, Any], redact: Redact, *, subject: str, **known: Any
+    ) -> Item:
+        about = subject_of(self.interrogation.over, read.row)
+        known["inputs_hash"] = self.answers.hash_of(about)
+        known["waits_for"] = waits_for = self.waits_for(about)
+        if self.interrogation.is_of_code:
+            return self._item_of_code(read, variables, subject=subject, **known)
+        read = replace(read, ask_sql=remembering(read.ask_sql))
+        gather = partial(self._gather, read, self.answers.tables(about), redact)
+        variables = {**variables, **input_variables(self.interrogation, self.answers.about(about))}
+        problem, is_transient, bundle, question = read.lack, False, Bundle((), ()), ""
+        try:
+            if read.lack is None and waits_for is None:
+                # The question's length is needed before the evidence is gathered, its redaction after it.
+                bundle = fitting(gather, self._room(variables))
+                variables = redacted(variables, redact)
+                question = rendered(self.interrogation.question, variables)
+        except (EvidenceError, TemplateError) as error:
+            problem = str(error)
+            is_transient = isinstance(error, EvidenceError) and error.is_transient
+        return Item(
+            interrogation=self.interrogation,
+            partition=self.partition,
+            subject=redact(subject),
+            bundle=bundle,
+            system=self.system,
+            variables=variables,
+            question=question,
+            problem=redact(f"{subject}: {problem}") if problem else None,
+            is_transient=is_transient,
+            gather=gather,
+            **known,
+        )
+
+    def _item_of_code(self, read: _Read, variables: Mapping[str, Any], *, subject: str, **known: Any) -> Item:
+        interrogation, problem, is_transient = self.interrogation, read.lack, False
+        given: FoundRows | CodeItem | None = None
+        if known["waits_for"] is None and interrogation.sql is not None and read.ask_sql is not None:
+            values = query_values_of(interrogation.over, read.row, read.pages)
+            try:
+                given = found_rows(read.ask_sql(interrogation.sql, values, _CODE_SECONDS))
+            except QueryError as error:
+                problem, is_transient = str(error), error.is_transient
+        elif known["waits_for"] is None:
+            inputs = self.answers.about(subject_of(interrogation.over, read.row))
+            given = code_item(variables, read.pages, inputs)
+        bundle = whole_pages(read.pages) if interrogation.rows.quotes else Bundle((), ())
+        return Item(
+            interrogation=interrogation,
+            partition=self.partition,
+            subject=subject,
+            bundle=bundle,
+            system="",
+            variables=variables,
+            question="",
+            problem=problem and f"{subject}: {problem}",
+            is_transient=is_transient,
+            gather=lambda _: bundle,
+            given=given,
+            **known,
+        )
+
+    def _room(self, variables: Mapping[str, Any]) -> int:
+        question = rendered(self.interrogation.question, variables)
+        return room_for_evidence(self.interrogation, self.system, question)
+
+    def _gather(
+        self, read: _Read, answers: Mapping[str, QueryRows], redact: Redact, limit_bytes: int
+    ) -> Bundle:
+        return build_bundle(
+            *(self.interrogation.evidence, read.pages, read.ask_sql),
+            answers=answers,
+            values=query_values_of(self.interrogation.over, read.row, read.pages),
+            redact=redact,
+            limit_bytes=limit_bytes,
+        )

@@ -1,0 +1,161 @@
+"""What the queries of an interrogation give, as a digest for each partition: of all partitions at once.
+
+It is kept in the footer of the partition's table. A lake that grows makes those partitions stale for which
+the queries give other rows, and no others.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple
+
+import duckdb
+
+from holocron_assets.derive.evidence.item_queries import ITEMS, NotAtOnceError, item_query
+from holocron_assets.derive.evidence.queries import lock_database
+from holocron_assets.derive.interrogations.conditions import relations_of_condition
+from holocron_assets.derive.interrogations.derived_tables import Over
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.items.values import row_names
+from holocron_assets.derive.items.wanted_sql import WANTED_TABLES, wanted_sql
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import connect
+from holocron_assets.telemetry.logs import logger
+
+Digests = Mapping[str, str]
+"""By partition; a partition for whose items the queries give no rows has none."""
+
+_LOG = logger(__name__)
+_UNKNOWN = "cannot tell which partitions a query makes stale"
+_KNOWN: dict[tuple[Path, str], "_Known"] = {}
+
+REST = 10.0
+"""Digests are computed anew after so many times as long as that takes, at the soonest.
+
+However often the tables change that the queries read, a process spends a tenth of its time on that at most.
+An older digest lets a partition be found stale later, and perhaps once more than needed; never not at all.
+"""
+
+
+class _Known(NamedTuple):
+    """The digests of an interrogation as they were computed.
+
+    Attributes:
+        asked: what the interrogation said.
+        mark: the state of the tables that it reads.
+        until: on the clock `monotonic`, when they may be computed anew.
+        digests: what came of it.
+    """
+
+    asked: str
+    mark: str
+    until: float
+    digests: Digests
+
+
+_ITEMS = """
+    create or replace temp table {items} as
+    select
+        row_number() over () - 1 as holocron_item,
+        wanted.partition as holocron_partition,
+        wanted.item as holocron_key,
+        {values}
+    from ({wanted}) as wanted
+    join {joined}
+"""
+_JOINED: Mapping[Over, str] = {
+    "pages": """(
+        from lake.pages
+        where status = 'ok'
+        qualify row_number() over (partition by batch, title_key order by position) = 1
+    ) as known on known.batch = wanted.partition and known.title_key = wanted.item::bigint""",
+    "entities": """(
+        from lake.entities
+        where valid_to is null
+    ) as known on known.entity_type = wanted.partition and known.entity_id = wanted.item""",
+}
+"""What has the values of the items that are wanted."""
+
+_CHOSEN = """
+    select holocron_partition, md5(string_agg(holocron_key, ' ' order by holocron_key)) as digest
+    from {items}
+    group by holocron_partition
+"""
+_DIGESTS = """
+    select holocron_partition, md5(string_agg(holocron_key || said, '\n' order by holocron_key)) as digest
+    from (
+        select holocron_item, string_agg(said, '\n' order by {order}) as said
+        from ({told})
+        group by holocron_item
+    ) join {items} using (holocron_item)
+    group by holocron_partition
+"""
+
+
+def query_digests(lake: Lake, interrogation: Interrogation) -> Digests:
+    """What the queries of an interrogation give now about the pages or entities that it wants.
+
+    A query that cannot be asked about many items at once counts for nothing, and so do those about pairs.
+
+    Args:
+        lake: where it would be asked.
+        interrogation: one that was linked.
+    """
+    if interrogation.over not in _JOINED:
+        return {}
+    asked = interrogation.prompt_version + interrogation.wants.model_dump_json()
+    place, started = (lake.root, interrogation.name), monotonic()
+    known = _KNOWN.get(place)
+    if known and known.asked == asked and started < known.until:
+        return known.digests
+    mark = lake.mark(dict.fromkeys((*WANTED_TABLES, *interrogation.tables_read)))
+    if known and (known.asked, known.mark) == (asked, mark):
+        return known.digests
+    digests = _computed_or_none(lake, interrogation)
+    until = monotonic() + REST * (monotonic() - started)
+    _KNOWN[place] = _Known(asked, mark, until, digests)
+    return digests
+
+
+def _computed_or_none(lake: Lake, interrogation: Interrogation) -> Digests:
+    try:
+        return _computed(lake, interrogation)
+    except duckdb.Error as error:  # who opens a partition then tells it of a page
+        _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
+        return {}
+
+
+def _computed(lake: Lake, interrogation: Interrogation) -> Digests:
+    parts: dict[str, list[str]] = defaultdict(list)
+    with connect(lake) as connection:
+        wanted = wanted_sql([interrogation], "superseded_pages")
+        values = ", ".join(f"known.{name}" for name in row_names(interrogation.over))
+        joined = _JOINED[interrogation.over]
+        connection.execute(_ITEMS.format(items=ITEMS, values=values, wanted=wanted, joined=joined))
+        lock_database(connection, lake)  # until here, only our own SQL and a checked condition were asked
+        for number, digests in enumerate(_of_queries(connection, interrogation)):
+            for partition, digest in digests.items():
+                parts[partition].append(f"{number} {digest}")
+    return {partition: content_hash(json.dumps(own)) for partition, own in parts.items()}
+
+
+def _of_queries(connection: duckdb.DuckDBPyConnection, interrogation: Interrogation) -> Iterator[Digests]:
+    """What each query gives: that which chooses the items, if it is one, and those about them."""
+    if interrogation.wants.sql is not None and relations_of_condition(interrogation.wants.sql):
+        yield dict(connection.execute(_CHOSEN.format(items=ITEMS)).fetchall())
+    for sql in interrogation.queries:
+        try:
+            yield _of_query(connection, sql)
+        except (NotAtOnceError, duckdb.Error) as error:
+            _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
+            yield {}
+
+
+def _of_query(connection: duckdb.DuckDBPyConnection, sql: str) -> Digests:
+    asked = item_query(connection, sql)
+    order = "holocron_row" if asked.is_ordered else "said"
+    found = connection.execute(_DIGESTS.format(order=order, told=asked.told, items=ITEMS)).fetchall()
+    return dict(found)

@@ -1,0 +1,116 @@
+"""Whether an interrogation's table is what pages, prompt, schema and model would give today; if not, why."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from pydantic import BaseModel
+
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.items.items import derivation_of
+from holocron_assets.derive.items.query_digests import Digests, query_digests
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.files.parquet import Footer, read_footer
+from holocron_assets.lake.freshness import Derivation
+from holocron_assets.lake.place.paths import Lake
+
+CODE = "code"
+"""What differs where only the code that makes the rows does."""
+
+ANY_MODEL = ""
+"""Digest that stands for whichever model made a partition, where none can be asked."""
+
+MODEL = "model"
+"""The version that is the digest of the model that is asked."""
+
+QUERIES = "queries"
+"""What differs where its queries give other rows than when a partition was made."""
+
+NOT_THERE = ("new",)
+"""What differs where there is no partition yet."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What the partitions of an interrogation's table are made from.
+
+    Attributes:
+        derivation: its table, input tables and the version of the code.
+        versions: hashes of what the interrogation says of 'prompt', 'schema', 'options', 'wants' and 'rows',
+            and the digest of the 'model'.
+        digests_of: what its queries give in a lake, by partition; None where it asks none.
+    """
+
+    derivation: Derivation
+    versions: Mapping[str, str]
+    digests_of: Callable[[Lake], Digests] | None = None
+
+    def inputs(self, lake: Lake, partition: str, digests: Digests | None = None) -> dict[str, str] | None:
+        """What a partition would be made from now: the inputs that its footer is to name.
+
+        Read it before the items are read: an input that is replaced meanwhile makes the new file stale, not
+        wrong for ever.
+
+        Args:
+            lake: where.
+            partition: the partition's name.
+            digests: from `digests_of`; looked up by default.
+
+        Returns:
+            Content ids by input table, and the versions; None while an input is missing.
+        """
+        found = self.derivation.fingerprints(lake, partition)
+        if found is None:
+            return None
+        asked: dict[str, str] = {}
+        if self.digests_of:
+            asked[QUERIES] = (self.digests_of(lake) if digests is None else digests).get(partition, "")
+        return {**found, **asked, **self.versions}
+
+    def differences(self, lake: Lake, partition: str, digests: Digests | None = None) -> tuple[str, ...]:
+        """What changed since a partition was made: names of input tables, of versions, `QUERIES` or `CODE`.
+
+        Args:
+            lake: where.
+            partition: the partition's name.
+            digests: as for `inputs`.
+
+        Returns:
+            Nothing if the partition is what would be made now, or cannot be made; `NOT_THERE` if there is
+            none.
+        """
+        wanted = self.inputs(lake, partition, digests)
+        if wanted is None:
+            return ()
+        footer = read_footer(lake, self.derivation.table, partition)
+        if footer is None:
+            return NOT_THERE
+        if not self.versions[MODEL]:
+            wanted[MODEL] = footer.inputs.get(MODEL, ANY_MODEL)
+        return _changed(footer, wanted, self.derivation.code_version)
+
+
+def recipe_of(interrogation: Interrogation, digest: str) -> Recipe:
+    """The recipe of an interrogation that asks the model of this digest, or `ANY_MODEL`."""
+    versions = {
+        "prompt": interrogation.prompt_version,
+        "schema": interrogation.schema_version,
+        "options": _version(interrogation.options),
+        "wants": _version(interrogation.wants),
+        "rows": _version(interrogation.rows),
+        MODEL: digest,
+    }
+    reads = interrogation.tables_read
+    digests_of = partial(query_digests, interrogation=interrogation) if reads else None
+    return Recipe(derivation_of(interrogation), versions, digests_of)
+
+
+def _version(settings: BaseModel) -> str:
+    return content_hash(settings.model_dump_json())[:16]
+
+
+def _changed(footer: Footer, wanted: Mapping[str, str], code_version: str) -> tuple[str, ...]:
+    names = sorted(wanted.keys() | footer.inputs.keys())
+    changed = tuple(name for name in names if footer.inputs.get(name) != wanted.get(name))
+    # What the interrogation says may be part of the code's version too; then it is the reason.
+    return changed or ((CODE,) if footer.code_version != code_version else ())

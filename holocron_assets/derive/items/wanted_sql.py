@@ -1,0 +1,111 @@
+"""What all interrogations want, in one SQL query, for who counts it. `wanted.py` tells it of a partition."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from string import Template
+
+from holocron_assets.derive.interrogations.conditions import TYPE_TABLES, relations_of_condition
+from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.items.wanted import conditions_of
+from holocron_assets.lake.tables import (
+    ENTITIES,
+    ENTITY_PAIRS,
+    PAGE_SIGNALS,
+    PAGE_TYPES,
+    PAGES,
+    RULE_CLASSIFICATIONS,
+)
+
+WANTED_TABLES = (PAGES, PAGE_SIGNALS, PAGE_TYPES, RULE_CLASSIFICATIONS, ENTITY_PAIRS, ENTITIES)
+"""What the query reads."""
+
+_BY_TYPE = {
+    ENTITY_PAIRS.name: "first_source as source, entity_type as partition, pair_id as item",
+    ENTITIES.name: "source, entity_type as partition, entity_id as item",
+}
+"""What is chosen of tables that are partitioned by entity type."""
+
+_NOTHING = (
+    "select null::varchar as interrogation, null::varchar as source, null::varchar as partition, "
+    "null::varchar as item where false"
+)
+_NO_VERSIONS = "select null::varchar as interrogation, null::varchar as prompt_version where false"
+
+
+def wanted_sql(interrogations: Sequence[Interrogation], superseded: str) -> str:
+    """SQL of what interrogations want: columns interrogation, source, partition and item.
+
+    An item is a page, by its title key, a pair or an entity. Where a condition fails on a row, the row is not
+    chosen here.
+
+    Args:
+        interrogations: which.
+        superseded: a relation with the pages to leave out, by batch and title_key.
+    """
+    ordered = sorted(interrogations, key=_rows_of)
+    parts = [_wanted_of(rows, list(several), superseded) for rows, several in groupby(ordered, key=_rows_of)]
+    return "\nunion all\n".join(parts) or _NOTHING
+
+
+def versions_sql(interrogations: Sequence[Interrogation]) -> str:
+    """SQL of the prompt version that each interrogation has now: what others were asked is asked again."""
+    rows = [
+        f"select {_literal(one.name)} as interrogation, {_literal(one.prompt_version)} as prompt_version"
+        for one in interrogations
+    ]
+    return " union all ".join(rows) or _NO_VERSIONS
+
+
+def _rows_of(interrogation: Interrogation) -> str:
+    """The table that an interrogation chooses from: of pages, the one of their types."""
+    over = interrogation.over
+    return interrogation.wants.of if over == "pages" else ROW_TABLES[over].name
+
+
+def _wanted_of(rows: str, interrogations: Sequence[Interrogation], superseded: str) -> str:
+    """What interrogations want of the same rows, which are read once."""
+    chosen = ", ".join(f"if({_condition(one)}, {_literal(one.name)}, null)" for one in interrogations)
+    if rows in _BY_TYPE:
+        columns, chosen_from = _BY_TYPE[rows], f"lake.{rows} as wanted_rows"
+    else:
+        columns = "source, batch as partition, title_key::varchar as item"
+        chosen_from = f"(from {_typed(rows)} anti join {superseded} using (batch, title_key)) as wanted_rows"
+    return (
+        f"select interrogation, * exclude (interrogation) "  # noqa: S608 - names are declared, conditions were checked
+        f"from (select unnest([{chosen}]) as interrogation, {columns} from {chosen_from}) "
+        "where interrogation is not null"
+    )
+
+
+def _typed(types: str) -> str:
+    """Pages with their signals and types, in SQL."""
+    columns = {column.name for column in TYPE_TABLES[types].columns}
+    shared = {column.name for column in PAGE_SIGNALS.columns} & columns
+    own = ", ".join(sorted(shared - {"batch", "title_key"}))
+    return (
+        f"lake.{PAGE_SIGNALS.name} join (from lake.{types} select * exclude ({own})) using (batch, title_key)"
+    )
+
+
+def _condition(interrogation: Interrogation) -> str:
+    conditions, values = conditions_of(interrogation)
+    literals = {name: _literal(value) for name, value in values.items()}
+    own = interrogation.wants.sql
+    texts = [one if one == own else Template(one).substitute(literals) for one in conditions]
+    return " and ".join(map(_or_false, texts)) or "true"
+
+
+def _or_false(condition: str) -> str:
+    attempt = "" if relations_of_condition(condition) else "try"  # there is none around a subquery
+    return f"coalesce({attempt}({condition}), false)"
+
+
+def _literal(value: object) -> str:
+    match value:
+        case list():
+            return f"[{', '.join(map(_literal, value))}]"
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case _:
+            return repr(value)

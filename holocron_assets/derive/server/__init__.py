@@ -1,0 +1,1 @@
+"""The embedded model server: it speaks Ollama's API on loopback."""

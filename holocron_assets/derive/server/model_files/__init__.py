@@ -1,0 +1,1 @@
+"""Model files: known by their sha256, found or fetched once."""

@@ -1,0 +1,105 @@
+"""The models that we know: what they are called, which file each is, and where it can be had."""
+
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+from ruamel.yaml import YAML
+
+from holocron_assets.derive.server.errors import UnknownModelError
+
+_SHIPPED = Path(__file__).with_name("catalog.yaml")
+_REGISTRY = ("registry.ollama.ai/", "library/")
+"""What a name may begin with and mean the same; Ollama leaves it out when it lists its own models."""
+
+
+class _Declared(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class HubFile(_Declared):
+    """A file on the model hub."""
+
+    repository: str
+    file: str
+
+
+class PackageParts(_Declared):
+    """Python packages that carry a model file in parts, joined in the order of their number.
+
+    Attributes:
+        name: the packages' name; `{number}` in it runs from 1 to `count`.
+        files: a pattern of the files inside each wheel that are the parts.
+    """
+
+    name: str
+    version: str
+    count: int = Field(ge=1)
+    files: str
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """The packages to fetch, in the order in which their parts join."""
+        return tuple(f"{self.name.format(number=n)}=={self.version}" for n in range(1, self.count + 1))
+
+
+class Model(_Declared):
+    """A model that can be served. Sizes are in bytes, lengths in tokens."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    size: int = Field(gt=0)
+    family: str
+    parameters: int
+    parameter_size: str
+    quantization: str
+    context_length: int
+    embedding_length: int
+    licence: str
+    hub: HubFile | None = None
+    packages: PackageParts | None = None
+
+    @property
+    def file_name(self) -> str:
+        """What its file is called in the cache: readable, and another one for other contents."""
+        return f"{self.name.replace(':', '-').replace('/', '-')}-{self.sha256[:12]}.gguf"
+
+
+class Catalog(_Declared):
+    """All models that we know, and which are meant when none is named."""
+
+    default: str
+    small: str
+    models: tuple[Model, ...]
+
+    def find(self, name: str) -> Model:
+        """The model of a name, as Ollama reads names: case does not matter, no tag means `:latest`.
+
+        Raises:
+            UnknownModelError: the catalog has no such model.
+        """
+        wanted = full_name(name)
+        for model in self.models:
+            if wanted in map(full_name, (model.name, *model.aliases)):
+                return model
+        raise UnknownModelError(name, ", ".join(model.name for model in self.models))
+
+
+def full_name(name: str) -> str:
+    """A model's name with its tag, without the registry, in lower case."""
+    bare = name.strip().lower()
+    for prefix in _REGISTRY:
+        bare = bare.removeprefix(prefix)
+    return bare if ":" in bare else f"{bare}:latest"
+
+
+def read_catalog(file: Path) -> Catalog:
+    """Read a catalog file."""
+    return Catalog.model_validate(YAML(typ="safe").load(file))
+
+
+@cache
+def shipped_catalog() -> Catalog:
+    """The catalog that comes with Holocron."""
+    return read_catalog(_SHIPPED)

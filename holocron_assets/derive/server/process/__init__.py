@@ -1,0 +1,1 @@
+"""Processes of loaded models: started, used and ended."""

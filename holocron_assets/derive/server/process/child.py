@@ -1,0 +1,63 @@
+"""A process of its own for one loaded model: llama.cpp's server, which goes when its starter goes.
+
+Run as `python -m holocron_assets.derive.server.process.child`. The first line of its input says what to load;
+the line that it prints says where it then answers. Its input stays open for as long as it is wanted.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import sys
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1
+"""Linux: the signal that a process gets when the thread that started it ends."""
+
+
+def main() -> None:
+    """Load a model, serve it, and end with the process that asked for it."""
+    order = json.loads(sys.stdin.readline())
+    _die_with(order["parent"])
+    try:
+        # Kept in a name: the server stops when nothing refers to it any more.
+        server = _serve(order)
+    except RuntimeError as error:
+        sys.exit(f"llama.cpp could not load {order['path']}: {error}")
+    sys.stdout.write(json.dumps({"address": server.listening_address}) + "\n")
+    sys.stdout.flush()
+    sys.stdin.read()  # until the other end closes
+    os._exit(0)  # nothing is worth saving, and waiting for a generation to end would hold its memory
+
+
+def _die_with(parent: int) -> None:
+    """Be killed when the parent is gone, even while loading, which lets no other Python code run."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it went before we could ask to be told
+        os._exit(1)
+
+
+def _serve(order: dict[str, Any]) -> Any:
+    # Here, as only this process may hold llama.cpp, which reads the environment on import.
+    import xllamacpp  # type: ignore[import-untyped] # noqa: PLC0415 - it ships no types; see above
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = order["path"]
+    parameters.n_parallel = order["slots"]
+    parameters.n_ctx = order["num_ctx"] * order["slots"]
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = order["threads"]
+    parameters.api_keys = [order["key"]]
+    parameters.cache_ram_mib = order["prompt_cache_mib"]
+    parameters.ui = False
+    parameters.verbosity = 2  # warnings
+    if order["embedding"]:
+        parameters.embedding = True
+        parameters.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+        # llama.cpp pools an input only when it reads all of it in one go.
+        parameters.n_batch = parameters.n_ubatch = order["num_ctx"]
+    return xllamacpp.Server(parameters)
+
+
+if __name__ == "__main__":
+    main()

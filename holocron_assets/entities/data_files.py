@@ -1,0 +1,67 @@
+"""YAML files that rule this room: read so that whatever is wrong is named with file and key."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from ruamel.yaml.error import YAMLError
+
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.files.people_yaml import load_yaml
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class DataFileError(PermanentError):
+    """A file cannot be used; the message names the file and the key."""
+
+
+def read_data_file(path: Path, model: type[_Model]) -> _Model:
+    """Read and validate a file. A process takes the same words apart once.
+
+    Args:
+        path: the file.
+        model: what it must hold; its instances do not change.
+
+    Raises:
+        DataFileError: it is missing or not YAML, or does not fit the model.
+    """
+    try:
+        found: _Model = _parsed(path.read_text(encoding="utf-8"), model)
+    except ValidationError as error:
+        raise DataFileError(f"{path}: {'; '.join(map(_problem, error.errors()))}") from error
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        raise DataFileError(f"{path}: not a readable YAML file: {error}") from error
+    return found
+
+
+def types_completed(content: Any) -> Any:
+    """What a file says `default` and by `types`, each type's figures completed from the default ones.
+
+    What is no such mapping comes back as it is, for validation to name.
+    """
+    if not isinstance(content, Mapping):
+        return content
+    default, types = content.get("default"), content.get("types")
+    if not isinstance(default, Mapping) or not isinstance(types, Mapping):
+        return content
+    completed = {
+        name: {**default, **figures} if isinstance(figures, Mapping) else figures
+        for name, figures in types.items()
+    }
+    return {**content, "types": completed}
+
+
+# The stages of each type read the same few files, and ruamel.yaml takes 50 ms for one.
+@lru_cache(maxsize=16)
+def _parsed(text: str, model: type[BaseModel]) -> Any:
+    return model.model_validate(load_yaml(text))
+
+
+def _problem(error: Mapping[str, object]) -> str:
+    location = error["loc"]
+    key = ".".join(map(str, location)) if isinstance(location, tuple) and location else "(top level)"
+    told = "must be a mapping" if error["type"] == "model_type" else error["msg"]
+    return f"{key}: {told}"

@@ -1,0 +1,273 @@
+"""Decisions that people make about entities and statements: what can be decided, and what is refused."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from holocron_assets.decisions.log import (
+    DecisionError,
+    Standing,
+    decided_now,
+    new_decision,
+    record,
+    standing,
+)
+from holocron_assets.entities.names.named import described, named_entity, named_statement, survivor
+from holocron_assets.entities.one_now import id_now, one_with
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.paths import Lake
+
+StateKind = Literal["promote", "suppress"]
+StatementKind = Literal["accept", "reject"]
+
+_STATE_KINDS: tuple[StateKind, ...] = ("promote", "suppress")
+_STATEMENT_KINDS: tuple[StatementKind, ...] = ("accept", "reject")
+_APART = {"canon", "legends"}
+_WORDS = {
+    "classify": "{subject} is of type {value}",
+    "merge": "{subject} is the same as {other}",
+    "split": "{subject} is not the same as {other}",
+    "promote": "{subject} belongs into the knowledge base",
+    "suppress": "{subject} does not belong into the knowledge base",
+    "accept": "{subject}: it is true that {value}",
+    "reject": "{subject}: it is not true that {value}",
+    "requeue": "{subject} is tried again",
+    "undo": "decision {undoes} does not count",
+}
+
+
+def kinds_for_entity(entity: Row, stands: Standing) -> tuple[str, ...]:
+    """What can be decided about an entity.
+
+    Args:
+        entity: a row of `entities`; columns `entity_id`, `merged_into` and `state_by` count.
+        stands: the decisions that count.
+    """
+    if id_now(entity, stands) != entity["entity_id"]:
+        return ("split",)
+    last = stands.states.get(entity["entity_id"])
+    return ("merge", "split", *(kind for kind in _STATE_KINDS if last is None or last["kind"] != kind))
+
+
+def kinds_for_statement(statement_id: str, stands: Standing) -> tuple[StatementKind, ...]:
+    """What can be decided about a fact or relation."""
+    last = stands.statements.get(statement_id)
+    return tuple(kind for kind in _STATEMENT_KINDS if last is None or last["kind"] != kind)
+
+
+def in_words(decision: Row) -> str:
+    """What a row of table `decisions` says, in a sentence without an end."""
+    title, other = decision["title"], decision["other_title"]
+    return _WORDS[decision["kind"]].format(
+        subject=f"{title!r} of {decision['source']}" if title else decision["entity_id"],
+        other=repr(other) if other else decision["other_id"],
+        value=decision["value"] or decision["statement_id"],
+        undoes=decision["undoes"],
+    )
+
+
+def merge_warning(one: Row, other: Row, stands: Standing) -> str | None:
+    """What a person should know before two entities become one, if anything.
+
+    Args:
+        one: a row of `entities`.
+        other: the other one, in any order.
+        stands: the decisions that count, whether or not anything was resolved since.
+    """
+    told = [
+        f"{described(entity)} is suppressed: what is merged into it leaves the knowledge base with it."
+        for entity in (one, other)
+        if _is_suppressed(entity, stands)
+    ]
+    if {one["continuity"], other["continuity"]} == _APART:
+        told.append("One is of canon and the other of Legends: no machine would merge them.")
+    return " ".join(told) or None
+
+
+def _is_suppressed(entity: Row, stands: Standing) -> bool:
+    last = stands.states.get(entity["entity_id"])
+    return bool((last["kind"] if last else entity["state"]) in {"suppress", "suppressed"})
+
+
+def decide_merge(lake: Lake, *, gone: str, into: str, author: str, reason: str) -> Row:
+    """Decide that two entities are one.
+
+    Args:
+        lake: where they are and the decision goes.
+        gone: id of the entity whose id will forward to the other.
+        into: id of the entity that stays. One that was merged stands for the one that it is now, unless that
+            is `gone`: then it is the one that stays.
+        author: who decides.
+        reason: why.
+
+    Returns:
+        The row of table `decisions` that was written. `merge_warning` tells what to say of it.
+
+    Raises:
+        DecisionError: there is no such entity, both are one id or of two types, that is decided already, or
+            people keep them apart, or what people hold to be one with them.
+    """
+    leaving, named = named_entity(lake, gone), named_entity(lake, into)
+    now = survivor(lake, named)
+    target = named if now["entity_id"] == survivor(lake, leaving)["entity_id"] else now
+    _refuse_no_pair(leaving, target)
+    _refuse_repeated(lake, "merge", leaving, target)
+    # A person's last word on the very pair that they name counts; on another pair it has to be undone first.
+    _refuse_kept_apart(lake, leaving, target, but=frozenset((leaving["entity_id"], named["entity_id"])))
+    return _recorded(lake, _of_two(lake, "merge", leaving, target, author=author, reason=reason))
+
+
+def decide_split(lake: Lake, *, one: str, other: str, author: str, reason: str) -> Row:
+    """Decide that two entities are not one, whatever machines think of them now or later.
+
+    Args:
+        lake: where they are and the decision goes.
+        one: id of an entity.
+        other: id of another one of its type, merged with it or not.
+        author: who decides.
+        reason: why.
+
+    Raises:
+        DecisionError: there is no such entity, both are one id or of two types, that is decided already, or
+            people's merges join them through a third.
+    """
+    first, second = named_entity(lake, one), named_entity(lake, other)
+    _refuse_no_pair(first, second)
+    _refuse_repeated(lake, "split", first, second)
+    pair = frozenset((first["entity_id"], second["entity_id"]))
+    merges = _people_s(lake, "merge", pair)
+    together = one_with(first["entity_id"], merges)
+    if second["entity_id"] in together:
+        made = ", ".join(row["decision_id"] for pair, row in merges.items() if pair <= together)
+        raise DecisionError(
+            f"people merged {described(first)} and {described(second)} with others that they also merged: "
+            f"undo one of the decisions {made} first"
+        )
+    return _recorded(lake, _of_two(lake, "split", first, second, author=author, reason=reason))
+
+
+def decide_state(lake: Lake, kind: StateKind, *, entity_id: str, author: str, reason: str) -> Row:
+    """Decide that an entity is to be in the knowledge base ('promote'), or not ('suppress').
+
+    Args:
+        lake: where it is and the decision goes.
+        kind: which.
+        entity_id: the entity. To promote one that was merged is to promote the one that it is now.
+        author: who decides.
+        reason: why.
+
+    Raises:
+        DecisionError: there is no such entity, that is decided already, or one is to be suppressed that was
+            merged.
+    """
+    named = named_entity(lake, entity_id)
+    entity = survivor(lake, named)
+    if kind == "suppress" and entity["entity_id"] != named["entity_id"]:
+        raise DecisionError(
+            f"{described(named)} is merged into {described(entity)}: split the two first, or suppress the "
+            "other"
+        )
+    last = standing(lake).states.get(entity["entity_id"])
+    if last and last["kind"] == kind:
+        raise DecisionError(f"it is decided already to {kind} {described(entity)}")
+    return _recorded(
+        lake,
+        new_decision(
+            kind,
+            author=author,
+            reason=reason,
+            source=entity["source"],
+            title=entity["title"],
+            entity_id=entity["entity_id"],
+            now=decided_now(lake),
+        ),
+    )
+
+
+def decide_statement(lake: Lake, kind: StatementKind, *, statement_id: str, author: str, reason: str) -> Row:
+    """Decide that a fact or relation is true ('accept') or false ('reject').
+
+    Args:
+        lake: where it is and the decision goes.
+        kind: which.
+        statement_id: id of the fact or relation, or the start of it.
+        author: who decides.
+        reason: why.
+
+    Raises:
+        DecisionError: there is no such statement, or that is decided already.
+    """
+    statement = named_statement(lake, statement_id)
+    if kind not in kinds_for_statement(statement["statement_id"], standing(lake)):
+        raise DecisionError(
+            f"it is decided already to {kind} {statement['said']!r} of {statement['title']!r}"
+        )
+    return _recorded(
+        lake,
+        new_decision(
+            kind,
+            author=author,
+            reason=reason,
+            source=statement["source"],
+            title=statement["title"],
+            entity_id=statement["entity_id"],
+            statement_id=statement["statement_id"],
+            value=statement["said"],
+            now=decided_now(lake),
+        ),
+    )
+
+
+def _of_two(lake: Lake, kind: str, one: Row, other: Row, *, author: str, reason: str) -> Row:  # noqa: PLR0913 - a row's columns
+    return new_decision(
+        kind,
+        author=author,
+        reason=reason,
+        source=one["source"],
+        title=one["title"],
+        entity_id=one["entity_id"],
+        other_id=other["entity_id"],
+        other_title=other["title"],
+        now=decided_now(lake),
+    )
+
+
+def _recorded(lake: Lake, row: Row) -> Row:
+    record(lake, [row])
+    return row
+
+
+def _refuse_no_pair(one: Row, other: Row) -> None:
+    """Refuse to judge an entity against itself, or against one of another type."""
+    if one["entity_id"] == other["entity_id"]:
+        raise DecisionError(f"both are one entity: {described(one)}")
+    if one["entity_type"] != other["entity_type"]:
+        raise DecisionError(
+            f"{described(one)} and {described(other)} are of two types, {one['entity_type']} and "
+            f"{other['entity_type']}, and never one: decide first what type each page is of"
+        )
+
+
+def _refuse_repeated(lake: Lake, kind: str, one: Row, other: Row) -> None:
+    """Refuse to decide of two what is decided of them already; of a merge, in the same direction."""
+    ids = (one["entity_id"], other["entity_id"])
+    last = standing(lake).pairs.get(frozenset(ids))
+    if last and last["kind"] == kind and (kind == "split" or (last["entity_id"], last["other_id"]) == ids):
+        raise DecisionError(f"it is decided already that {in_words(last)}: decision {last['decision_id']}")
+
+
+def _refuse_kept_apart(lake: Lake, one: Row, other: Row, *, but: frozenset[str]) -> None:
+    """Refuse to merge what people's decisions on other pairs keep apart: they would contradict each other."""
+    merges = _people_s(lake, "merge", frozenset((one["entity_id"], other["entity_id"])))
+    together = one_with(one["entity_id"], merges) | one_with(other["entity_id"], merges)
+    for apart, row in _people_s(lake, "split", but).items():
+        if apart <= together:
+            raise DecisionError(
+                f"{row['author']} keeps {row['title']!r} and {row['other_title']!r} apart, which this would "
+                f"join: undo decision {row['decision_id']} first"
+            )
+
+
+def _people_s(lake: Lake, kind: str, but: frozenset[str]) -> Mapping[frozenset[str], Row]:
+    """People's last word on pairs, where it is of this kind; of all but one pair."""
+    pairs = standing(lake).pairs.items()
+    return {pair: row for pair, row in pairs if row["kind"] == kind and pair != but}

@@ -1,0 +1,84 @@
+"""Which entities a type gives up, since their pages are of another type now.
+
+The type that takes a page must not find it held still, in whatever order types are resolved. So each type
+says first whom it gives up, and the files of the entities themselves follow.
+"""
+
+from collections.abc import Sequence
+
+from holocron_assets.entities.people import People
+from holocron_assets.entities.promotion import by_person
+from holocron_assets.entities.reviews import is_disputed
+from holocron_assets.entities.snapshot import Look
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.files.parquet import Footer, read_footer, write_partition
+from holocron_assets.lake.tables import ENTITIES, ENTITY_DEPARTURES
+
+DEPARTURES_VERSION = room_version("holocron_assets.resolve")
+
+_OUT = "suppressed"
+_COLUMNS = ("entity_id", "entity_type", "source", "title", "title_key", "page_id", "valid_from")
+
+
+def stale_departures(look: Look, entity_types: Sequence[str]) -> list[str]:
+    """Types that may give up others today than when it was last said."""
+    inputs = _inputs(look)
+    return [name for name in entity_types if _is_stale(look, name, inputs)]
+
+
+def store_departures(look: Look, entity_type: str, run_id: str) -> tuple[Footer, list[Row]]:
+    """Write table `entity_departures` for one type.
+
+    Args:
+        look: at the lake where entities and pages are.
+        entity_type: the type that gives up; it names the partition.
+        run_id: the run that makes the rows.
+
+    Returns:
+        The new file's footer, and its rows. None is of an entity that a person keeps, nor of one whose type
+        is in dispute.
+    """
+    rows: list[Row] = []
+    for row in look.standing_rows(entity_type) if look.lake.has(ENTITIES, entity_type) else ():
+        now = look.pages_now.get((entity_type, row["entity_id"]))
+        page = now.page if now else None
+        if page and page["entity_type"] != entity_type and _is_given_up(row, page, look.people):
+            own = {name: row[name] for name in _COLUMNS}
+            rows.append({**own, "to_type": page["entity_type"], "run_id": run_id})
+    footer = write_partition(
+        look.lake,
+        ENTITY_DEPARTURES,
+        entity_type,
+        rows,
+        code_version=DEPARTURES_VERSION,
+        inputs=_inputs(look),
+    )
+    look.put_departures()
+    return footer, rows
+
+
+def _is_given_up(row: Row, page: Row, people: People) -> bool:
+    """Whether an entity that stands in its type will not any more, by the rule of `entities`."""
+    if row["state"] in {_OUT, "merged"}:
+        return False
+    said = people.states.get(row["entity_id"])
+    if said:
+        return by_person(said).state == _OUT
+    return not is_disputed(row, page, people.keeps)
+
+
+def _is_stale(look: Look, entity_type: str, inputs: dict[str, str]) -> bool:
+    footer = read_footer(look.lake, ENTITY_DEPARTURES, entity_type)
+    if footer is None:
+        return entity_type in look.candidate_marks or look.lake.has(ENTITIES, entity_type)
+    return (footer.code_version, dict(footer.inputs)) != (DEPARTURES_VERSION, inputs)
+
+
+def _inputs(look: Look) -> dict[str, str]:
+    """Fingerprints of what is of a type now, whichever it is, and of what people decided."""
+    return {
+        "candidates": content_hash(repr(sorted(look.candidate_marks.items()))),
+        "people": look.people_mark,
+    }

@@ -1,0 +1,1 @@
+"""Facts and relations: what infoboxes and models say of entities."""

@@ -1,0 +1,180 @@
+"""What an infobox says: its values, by the rules, as rows of table `page_facts`."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple, Protocol
+
+from holocron_assets.entities.facts.dates import DateSpan, find_dates, is_date
+from holocron_assets.entities.facts.rules import FieldRule, InfoboxRule, RuleBook
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Row
+
+_COPIED = ("source", "batch", "title", "title_key", "revision_id")
+_NUMBER = re.compile(
+    r"(?:(?:c\.|circa|about|around|approximately|approx\.|over|at least|up to|~)\s*)?"
+    r"(-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?)(?![\d.,]|\s*(?:\u2013|-|to\b|/))"
+    r"\s*(thousand|million|billion|trillion)?\b\s*(%|[^\W\d][^\d,;\u2013-]{0,39})?",
+    re.IGNORECASE,
+)
+_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_SPAN_GOES_ON = re.compile(r"\s*(?:\u2013|-|to\b)\s*\d", re.IGNORECASE)
+_DASH = re.compile(r"\s*(?:\u2013|\u2014|-|\bto\b|\buntil\b|\band\b)\s*", re.IGNORECASE)
+_AROUND = " \t,;:.\u2013\u2014-"
+_WORD_BEFORE_PLACE = re.compile(r"(?:(?:in|on|at|near|over|above|during|of|the)\b\s*)+", re.IGNORECASE)
+_NOTHING = frozenset({"", "none", "unknown", "n/a", "various", "unidentified", "?", "tba", "tbd"})
+# "6 moons", "at least two": how many there are, but not which
+_COUNT = re.compile(
+    r"(?:at least|over|about|more than|around|approximately|possibly)?\s*"
+    r"(?:[\d,.]+|one|two|three|four|five|several|many|multiple|various|numerous)(?:\s+\w+)?",
+    re.IGNORECASE,
+)
+_LONGEST_VALUE = 500
+_LONGEST_EVIDENCE = 1_000
+
+
+class _Link(Protocol):
+    @property
+    def text(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+
+
+class Value(Protocol):
+    """One value of an infobox field, as room `signals` reads it."""
+
+    @property
+    def field(self) -> str: ...  # noqa: D102 - attributes are told in signals.infobox_values
+    @property
+    def text(self) -> str: ...  # noqa: D102 - the same
+    @property
+    def said(self) -> str: ...  # noqa: D102 - the same
+    @property
+    def qualifier(self) -> str | None: ...  # noqa: D102 - the same
+    @property
+    def links(self) -> Sequence[_Link]: ...  # noqa: D102 - the same
+    @property
+    def work(self) -> str | None: ...  # noqa: D102 - the same
+    @property
+    def start(self) -> int: ...  # noqa: D102 - the same
+    @property
+    def end(self) -> int: ...  # noqa: D102 - the same
+
+
+class _Said(NamedTuple):
+    """One statement of a value: what it says, and what the row tells of it beside."""
+
+    value: str
+    more: Mapping[str, Any]
+
+
+def page_fact_rows(page: Row, template: str, values: Iterable[Value], rules: RuleBook) -> list[Row]:
+    """Rows of table `page_facts` for a page.
+
+    Args:
+        page: its source, batch, title, title key and revision.
+        template: name of its infobox's template.
+        values: what its infobox says, in page order.
+        rules: those of its source.
+    """
+    rows = (
+        _row(page, value, rule, said)
+        for value in values
+        for rule in rules.of(template, value.field)
+        for said in _said(value, rule.rule, rules)
+    )
+    return [{**row, "position": position} for position, row in enumerate(rows)]
+
+
+def _row(page: Row, value: Value, rule: FieldRule, said: _Said) -> Row:
+    return {
+        **{name: page[name] for name in _COPIED},
+        "kind": rule.rule.kind,
+        "key": rule.rule.key,
+        "is_single": rule.rule.single,
+        "field": value.field,
+        "value": said.value[:_LONGEST_VALUE],
+        "qualifier": value.qualifier[:_LONGEST_VALUE] if value.qualifier else None,
+        **said.more,
+        "work": value.work,
+        "evidence": value.said[:_LONGEST_EVIDENCE],
+        "evidence_start": value.start,
+        "evidence_end": value.end,
+        "supported": True,
+        "rule_id": rule.rule_id,
+        "confidence": rule.confidence,
+        **(_target(page["source"], value, rule.rule) if rule.rule.kind == "relation" else {}),
+    }
+
+
+def _said(value: Value, rule: InfoboxRule, rules: RuleBook) -> Iterator[_Said]:
+    """The statements that a rule makes of a value: one, or one a date, or none."""
+    if rule.reads == "date":
+        yield from (_Said(found.written, _date(found)) for found in find_dates(value.text))
+        return
+    text = _besides_dates(value.text) if rule.reads == "besides_date" else value.text
+    names_nobody = rule.kind == "relation" and not value.links and _COUNT.fullmatch(text)
+    if names_nobody or text.lower() in _NOTHING:
+        return
+    more = _number(text, rule.unit) if rule.reads == "number" else {}
+    yield _Said(text, {**more, **_period(value.qualifier, rules.ended_words)})
+
+
+def _date(found: DateSpan) -> dict[str, Any]:
+    return {"calendar": found.calendar, "date_from": found.since, "date_to": found.until}
+
+
+def _number(text: str, unit: str | None) -> dict[str, Any]:
+    """The number that a text is, with its unit; nothing for a span of numbers, or words before one."""
+    match = _NUMBER.match(text)
+    if match is None or _SPAN_GOES_ON.match(text, match.end()):
+        return {}
+    number = float(match[1].replace(",", "")) * _SCALES.get((match[2] or "").lower(), 1)
+    return {"number": number, "unit": (match[3] or "").strip() or unit}
+
+
+def _besides_dates(text: str) -> str:
+    """What a text says beside its dates: the place, in '22 BBY, Rattatak'."""
+    pieces, position = [], 0
+    for found in find_dates(text):
+        pieces.append(text[position : found.start])
+        position = found.end
+    rest = " ".join(" ".join([*pieces, text[position:]]).split()).strip(_AROUND)
+    return rest[match.end() :] if (match := _WORD_BEFORE_PLACE.match(rest)) else rest
+
+
+def _target(source: str, value: Value, rule: InfoboxRule) -> dict[str, Any]:
+    """The title that a relation leads to. A link to a section names a part of a page, so it has no key."""
+    links = [link for link in value.links if not is_date(link.text)]
+    if not links:
+        return {}
+    title = links[0 if rule.link == "first" else -1].title
+    return {"target": title, "target_key": None if "#" in title else title_key(source, title)}
+
+
+def _period(qualifier: str | None, ended: AbstractSet[str]) -> dict[str, Any]:
+    """Since when and until when, by what stands in parentheses: a date is a start, a span has both ends."""
+    if qualifier is None:
+        return {}
+    found = find_dates(qualifier)
+    if not found:
+        words = {part.strip().lower() for part in qualifier.split(";")}
+        return {"end_time": qualifier[:_LONGEST_VALUE]} if words & ended else {}
+    first, last = found[0], found[-1]
+    is_span = len(found) > 1 or _is_span(first)
+    period: dict[str, Any] = {"calendar": first.calendar}
+    if first.since is not None:
+        period |= {"start_time": _side(first, 0), "starts_from": first.since}
+    if last.until is not None and (is_span or first.since is None):
+        period |= {"end_time": _side(last, -1), "ends_to": last.until}
+    return period
+
+
+def _is_span(found: DateSpan) -> bool:
+    return found.since is not None and found.until is not None and found.until - found.since > 1
+
+
+def _side(found: DateSpan, side: int) -> str:
+    """One end of a span as written, if it can be read alone."""
+    part = _DASH.split(found.written)[side].strip()
+    return part if find_dates(part) else found.written

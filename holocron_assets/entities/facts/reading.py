@@ -1,0 +1,166 @@
+"""One reading of all that is said of entities, kept by the look that it was taken with.
+
+The temporary tables of `statements.sql` and `model_facts.sql` are made once, and again when entities or their
+names were written since.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import pyarrow as pa
+from ruamel.yaml import YAML
+
+from holocron_assets.decisions.log import standing, standing_mark
+from holocron_assets.entities.facts.dates import find_dates
+from holocron_assets.entities.facts.model_tables import FACTS, LISTED, RELATIONS, model_rows, model_tables
+from holocron_assets.entities.mentions.mentions import clean_name
+from holocron_assets.entities.snapshot import Look
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.parquet import read_footer
+from holocron_assets.lake.files.rows import rows_of
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_MENTIONS, PAGE_FACTS, PAGE_LINKS
+from holocron_assets.lake.views.database import query
+
+_FOLDER = files(__package__)
+_STATEMENTS = _FOLDER.joinpath("statements.sql").read_text(encoding="utf-8")
+_MODEL_FACTS = _FOLDER.joinpath("model_facts.sql").read_text(encoding="utf-8")
+_ANSWERS_MARK = """
+    select count(*) || '-' || coalesce(bit_xor(hash(title_key, batch)), 0) as mark from present_answers
+"""
+_STATUS = {"accept": "accepted", "reject": "rejected"}
+
+
+@dataclass
+class _Reading:
+    """What a look has read so far.
+
+    Attributes:
+        pages: fingerprints of what is said of pages, taken before it was read.
+        made_from: a mark of what the temporary tables were made from.
+    """
+
+    pages: Mapping[str, str]
+    made_from: str | None = field(default=None)
+
+
+_READINGS: WeakKeyDictionary[Look, _Reading] = WeakKeyDictionary()
+
+
+def statement_inputs(look: Look) -> dict[str, str]:
+    """Fingerprints of what statements are made from. Who is who in any type may be the end of a relation."""
+    lake = look.lake
+    who = (ENTITIES, ENTITY_ALIASES, ENTITY_MENTIONS)
+    return {
+        **_reading(look).pages,
+        **{table.name: _mark(lake, table, lake.partitions(table)) for table in who},
+        "decisions": standing_mark(lake, *_STATUS),
+    }
+
+
+def read_statements(look: Look, inputs: Mapping[str, str]) -> None:
+    """Make the temporary tables that statements are made from, unless the look has them.
+
+    Args:
+        look: at the lake.
+        inputs: from `statement_inputs`.
+    """
+    reading, mark = _reading(look), content_hash(str(sorted(inputs.items())))
+    if reading.made_from == mark:
+        return
+    lake = look.lake
+    text = pa.string()
+    _put(look, "model_keys", {"kind": text, "called": text, "key": text}, model_keys())
+    _put(look, "decided", {"statement_id": text, "status": text, "decision_id": text}, _decided(lake))
+    names = {"entities": rows_of(lake, ENTITIES), "aliases": rows_of(lake, ENTITY_ALIASES)}
+    query(look.connection, _STATEMENTS.format(**names))
+    models = {
+        name: model_rows(lake, table)
+        for name, table in (("facts", FACTS), ("relations", RELATIONS), ("listed", LISTED))
+    }
+    _read_dates(look, models["facts"], models["relations"])
+    _clean_names(look, models["listed"])
+    query(look.connection, _MODEL_FACTS.format(**models, mentions=rows_of(lake, ENTITY_MENTIONS)))
+    reading.made_from = mark
+
+
+def _reading(look: Look) -> _Reading:
+    if look not in _READINGS:
+        [answers] = query(look.connection, _ANSWERS_MARK)
+        tables = (PAGE_FACTS, PAGE_LINKS, *model_tables(look.lake))
+        read = {table: batches for table in tables if (batches := _batches(look, table))}
+        marks = {table.name: _mark(look.lake, table, batches) for table, batches in read.items()}
+        _READINGS[look] = _Reading({"answers": answers["mark"], **marks})
+    return _READINGS[look]
+
+
+def _batches(look: Look, table: Table) -> list[str]:
+    """The partitions that the look's views read: what was written since does not count."""
+    column = table.partition_column
+    rows = query(look.connection, f"select distinct {column} as name from lake.{table.name} order by 1")  # noqa: S608 - names of our own
+    return [row["name"] for row in rows]
+
+
+def _mark(lake: Lake, table: Table, partitions: Sequence[str]) -> str:
+    footers = ((name, read_footer(lake, table, name)) for name in partitions)
+    return content_hash("\n".join(f"{name} {footer.content_id}" for name, footer in footers if footer))
+
+
+def _decided(lake: Lake) -> list[dict[str, Any]]:
+    """What people accepted and rejected."""
+    return [
+        {"statement_id": name, "status": _STATUS[row["kind"]], "decision_id": row["decision_id"]}
+        for name, row in standing(lake).statements.items()
+    ]
+
+
+@cache
+def model_keys() -> list[dict[str, Any]]:
+    """What models call a fact or relation, and what rules call it: rows of `kind`, `called`, `key`."""
+    declared = YAML(typ="safe", pure=True).load(
+        _FOLDER.joinpath("model_keys.yaml").read_text(encoding="utf-8")
+    )
+    return [
+        {"kind": kind, "called": said, "key": key}
+        for kind, keys in declared.items()
+        for said, key in keys.items()
+    ]
+
+
+def _put(
+    look: Look, name: str, columns: Mapping[str, pa.DataType], rows: Sequence[Mapping[str, Any]]
+) -> None:
+    arrow = pa.Table.from_pylist(list(rows), schema=pa.schema(list(columns.items())))
+    look.connection.register("given_rows", arrow)
+    query(look.connection, f"create or replace temp table {name} as from given_rows")
+    look.connection.unregister("given_rows")
+
+
+def _read_dates(look: Look, facts: str, relations: str) -> None:
+    """Read the dates in what models say: in Python, once a text."""
+    texts = f"""
+        select distinct trim(value) as text from {facts}
+        union select start_time from {relations}
+        union select end_time from {relations}
+    """  # noqa: S608 - tables of our own
+    with_digits = query(look.connection, f"from ({texts}) where regexp_matches(text, '[0-9]') order by text")
+    found = [
+        {"text": row["text"], "calendar": first.calendar, "since": first.since, "until": first.until}
+        for row in with_digits
+        for first in find_dates(row["text"])[:1]
+    ]
+    number = pa.float64()
+    columns = {"text": pa.string(), "calendar": pa.string(), "since": number, "until": number}
+    _put(look, "date_spans", columns, found)
+
+
+def _clean_names(look: Look, listed: str) -> None:
+    """Write names on lists as table `entity_mentions` has them."""
+    names = query(look.connection, f"select distinct name from {listed} order by name")  # noqa: S608 - a table of our own
+    cleaned = [{"name": row["name"], "cleaned": clean_name(row["name"])} for row in names]
+    _put(look, "clean_names", {"name": pa.string(), "cleaned": pa.string()}, cleaned)

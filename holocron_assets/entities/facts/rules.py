@@ -1,0 +1,220 @@
+"""Infobox rules: which field says what. They are data, in YAML files: `rules/generic.yaml` explains."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from ruamel.yaml.error import YAMLError
+
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.files.people_yaml import load_yaml
+
+RULES_FOLDER = Path(__file__).with_name("rules")
+
+_APART = re.compile(r"[\W_]+")
+_PLURAL_SIGN = re.compile(r"\(s\)|(?<=[a-z])_s(?=_|$)")
+_NUMBER_AT_END = re.compile(r"(?<=[a-z])[\s_]*\d+$")
+
+Text = Annotated[str, Field(strict=True, min_length=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class InfoboxRuleError(ValueError):
+    """A file of infobox rules cannot be used; names file, rule and key."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class InfoboxRule(_Strict):
+    """What one or several fields of an infobox say. What each key means: `rules/generic.yaml`."""
+
+    fields: tuple[Text, ...] = Field(min_length=1)
+    key: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,59}$")]
+    kind: Literal["fact", "relation", "name", "external_id"]
+    reads: Literal["text", "number", "date", "besides_date"] = "text"
+    templates: tuple[Text, ...] | None = Field(default=None, min_length=1)
+    commas: bool = False
+    single: bool = False
+    unit: Text | None = None
+    link: Literal["first", "last"] = "first"
+    confidence: Share | None = None
+
+
+class Qualifiers(_Strict):
+    """Words in parentheses that say that something is over."""
+
+    ended: tuple[Text, ...] = ()
+
+
+class RuleFile(_Strict):
+    """A file of rules.
+
+    Attributes:
+        sources: the sources that they are for; all by default.
+        confidence: what a rule is worth that does not say so itself.
+        qualifiers: words in parentheses that mean something.
+        rules: the rules.
+    """
+
+    sources: tuple[Text, ...] | None = Field(default=None, min_length=1)
+    confidence: Share = 0.95
+    qualifiers: Qualifiers = Qualifiers()
+    rules: tuple[InfoboxRule, ...]
+
+
+@dataclass(frozen=True)
+class FieldRule:
+    """A rule as it stands for one field.
+
+    Attributes:
+        rule: the rule.
+        rule_id: its file and the field.
+        confidence: what it is worth.
+    """
+
+    rule: InfoboxRule
+    rule_id: str
+    confidence: float
+
+
+@dataclass(frozen=True)
+class RuleBook:
+    """The rules that count for a source, those of its own files first."""
+
+    files: Sequence[tuple[str, RuleFile]]
+
+    def of(self, template: str, field: str) -> Sequence[FieldRule]:
+        """The rules for a field of an infobox; none for a field that no rule knows.
+
+        The first file that knows the field counts; in it, rules for this template before those for any.
+
+        Args:
+            template: name of the infobox's template.
+            field: the field's name, as written.
+        """
+        key = (normalised_field(template), normalised_field(field))
+        if key not in self._found:
+            self._found[key] = self._search(*key)
+        return self._found[key]
+
+    def parts_at_commas(self, template: str, field: str) -> bool:
+        """Whether commas part a field's values."""
+        return any(one.rule.commas for one in self.of(template, field))
+
+    @cached_property
+    def single_keys(self) -> frozenset[str]:
+        """Keys of which only one value can be true."""
+        return frozenset(rule.key for _, file in self.files for rule in file.rules if rule.single)
+
+    @cached_property
+    def ended_words(self) -> frozenset[str]:
+        """Words in parentheses that say that something is over."""
+        return frozenset(word.lower() for _, file in self.files for word in file.qualifiers.ended)
+
+    @cached_property
+    def _found(self) -> dict[tuple[str, str], Sequence[FieldRule]]:
+        return {}
+
+    @cached_property
+    def _by_field(self) -> Sequence[tuple[str, RuleFile, Mapping[str, Sequence[InfoboxRule]]]]:
+        return [(name, file, _indexed(file)) for name, file in self.files]
+
+    def _search(self, template: str, field: str) -> Sequence[FieldRule]:
+        for name, file, indexed in self._by_field:
+            rules = indexed.get(field, ())
+            own = [rule for rule in rules if rule.templates and template in _normalised(rule.templates)]
+            chosen = own or [rule for rule in rules if rule.templates is None]
+            if chosen:
+                return [
+                    FieldRule(rule, f"{name}:{field}", _either(rule.confidence, file.confidence))
+                    for rule in chosen
+                ]
+        return ()
+
+
+def _either(own: float | None, other: float) -> float:
+    return other if own is None else own
+
+
+@cache
+def normalised_field(name: str) -> str:
+    """A field's or template's name without what does not count: case, spaces, `(s)`, a number at the end."""
+    name = _NUMBER_AT_END.sub("", _PLURAL_SIGN.sub("", name.strip().lower()))
+    return _APART.sub(" ", name).strip()
+
+
+@cache
+def _normalised(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(normalised_field, names))
+
+
+def _indexed(file: RuleFile) -> Mapping[str, Sequence[InfoboxRule]]:
+    found: dict[str, list[InfoboxRule]] = {}
+    for rule in file.rules:
+        for field in _normalised(rule.fields):
+            found.setdefault(field, []).append(rule)
+    return found
+
+
+def load_rule_book(source: str, *folders: Path) -> RuleBook:
+    """The rules for a source.
+
+    Args:
+        source: its name.
+        folders: of rule files; those that a person added, before the project's own.
+
+    Raises:
+        InfoboxRuleError: a file cannot be used; names file, rule and key.
+    """
+    files = [pair for folder in (*folders, RULES_FOLDER) for pair in _files(folder)]
+    own = [pair for pair in files if pair[1].sources and source in pair[1].sources]
+    return RuleBook([*own, *(pair for pair in files if pair[1].sources is None)])
+
+
+def rules_version(*folders: Path) -> str:
+    """A hash of the rule files of some folders."""
+    texts = [path.read_text(encoding="utf-8") for folder in folders for path in sorted(folder.glob("*.yaml"))]
+    return content_hash("\n".join(texts))[:12]
+
+
+def _files(folder: Path) -> list[tuple[str, RuleFile]]:
+    return [(path.stem, read_rule_file(path)) for path in sorted(folder.glob("*.yaml"))]
+
+
+@cache
+def read_rule_file(path: Path) -> RuleFile:
+    """Read one file of rules.
+
+    Raises:
+        InfoboxRuleError: it is no YAML, or says something that rules cannot; names file, rule and key.
+    """
+    try:
+        content: Any = load_yaml(path.read_text(encoding="utf-8"))
+        file = RuleFile.model_validate(content)
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        raise InfoboxRuleError(f"{path}: cannot be read as YAML: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InfoboxRuleError(f"{path}: {where}: {first['msg']}") from error
+    _refuse_repeated(path, file)
+    return file
+
+
+def _refuse_repeated(path: Path, file: RuleFile) -> None:
+    """Refuse two rules that say the same of one field: one of them would be for nothing."""
+    seen: set[tuple[str, str, str, tuple[str, ...] | None]] = set()
+    for number, rule in enumerate(file.rules):
+        for field in sorted(_normalised(rule.fields)):
+            said = (field, rule.key, rule.reads, rule.templates)
+            if said in seen:
+                raise InfoboxRuleError(
+                    f"{path}: rules.{number}.fields: {field!r} gives {rule.key!r} already by a rule before"
+                )
+            seen.add(said)

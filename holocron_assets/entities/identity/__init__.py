@@ -1,0 +1,1 @@
+"""Who is who: pairs of records, judgements of them, and the clusters that follow."""

@@ -1,0 +1,124 @@
+"""What records have in common exactly: a page, an identifier, a name."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from holocron_assets.entities.identity.blocking import Wanted, neighbours
+from holocron_assets.entities.identity.policy import ExactKind
+from holocron_assets.entities.identity.records import Record, page_of
+from holocron_assets.entities.names.names import NameParts, NameReader
+
+
+class Name(NamedTuple):
+    """A name that a record goes by.
+
+    Attributes:
+        record: place of the record.
+        is_own: whether it is its own name, and not one more.
+        text: as written.
+        parts: taken apart.
+    """
+
+    record: int
+    is_own: bool
+    text: str
+    parts: NameParts
+
+
+class Common(NamedTuple):
+    """What two records have in common.
+
+    Attributes:
+        one: place of the first.
+        other: place of the second.
+        kind: as the identity policy calls it.
+        reason: in words.
+    """
+
+    one: int
+    other: int
+    kind: ExactKind
+    reason: str
+
+
+def names_of(records: Sequence[Record], reader: NameReader) -> list[Name]:
+    """All names of records that have a letter or digit, each record's own first."""
+    names = (
+        Name(place, is_own, text, reader.read(text))
+        for place, record in enumerate(records)
+        for is_own, text in ((True, record.name), *((False, each) for each in record.names))
+    )
+    return [name for name in names if name.parts.key]
+
+
+def in_common(records: Sequence[Record], names: Sequence[Name], wanted: Wanted) -> Iterator[Common]:
+    """What pairs of records have in common; a pair comes once for each thing.
+
+    Args:
+        records: the records.
+        names: their names.
+        wanted: which pairs to look at.
+    """
+    pages = [(place, page) for place, record in enumerate(records) if (page := page_of(record))]
+    for one, other in _sharing([str(page) for _, page in pages], [place for place, _ in pages], wanted):
+        first, second = pages[one][0], pages[other][0]
+        yield Common(
+            first, second, "page", f"both are page {records[first].page_id} of {records[first].wiki}"
+        )
+    held = [(place, each) for place, record in enumerate(records) for each in record.external_ids]
+    for one, other in _sharing([each for _, each in held], [place for place, _ in held], wanted):
+        yield Common(held[one][0], held[other][0], "identifier", f"both are {held[one][1]}")
+    keys, holders = [name.parts.key for name in names], [name.record for name in names]
+    for one, other in _sharing(keys, holders, wanted):
+        if not are_numbered_apart(names[one].parts, names[other].parts):
+            yield _of_one_name(names[one], names[other])
+
+
+def suffixes_agree(one: NameParts, other: NameParts) -> bool:
+    """Whether nothing in parentheses tells two names apart."""
+    return one.qualifier == other.qualifier or not (one.qualifier and other.qualifier)
+
+
+def are_numbered_apart(one: NameParts, other: NameParts) -> bool:
+    """Whether numbers in parentheses tell two names apart: "Soldier (1)" is not "Soldier (2)"."""
+    return not suffixes_agree(one, other) and all(
+        any(map(str.isdigit, parts.qualifier)) for parts in (one, other)
+    )
+
+
+def held_by(holders: Sequence[int], wanted: Wanted) -> Wanted:
+    """Wanted pairs of records, as pairs of what they hold: a holder for each place."""
+    of = np.array(holders, np.int64)
+    return Wanted(wanted.places[of], lambda one, other: wanted.pairs(of[one], of[other]))
+
+
+def _sharing(things: Sequence[str], holders: Sequence[int], wanted: Wanted) -> Iterator[tuple[int, int]]:
+    """Pairs of places of one thing, of which pairs of holders are wanted."""
+    one, other = neighbours(things, [""] * len(things), held_by(holders, wanted))
+    return zip(one.tolist(), other.tolist(), strict=True)
+
+
+def _of_one_name(one: Name, other: Name) -> Common:
+    kind = _kind(one, other)
+    return Common(one.record, other.record, kind, _reason(one, other, kind))
+
+
+def _kind(one: Name, other: Name) -> ExactKind:
+    if not suffixes_agree(one.parts, other.parts):
+        return "suffix"
+    if one.is_own and other.is_own:
+        return "title" if one.parts.qualifier == other.parts.qualifier else "name"
+    return "alias" if one.is_own or other.is_own else "aliases"
+
+
+def _reason(one: Name, other: Name, kind: ExactKind) -> str:
+    if kind == "aliases":
+        return f"both also go by {one.text!r}"
+    if kind == "alias":
+        own, also = (one, other) if one.is_own else (other, one)
+        return f"{own.text!r} is what the other also goes by: {also.text!r}"
+    if one.text == other.text:
+        return f"both are called {one.text!r}"
+    return f"{one.text!r} and {other.text!r} are one name"

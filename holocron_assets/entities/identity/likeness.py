@@ -1,0 +1,154 @@
+"""How alike names are that are not one: by number, articles, the order of words, or spelling."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
+from holocron_assets.entities.identity.blocking import Places, Wanted, neighbours
+from holocron_assets.entities.identity.policy import Fuzzy
+from holocron_assets.entities.names.names import NameParts, WordRules
+
+_START, _END = 4, 3
+"""Letters of a name that stand in one block: a slip in seven leaves the first or the last ones."""
+_HASHED = 64
+
+
+class Alike(NamedTuple):
+    """Two names that are alike.
+
+    Attributes:
+        one: place of the first.
+        other: place of the second.
+        score: how alike, between 0 and 1.
+        changes: what is other between them, as the identity policy calls it.
+    """
+
+    one: int
+    other: int
+    score: float
+    changes: tuple[str, ...]
+
+
+def alike(names: Sequence[NameParts], fuzzy: Fuzzy, rules: WordRules, wanted: Wanted) -> Iterator[Alike]:
+    """Pairs of names that are alike enough to be asked about, by the identity policy.
+
+    Names that differ in a designation are never alike, nor are those that have nothing else.
+
+    Args:
+        names: the names.
+        fuzzy: what changes weigh.
+        rules: what words say about names.
+        wanted: which pairs to look at.
+
+    Yields:
+        The pairs. One may come twice: for its letters and for its words in another order.
+    """
+    letters = ["".join(name.stems) for name in names]
+    ordered = [" ".join(sorted(stem for stem in name.stems if stem not in rules.linking)) for name in names]
+    for one, other in _equal(names, letters, wanted):
+        yield from _weighed(names, one, other, {}, fuzzy)
+    for one, other in _equal(names, ordered, wanted):
+        if letters[one] != letters[other]:
+            yield from _weighed(names, one, other, {"order": fuzzy.order}, fuzzy)
+    near = _near(names, letters, ordered, wanted)
+    for one, other in _misspelt(names, letters, *near, fuzzy.most_letters):
+        slips = _slips(names[one].stems, names[other].stems, fuzzy)
+        yield from _weighed(names, one, other, slips, fuzzy)
+
+
+def _weighed(
+    names: Sequence[NameParts], one: int, other: int, changes: dict[str, float], fuzzy: Fuzzy
+) -> Iterator[Alike]:
+    """Two names with their likeness, if that is enough."""
+    first, second = names[one], names[other]
+    if first.key == second.key:
+        return  # they are one name, which says more
+    if _plurals(first) != _plurals(second):
+        changes["number"] = fuzzy.number
+    if first.articles != second.articles:
+        changes["article"] = fuzzy.article
+    if bool(first.qualifier) != bool(second.qualifier):
+        changes["suffix"] = fuzzy.suffix
+    score = round(1 - sum(changes.values()), 4)
+    if score >= fuzzy.unsure:
+        yield Alike(one, other, score, tuple(changes))
+
+
+def _plurals(name: NameParts) -> int:
+    return sum(word != stem for word, stem in zip(name.words, name.stems, strict=True))
+
+
+def _slips(one: Sequence[str], other: Sequence[str], fuzzy: Fuzzy) -> dict[str, float]:
+    """What the letters weigh that are other in the word where most are.
+
+    Where a space stands elsewhere too, all are taken to be in the shortest word.
+    """
+    if len(one) != len(other):
+        changed = OSA.distance("".join(one), "".join(other))
+        return {"letters": fuzzy.letters * changed / min(map(len, (*one, *other)))}
+    share, first, second = max(
+        (OSA.distance(first, second) / min(len(first), len(second)), first, second)
+        for first, second in zip(one, other, strict=True)
+    )
+    at_edge = first[0] != second[0] or first[-1] != second[-1]
+    return {"letters": fuzzy.letters * share} | ({"edge": fuzzy.edge} if at_edge else {})
+
+
+def _equal(names: Sequence[NameParts], forms: Sequence[str], wanted: Wanted) -> Iterator[tuple[int, int]]:
+    """Pairs of names that are one in some form."""
+    blocks = [f"{name.designation} {form}" if form else None for name, form in zip(names, forms, strict=True)]
+    one, other = neighbours(blocks, forms, wanted)
+    return zip(one.tolist(), other.tolist(), strict=True)
+
+
+def _near(
+    names: Sequence[NameParts], letters: Sequence[str], ordered: Sequence[str], wanted: Wanted
+) -> tuple[Places, Places]:
+    """Pairs of names that begin or end alike, or have the longest word in common."""
+    starts = [f"{name.designation} {text[:_START]}" for name, text in zip(names, letters, strict=True)]
+    ends = [f"{name.designation} {text[-_END:]}" for name, text in zip(names, letters, strict=True)]
+    longest = [f"{name.designation} {max(name.stems, key=len, default='')}" for name in names]
+    found = [
+        neighbours(starts, letters, wanted),
+        neighbours(ends, [text[::-1] for text in letters], wanted),
+        neighbours(longest, ordered, wanted),
+    ]
+    pairs = np.unique(np.concatenate([one * len(names) + other for one, other in found]))
+    return pairs // max(len(names), 1), pairs % max(len(names), 1)
+
+
+def _misspelt(
+    names: Sequence[NameParts], letters: Sequence[str], one: Places, other: Places, most_letters: float
+) -> Iterator[tuple[int, int]]:
+    """Of some pairs those that are not one, but in which few letters of the longest word are other."""
+    longest = np.array([max(map(len, name.stems), default=0) for name in names], np.int64)
+    most = np.floor(longest * most_letters + 1e-9).astype(np.int64)
+    few = _letters_apart(letters, one, other) <= 2 * np.minimum(most[one], most[other])
+    one, other = one[few], other[few]
+    texts = np.array(letters, dtype=object)
+    limit = int(most.max(initial=0))
+    distances = process.cpdist(texts[one], texts[other], scorer=OSA.distance, score_cutoff=limit)
+    kept = (distances > 0) & (distances <= np.minimum(most[one], most[other]))
+    return zip(one[kept].tolist(), other[kept].tolist(), strict=True)
+
+
+def _letters_apart(letters: Sequence[str], one: Places, other: Places) -> Places:
+    """How many letters only one of each pair has: at most two for each letter changed.
+
+    Far cheaper to tell than how many are changed, which is asked of the few that this leaves.
+    """
+    held = np.zeros(len(letters), np.uint64)
+    asked = np.unique(np.concatenate([one, other]))
+    held[asked] = [_letter_bits(letters[place]) for place in asked.tolist()]
+    apart: Places = np.bitwise_count(held[one] ^ held[other]).astype(np.int64)
+    return apart
+
+
+def _letter_bits(text: str) -> int:
+    bits = 0
+    for letter in set(text):
+        bits |= 1 << (ord(letter) % _HASHED)
+    return bits

@@ -1,0 +1,177 @@
+"""Which records may be one thing, and which are: by their names, page ids and identifiers."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from operator import attrgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from holocron_assets.entities.identity.blocking import Mask, Places, Wanted
+from holocron_assets.entities.identity.common import (
+    Name,
+    are_numbered_apart,
+    held_by,
+    in_common,
+    names_of,
+    suffixes_agree,
+)
+from holocron_assets.entities.identity.likeness import Alike, alike
+from holocron_assets.entities.identity.policy import Fuzzy, IdentityPolicy, Verdict
+from holocron_assets.entities.identity.records import Record, are_pages_of_one_wiki
+from holocron_assets.entities.identity.rivals import Pair, Rivals
+from holocron_assets.entities.names.names import NameReader
+from holocron_assets.lake.declaration.schema import Row
+
+_SIDES = {"canon": 1, "legends": 2}
+_BOTH_SIDES = 3
+_MORE_SAID = {name: place for place, name in enumerate(("canon", "legends", "both", "real", "unknown"))}
+
+
+class _Found(NamedTuple):
+    """Why two records may be one.
+
+    Attributes:
+        score: how alike, between 0 and 1.
+        method: 'exact' or 'fuzzy'.
+        verdict: by that alone.
+        reason: in words.
+        has_suffix: whether one has something in parentheses after its name, and the other not.
+    """
+
+    score: float
+    method: str
+    verdict: Verdict
+    reason: str
+    has_suffix: bool
+
+
+def pair_rows(
+    records: Sequence[Record],
+    policy: IdentityPolicy,
+    *,
+    changed: AbstractSet[str] | None = None,
+    kept: Iterable[Row] = (),
+) -> list[Row]:
+    """All rows of `entity_pairs` of one type.
+
+    Records of which one is in canon and the other in legends are two by definition.
+
+    Args:
+        records: all records of the type that may be paired, in any order.
+        policy: what makes two records one.
+        changed: ids of the records that are new, or have another `names_hash` than when they were compared;
+            None to compare all.
+        kept: rows that stand of pairs: these are looked at again though neither record changed. With all of
+            them the result is that of comparing all, but where a block is too large to be compared completely
+            (`blocking.REACH`): two unchanged records that only now stand near each other there are not found.
+
+    Returns:
+        A row for each pair, by its id.
+    """
+    ordered = sorted(records, key=lambda record: record.entity_id)
+    best: dict[Pair, _Found] = {}
+    for pair, found in _all_found(ordered, policy, _wanted(ordered, changed, kept)):
+        best[pair] = max(best.get(pair, found), found, key=_score)
+    rivals = Rivals({pair: found.score for pair, found in best.items()}, ordered, policy.margin)
+    return [
+        _row(ordered[one], ordered[other], settled)
+        for (one, other), found in sorted(best.items())
+        if (settled := _settled(found, one, other, ordered, rivals))
+    ]
+
+
+_score = attrgetter("score")
+
+
+def _wanted(records: Sequence[Record], changed: AbstractSet[str] | None, kept: Iterable[Row]) -> Wanted:
+    """Pairs that are to be looked at, of records that are not two by their continuity."""
+    sides = np.array([_SIDES.get(record.continuity, 0) for record in records], np.int8)
+    is_new = np.array([changed is None or record.entity_id in changed for record in records], np.bool_)
+    places = {record.entity_id: place for place, record in enumerate(records)}
+    known = [(places.get(row["first_id"]), places.get(row["second_id"])) for row in kept]
+    standing = np.array([pair for pair in known if None not in pair], np.int64).reshape(-1, 2)
+    codes = standing[:, 0] * len(records) + standing[:, 1]
+
+    def pairs(one: Places, other: Places) -> Mask:
+        asked: Mask = is_new[one] | is_new[other]
+        if codes.size:
+            asked |= np.isin(np.minimum(one, other) * len(records) + np.maximum(one, other), codes)
+        asked &= (one != other) & (sides[one] | sides[other] != _BOTH_SIDES)
+        return asked
+
+    asked = is_new.copy()
+    asked[standing.ravel()] = True
+    return Wanted(asked, pairs)
+
+
+def _all_found(
+    records: Sequence[Record], policy: IdentityPolicy, wanted: Wanted
+) -> Iterator[tuple[Pair, _Found]]:
+    names = names_of(records, NameReader(policy.words))
+    for common in in_common(records, names, wanted):
+        exact, has_suffix = policy.exact[common.kind], common.kind == "name"
+        found = _Found(exact.score, "exact", exact.verdict, common.reason, has_suffix)
+        yield _pair(common.one, common.other), found
+    fuzzy = policy.fuzzy_of(records[0].entity_type) if records else policy.fuzzy.default
+    parts = [name.parts for name in names]
+    for pair in alike(parts, fuzzy, policy.words, _with_an_own_name(names, wanted)):
+        one, other = names[pair.one], names[pair.other]
+        if not are_numbered_apart(one.parts, other.parts):
+            yield _pair(one.record, other.record), _of_alike(pair, one, other, fuzzy)
+
+
+def _of_alike(pair: Alike, one: Name, other: Name, fuzzy: Fuzzy) -> _Found:
+    is_same = pair.score >= fuzzy.same and suffixes_agree(one.parts, other.parts)
+    reason = _reason(pair, one.text, other.text)
+    return _Found(pair.score, "fuzzy", "same" if is_same else "unsure", reason, "suffix" in pair.changes)
+
+
+def _with_an_own_name(names: Sequence[Name], wanted: Wanted) -> Wanted:
+    """Wanted pairs of names, one of which at least is a record's own."""
+    is_own = np.array([name.is_own for name in names], np.bool_)
+    held = held_by([name.record for name in names], wanted)
+    return Wanted(held.places, lambda one, other: (is_own[one] | is_own[other]) & held.pairs(one, other))
+
+
+def _pair(one: int, other: int) -> Pair:
+    return min(one, other), max(one, other)
+
+
+def _reason(found: Alike, one: str, other: str) -> str:
+    first, second = sorted((one, other))
+    changes = ", ".join(found.changes) or "how they are written"
+    return f"{first!r} and {second!r} are one name but for {changes}"
+
+
+def _settled(found: _Found, one: int, other: int, records: Sequence[Record], rivals: Rivals) -> _Found | None:
+    """What is found of a pair, as far as nothing speaks against it.
+
+    A wiki's editors keep one page for one thing, and put something in parentheses after the name of another:
+    of pages of one wiki only what would else be sure is asked, and not if they did that.
+    """
+    if are_pages_of_one_wiki(records[one], records[other]):
+        is_asked = found.verdict == "same" and not found.has_suffix
+        return found._replace(verdict="unsure") if is_asked else None
+    rival = rivals.of(one, other) if found.verdict == "same" else None
+    if rival is None:
+        return found
+    reason = f"{found.reason}; {rival.title!r} of {rival.source} is as like one of them"
+    return found._replace(verdict="unsure", reason=reason)
+
+
+def _row(first: Record, second: Record, found: _Found) -> Row:
+    columns = ("source", "title", "batch", "origin")
+    return {
+        "pair_id": f"{first.entity_id}+{second.entity_id}",
+        "entity_type": first.entity_type,
+        "first_id": first.entity_id,
+        "second_id": second.entity_id,
+        **{f"first_{name}": getattr(first, name) for name in columns},
+        **{f"second_{name}": getattr(second, name) for name in columns},
+        "continuity": min(first.continuity, second.continuity, key=_MORE_SAID.__getitem__),
+        "score": found.score,
+        "method": found.method,
+        "verdict": found.verdict,
+        "reason": found.reason,
+    }

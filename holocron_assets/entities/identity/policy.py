@@ -1,0 +1,113 @@
+"""The identity policy: data that says how alike records of one thing are, and when to ask."""
+
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, model_validator
+
+from holocron_assets.entities.data_files import DataFileError, read_data_file, types_completed
+from holocron_assets.entities.names.names import WordRules
+
+DEFAULT_IDENTITY_FILE = Path(__file__).with_name("policy.yaml")
+
+Verdict = Literal["same", "unsure"]
+ExactKind = Literal["page", "identifier", "title", "name", "alias", "suffix", "aliases"]
+_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+class Exact(BaseModel):
+    """What it means that two records have something in common."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    score: _Share
+    verdict: Verdict
+
+
+class Fuzzy(BaseModel):
+    """How alike names are that are not one: what changes take off 1, and from where on each verdict holds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    number: _Share
+    article: _Share
+    order: _Share
+    suffix: _Share
+    letters: _Share
+    edge: _Share
+    same: _Share
+    unsure: _Share
+
+    @property
+    def most_letters(self) -> float:
+        """The largest share of a word's letters that may be other in names that are asked about."""
+        return (1 - self.unsure) / self.letters if self.letters else 1.0
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.same < self.unsure:
+            raise ValueError(f"same ({self.same}) is below unsure ({self.unsure})")
+        return self
+
+
+class FuzzyByType(BaseModel):
+    """Likeness of names, by entity type."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    default: Fuzzy
+    types: dict[str, Fuzzy]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _completed(cls, content: Any) -> Any:
+        return types_completed(content)
+
+
+class IdentityPolicy(BaseModel):
+    """What makes two records one, under an id that every judgement by it names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
+    exact: dict[ExactKind, Exact]
+    fuzzy: FuzzyByType
+    margin: _Share
+    words: WordRules
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if missing := sorted(set(get_args(ExactKind)) - self.exact.keys()):
+            raise ValueError(f"exact.{missing[0]} is missing")
+        return self
+
+    @property
+    def author(self) -> str:
+        """Who judges by this policy, as `judged_by` holds it."""
+        return f"policy:{self.id}"
+
+    def fuzzy_of(self, entity_type: str) -> Fuzzy:
+        """What likeness means within a type."""
+        return self.fuzzy.types.get(entity_type, self.fuzzy.default)
+
+
+def load_identity_policy(path: Path, entity_types: AbstractSet[str]) -> IdentityPolicy:
+    """Read and validate a policy file.
+
+    Args:
+        path: a YAML file with the keys of `identity.yaml`.
+        entity_types: the taxonomy's entity-worthy types; only these may have figures of their own.
+
+    Returns:
+        The policy.
+
+    Raises:
+        DataFileError: the file is missing or not YAML, or a key is missing, unknown or out of range.
+    """
+    policy = read_data_file(path, IdentityPolicy)
+    if unknown := sorted(policy.fuzzy.types.keys() - entity_types):
+        raise DataFileError(
+            f"{path}: fuzzy.types.{unknown[0]}: no entity-worthy type; use one of {sorted(entity_types)}"
+        )
+    return policy

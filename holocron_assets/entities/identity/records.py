@@ -1,0 +1,63 @@
+"""What of an entity tells who it is, and when two are two by definition."""
+
+from typing import NamedTuple
+
+from holocron_assets.lake.declaration.keys import content_hash
+
+_PAGE = "page"
+
+
+class Record(NamedTuple):
+    """What of an entity tells who it is.
+
+    Attributes:
+        entity_id: its id.
+        entity_type: its type; only records of one type are compared.
+        source: its source.
+        wiki: host of the wiki that the source reads, or the source's name: two sources may read one wiki.
+        page_id: the wiki's id of its page, if it has one.
+        title: its page, or the title that the mention means.
+        batch: batch of the page.
+        continuity: 'canon', 'legends', 'both', 'real' or 'unknown'.
+        origin: 'page' or 'mention'.
+        name: its own name: the title without namespace prefix and continuity suffix.
+        names: other names that it goes by; without continuity suffix too.
+        external_ids: identifiers that others gave it, as 'scheme:value' ('isbn:9780345446107').
+    """
+
+    entity_id: str
+    entity_type: str
+    source: str
+    wiki: str
+    page_id: int | None
+    title: str
+    batch: str
+    continuity: str
+    origin: str
+    name: str
+    names: tuple[str, ...]
+    external_ids: tuple[str, ...]
+
+
+def names_hash(record: Record) -> str:
+    """Hash of what a record is compared by: another, and it must be compared again."""
+    return content_hash(repr(record))
+
+
+def page_of(record: Record) -> tuple[str, int] | None:
+    """The page that a record was read from, the same through any source; None for a mention."""
+    if record.origin != _PAGE or record.page_id is None:
+        return None
+    return record.wiki, record.page_id
+
+
+def are_pages_of_one_wiki(one: Record, other: Record) -> bool:
+    """Whether a wiki has a page for each: its editors hold them for two."""
+    both_pages = one.origin == other.origin == _PAGE
+    is_one_page = page_of(one) is not None and page_of(one) == page_of(other)
+    return both_pages and one.wiki == other.wiki and not is_one_page
+
+
+def are_two(one: Record, other: Record) -> bool:
+    """Whether records are two things for all that is known: pages of one wiki, or of two continuities."""
+    return {one.continuity, other.continuity} == {"canon", "legends"} or are_pages_of_one_wiki(one, other)

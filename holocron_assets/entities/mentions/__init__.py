@@ -1,0 +1,1 @@
+"""Mentions: what list pages name."""

@@ -1,0 +1,245 @@
+"""What list pages name: which page or name each mention means, and the candidates that only lists give."""
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
+from typing import Any
+
+from holocron_assets.entities.mentions.confidence import MentionConfidence
+from holocron_assets.entities.names.visible_text import visible
+from holocron_assets.lake.declaration.keys import content_hash, title_key
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.titles import MAIN_NAMESPACE, InterwikiTitle, InvalidTitle, Site
+
+LONGEST_NAME = 120
+"""Characters of a name that are kept: no list page names anything by more."""
+
+_AROUND_NAMES = " \t*•·–—-:;,"  # noqa: RUF001 - dashes and dots that lists are written with
+_SUFFIX = re.compile(r"\s*\([^()]*\)\s*$")
+_FROM_LIST = ("source", "batch", "revision_id", "title_key", "chunk", "evidence", "supported", "model")
+
+
+@dataclass(frozen=True)
+class FoundMentions:
+    """What all list pages name, by entity type.
+
+    Attributes:
+        rows: rows of `entity_mentions`, but for their run.
+        without_page: those of them that mean no page that is a candidate.
+        kept_out: how many names mean nothing that could be an entity, by the type that the model gives them,
+            and why: 'no_title' (no article can be called so), 'no_entity' (the page is a list, say, or the
+            section of another) or 'ambiguous' (a page is called so, but another thing may be meant).
+    """
+
+    rows: Mapping[str, Sequence[Row]]
+    without_page: Mapping[str, Sequence[Row]]
+    kept_out: Mapping[str, Mapping[str, int]]
+
+    @cached_property
+    def marks(self) -> Mapping[str, str]:
+        """A mark of each type's mentions, which is another when they are."""
+        return {
+            name: content_hash(json.dumps([rows, len(self.without_page.get(name, ()))]))
+            for name, rows in self.rows.items()
+        }
+
+    @cached_property
+    def types(self) -> Mapping[int, str]:
+        """The type of each title that is named, by title key."""
+        return {row["means_key"]: name for name, rows in self.rows.items() for row in rows}
+
+    def candidates(self, entity_type: str, confidence: MentionConfidence) -> list[dict[str, Any]]:
+        """Candidates of a type that only lists give (see `mention_candidates`)."""
+        return mention_candidates(self.without_page.get(entity_type, ()), confidence)
+
+
+NO_MENTIONS = FoundMentions({}, {}, {})
+
+
+def clean_name(name: str) -> str:
+    """A name as a list page gives it, without what cannot be seen and what lists put around names.
+
+    Args:
+        name: any text: it comes from a wiki, by way of a model.
+
+    Returns:
+        The name in NFC, of at most 120 characters; empty if nothing is left.
+    """
+    return visible(visible(name, 2 * LONGEST_NAME).strip(_AROUND_NAMES), LONGEST_NAME)
+
+
+def said_names(answers: Iterable[Row], sites: Mapping[str, Site]) -> list[dict[str, Any]]:
+    """What models say that lists name: each name of a list and type once.
+
+    Args:
+        answers: rows of the extraction's table, with the list page's `continuity`.
+        sites: the wikis, by source.
+
+    Returns:
+        Rows with a `number`, the list's columns, `name`, `title` (that an article of this name has; None if
+        none can have it), `said_type`, `aliases`, and what speaks best for it.
+    """
+    groups: defaultdict[tuple[str, int, str, str], list[Row]] = defaultdict(list)
+    for answer in answers:
+        name = clean_name(answer["name"])
+        if any(map(str.isalnum, name)):
+            groups[answer["source"], answer["title_key"], name, answer["type"]].append(answer)
+    return [
+        {
+            "number": number,
+            **_best(groups[key]),
+            "name": key[2],
+            "title": _article_title(sites[key[0]], key[2]),
+            "said_type": key[3],
+            "aliases": _other_names(key[2], groups[key]),
+        }
+        for number, key in enumerate(sorted(groups))
+    ]
+
+
+def mention_rows(names: Sequence[Row], meant: Mapping[int, Row]) -> FoundMentions:
+    """Rows of `entity_mentions`, each in the type of what it means.
+
+    A page's own type counts; where no page says it, the type that most lists give the same name.
+
+    Args:
+        names: from `said_names`.
+        meant: by number, what each means: `method`, `title`, `to_section`, and of the page of that title, if
+            there is one, `has_page`, `is_other`, `entity_type` and `continuity`.
+    """
+    kept_out: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    clear = []
+    for name in names:
+        found = meant[name["number"]]
+        if reason := _unclear(found):
+            kept_out[name["said_type"]][reason] += 1
+        else:
+            clear.append(_row(name, found))
+    voted = _voted_types(clear)
+    rows: defaultdict[str, list[Row]] = defaultdict(list)
+    without_page: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in sorted(clear, key=itemgetter("mention_id")):
+        if row["entity_type"]:
+            rows[row["entity_type"]].append(row)
+        else:
+            typed = {**row, "entity_type": voted[row["means_key"]]}
+            rows[typed["entity_type"]].append(typed)
+            without_page[typed["entity_type"]].append(typed)
+    return FoundMentions(rows, without_page, kept_out)
+
+
+def mention_candidates(mentions: Iterable[Row], confidence: MentionConfidence) -> list[dict[str, Any]]:
+    """Candidates for what lists name and no page is about: one for all lists that name it.
+
+    Args:
+        mentions: rows of `entity_mentions` of one type that mean no page that is a candidate.
+        confidence: what a mention is worth.
+
+    Returns:
+        Rows of `entity_candidates`, but for their run, with `origin` 'mention'. Batch and revision are those
+        of the newest list.
+    """
+    groups: defaultdict[int, list[Row]] = defaultdict(list)
+    for mention in mentions:
+        groups[mention["means_key"]].append(mention)
+    return sorted(
+        (_candidate(group, confidence) for group in groups.values()), key=itemgetter("source", "title")
+    )
+
+
+def _best(answers: Iterable[Row]) -> dict[str, Any]:
+    """The answer that speaks best for a name: the first whose quote is in the list."""
+    best = min(answers, key=lambda row: (not row["supported"], row["chunk"] or 0, row["position"]))
+    kept = {column: best[column] for column in _FROM_LIST}
+    return {**kept, "list_title": best["title"], "continuity": best["continuity"]}
+
+
+def _other_names(name: str, answers: Iterable[Row]) -> list[str]:
+    """Other names that are in the words quoted from the list: what a model made up joins nothing."""
+    names = {
+        cleaned
+        for answer in answers
+        for alias in answer["aliases"]
+        if answer["supported"]
+        and (cleaned := clean_name(alias)).casefold() in answer["evidence"].casefold()
+        and any(map(str.isalnum, cleaned))
+    }
+    return sorted(names - {name})
+
+
+def _article_title(site: Site, name: str) -> str | None:
+    """The title that an article of this name has: by MediaWiki's rules, or where none can, the name."""
+    try:
+        parsed = site.parse_title(name)
+    except InterwikiTitle:
+        return None
+    except InvalidTitle:
+        return name
+    if parsed.namespace != MAIN_NAMESPACE:
+        return None
+    return name if parsed.fragment is not None else parsed.title
+
+
+def _unclear(found: Row) -> str | None:
+    """Why a name means no entity."""
+    if found["title"] is None:
+        return "no_title"
+    if found["to_section"] or found["is_other"]:
+        return "no_entity"
+    return "ambiguous" if found["method"] == "name" and found["has_page"] else None
+
+
+def _row(name: Row, found: Row) -> dict[str, Any]:
+    kept = {column: name[column] for column in (*_FROM_LIST, "list_title", "name", "aliases", "said_type")}
+    key = "\x1f".join((name["source"], name["list_title"], name["name"], name["said_type"]))
+    return {
+        **kept,
+        "mention_id": content_hash(key),
+        "entity_type": found["entity_type"],
+        "means_title": found["title"],
+        "means_key": title_key(name["source"], found["title"]),
+        "method": found["method"],
+        "continuity": found["continuity"] or name["continuity"],
+    }
+
+
+def _voted_types(rows: Iterable[Row]) -> dict[int, str]:
+    """The type that most lists give to each title whose page has none; quotes that are found count first."""
+    votes: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        votes[row["means_key"]][row["said_type"]] += 1000 if row["supported"] else 1
+    return {key: min(counted, key=lambda name: (-counted[name], name)) for key, counted in votes.items()}
+
+
+def _candidate(mentions: Sequence[Row], confidence: MentionConfidence) -> dict[str, Any]:
+    # By revisions, which a wiki numbers in order: batches are others in a rebuilt lake.
+    newest = max(mentions, key=lambda row: (row["revision_id"] or 0, row["list_title"], row["mention_id"]))
+    said = {row["continuity"] for row in mentions} - {"unknown"}
+    return {
+        "source": newest["source"],
+        "batch": newest["batch"],
+        "title": newest["means_title"],
+        "title_key": newest["means_key"],
+        "page_id": None,
+        "revision_id": newest["revision_id"],
+        "entity_type": newest["entity_type"],
+        "name": _name_of(newest),
+        "continuity": said.pop() if len(said) == 1 else "both" if said else "unknown",
+        "confidence": confidence.of(mentions),
+        "method": "model",
+        "rule_ids": [],
+        "needs_review": not any(row["supported"] for row in mentions),
+        "has_lead": False,
+        "origin": "mention",
+    }
+
+
+def _name_of(mention: Row) -> str:
+    """What is named: without suffix and plural's ending where the title is known, else as the list has it."""
+    title = _SUFFIX.sub("", mention["means_title"])
+    name: str = mention["name"]
+    return title if name.casefold().startswith(title.casefold()) else name

@@ -1,0 +1,74 @@
+"""Looking up in the lake what the names of list pages mean."""
+
+from importlib.resources import files
+
+import duckdb
+import pyarrow as pa
+
+from holocron_assets.entities.identity.candidates import SURE_ENOUGH
+from holocron_assets.entities.mentions.mentions import NO_MENTIONS, FoundMentions, mention_rows, said_names
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.titles import DEFAULT_SITE, Site
+from holocron_assets.lake.views.database import query
+
+EXTRACTION = "derived_entity_extraction"
+"""The table of what list pages name, as a model reads it. An interrogation declares it, or none does."""
+
+_SEARCH = files(__package__).joinpath("mentions.sql").read_text(encoding="utf-8")
+_ANSWERS = f"""
+    select answers.*, signals.continuity
+    from lake.{EXTRACTION} as answers
+    semi join present_answers as present
+        on answers.batch = present.batch and answers.title_key = present.title_key
+    join lake.page_signals as signals
+        on answers.batch = signals.batch and answers.title_key = signals.title_key
+"""  # noqa: S608 - a name of our own
+_MEANT = """
+    select
+        meant.number, meant.method, meant.title, meant.to_section,
+        articles.title is not null as has_page,
+        coalesce(articles.is_other, false) as is_other,
+        articles.entity_type,
+        articles.continuity
+    from meant
+    join wanted using (number)
+    left join articles on articles.source = wanted.source and articles.title = meant.title
+"""
+_SAID = pa.schema(
+    [
+        ("number", pa.int64()),
+        ("source", pa.string()),
+        ("batch", pa.string()),
+        ("list_key", pa.int64()),
+        ("name", pa.string()),
+        ("title", pa.string()),
+        ("said_type", pa.string()),
+        ("continuity", pa.string()),
+    ]
+)
+
+
+def find_mentions(connection: duckdb.DuckDBPyConnection, lake: Lake) -> FoundMentions:
+    """What all list pages of the lake name that count now, and what each name means.
+
+    Args:
+        connection: to the lake, in which `look.sql` was run.
+        lake: what it reads.
+    """
+    if EXTRACTION not in {table.name for table in lake.derived_tables}:
+        return NO_MENTIONS
+    answers = query(connection, _ANSWERS)
+    if not answers:
+        return NO_MENTIONS
+    sites = {row["source"]: Site.from_row(row) for row in query(connection, "from lake.sites")}
+    known = {source: sites.get(source, DEFAULT_SITE) for source in {row["source"] for row in answers}}
+    names = said_names(answers, known)
+    said = pa.Table.from_pylist([{**name, "list_key": name["title_key"]} for name in names], schema=_SAID)
+    connection.register("said", said)
+    try:
+        query(connection, f"set variable sure_enough = {SURE_ENOUGH}")
+        query(connection, _SEARCH)
+        meant = {row["number"]: row for row in query(connection, _MEANT)}
+    finally:
+        connection.unregister("said")
+    return mention_rows(names, meant)

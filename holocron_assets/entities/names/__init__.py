@@ -1,0 +1,1 @@
+"""Names of entities, as written and as compared."""

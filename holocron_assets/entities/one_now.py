@@ -1,0 +1,62 @@
+"""What an entity is by people's decisions and the lake together, also while nothing was run since."""
+
+from collections.abc import Iterable
+
+from holocron_assets.decisions.log import Standing
+from holocron_assets.lake.declaration.schema import Row
+
+
+def id_now(entity: Row, stands: Standing) -> str:
+    """The id of what an entity is once the decisions that count are followed; its own, unless it is merged.
+
+    People's merges go first, through any number of others; then the lake's, unless people took it back.
+
+    Args:
+        entity: a row of `entities`; columns `entity_id`, `merged_into` and `state_by` count.
+        stands: the decisions that count.
+    """
+    own: str = entity["entity_id"]
+    held: str | None = entity["merged_into"]
+    if not held or own in _merged_by_people(stands) or _is_taken_back(entity, stands):
+        return _end(own, stands)
+    return _end(held, stands)
+
+
+def one_with(identifier: str, merges: Iterable[frozenset[str]]) -> set[str]:
+    """The entities that merges make one with an entity, through any number of others; itself too."""
+    found, reached = set(), {identifier}
+    while reached:
+        found |= reached
+        reached = {each for pair in merges if pair & reached for each in pair} - found
+    return found
+
+
+def _merges(stands: Standing) -> list[Row]:
+    return [row for row in stands.pairs.values() if row["kind"] == "merge"]
+
+
+def _merged_by_people(stands: Standing) -> set[str]:
+    return {each for row in _merges(stands) for each in (row["entity_id"], row["other_id"])}
+
+
+def _end(identifier: str, stands: Standing) -> str:
+    """Where people's merges lead to from an entity, as clusters choose their survivor."""
+    merges = _merges(stands)
+    together = one_with(identifier, [frozenset((row["entity_id"], row["other_id"])) for row in merges])
+    targets = {row["other_id"] for row in merges} & together
+    ends = targets - {row["entity_id"] for row in merges} or targets
+    if not ends or identifier in ends:
+        return identifier
+    first: str = min(ends, key=lambda end: (not _is_promoted(end, stands), end))
+    return first
+
+
+def _is_promoted(identifier: str, stands: Standing) -> bool:
+    last = stands.states.get(identifier)
+    return bool(last and last["kind"] == "promote")
+
+
+def _is_taken_back(entity: Row, stands: Standing) -> bool:
+    """Whether the lake's merge of an entity, in which no merge of people has a part now, does not count."""
+    last = stands.pairs.get(frozenset((entity["entity_id"], entity["merged_into"])))
+    return bool((last and last["kind"] == "split") or entity["state_by"].startswith("person:"))

@@ -1,0 +1,142 @@
+"""The promotion policy: data that says which state an entity has, and why."""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, model_validator
+
+from holocron_assets.entities.data_files import DataFileError, read_data_file, types_completed
+from holocron_assets.lake.declaration.schema import Row
+
+DEFAULT_POLICY_FILE = Path(__file__).with_name("promotion.yaml")
+
+State = Literal["staged", "candidate", "promoted", "adjudicated", "suppressed", "merged"]
+Evidence = Literal["page", "lead"]
+_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+class Decision(NamedTuple):
+    """A state with who set it and why."""
+
+    state: State
+    state_by: str
+    state_reason: str
+
+
+def by_person(said: Row) -> Decision:
+    """The state that a person's decision, of kind 'promote' or 'suppress', gives an entity."""
+    state: State = "adjudicated" if said["kind"] == "promote" else "suppressed"
+    return Decision(state, f"person:{said['author']}", said["reason"])
+
+
+class Thresholds(BaseModel):
+    """Confidence, between 0 and 1, from which an entity has each state, and what else promotion needs."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    candidate: _Share
+    promoted: _Share
+    requires: tuple[Evidence, ...]
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.promoted < self.candidate:
+            raise ValueError(f"promoted ({self.promoted}) is below candidate ({self.candidate})")
+        return self
+
+
+class PromotionPolicy(BaseModel):
+    """Thresholds by type, under an id that every state set by them names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
+    default: Thresholds
+    types: dict[str, Thresholds]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _completed(cls, content: Any) -> Any:
+        return types_completed(content)
+
+    @property
+    def author(self) -> str:
+        """Who sets states by this policy, as `state_by` holds it."""
+        return f"policy:{self.id}"
+
+    def decide(self, candidate: Row) -> Decision:
+        """The state of an entity that a row of `entity_candidates` stands for.
+
+        The reason names thresholds and not the page's own figure, so that it stays true, and the entity's
+        history still, while the confidence moves between two thresholds.
+        """
+        limits = self.types.get(candidate["entity_type"], self.default)
+        if candidate["confidence"] < limits.candidate:
+            return self._decision("staged", f"Staged: confidence is below {limits.candidate:.2f}")
+        if missing := _missing_for_promotion(candidate, limits):
+            return self._decision("candidate", f"Not promoted: {', '.join(missing)}")
+        return self._decision(
+            "promoted",
+            ", ".join([f"Confidence is {limits.promoted:.2f} or above", *_found(limits)]),
+        )
+
+    def suppress(self, entity: Row) -> Decision:
+        """The state of an entity (a row of `entities`) that no current page supports."""
+        if entity["origin"] == "mention":
+            return self._decision("suppressed", f"No list names {entity['title']!r} any more")
+        return self._decision(
+            "suppressed",
+            f"The page {entity['title']!r} is no longer typed {entity['entity_type']} surely enough, "
+            "has become a redirect, or is gone",
+        )
+
+    def keep(self, entity: Row) -> Decision:
+        """The state of an entity that keeps its type although its page is typed otherwise."""
+        if entity["state"] in {"staged", "candidate", "promoted"}:
+            return Decision(entity["state"], entity["state_by"], entity["state_reason"])
+        return self._decision("candidate", "Not promoted: its page is typed otherwise now")
+
+    def _decision(self, state: State, reason: str) -> Decision:
+        return Decision(state, self.author, reason)
+
+
+_LACKING: Mapping[Evidence, str] = {"page": "only a list names it", "lead": "the page has no lead"}
+_FOUND: Mapping[Evidence, str] = {"page": "a page is about it", "lead": "the page has a lead"}
+
+
+def _missing_for_promotion(candidate: Row, limits: Thresholds) -> list[str]:
+    is_mention = candidate["origin"] == "mention"
+    is_there: Mapping[Evidence, bool] = {"page": not is_mention, "lead": candidate["has_lead"]}
+    doubt = "no list has the words that name it" if is_mention else "the page needs review"
+    missing = (
+        [f"confidence is below {limits.promoted:.2f}"] if candidate["confidence"] < limits.promoted else []
+    )
+    missing += [doubt] if candidate["needs_review"] else []
+    return missing + [_LACKING[evidence] for evidence in limits.requires if not is_there[evidence]]
+
+
+def _found(limits: Thresholds) -> list[str]:
+    return [*(_FOUND[evidence] for evidence in limits.requires), "nobody needs to look"]
+
+
+def load_policy(path: Path, entity_types: AbstractSet[str]) -> PromotionPolicy:
+    """Read and validate a policy file.
+
+    Args:
+        path: a YAML file with the keys `id`, `default` and `types`, as in `promotion.yaml`.
+        entity_types: the taxonomy's entity-worthy types; only these may have thresholds of their own.
+
+    Returns:
+        The policy.
+
+    Raises:
+        DataFileError: the file is missing or not YAML, or a key is missing, unknown or out of range.
+    """
+    policy = read_data_file(path, PromotionPolicy)
+    if unknown := sorted(policy.types.keys() - entity_types):
+        raise DataFileError(
+            f"{path}: types.{unknown[0]}: no entity-worthy type; use one of {sorted(entity_types)}"
+        )
+    return policy

@@ -1,0 +1,147 @@
+"""When a person should look at an entity: its page is not the page that it was, though nobody erred."""
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from holocron_assets.entities.identity.candidates import SURE_ENOUGH
+from holocron_assets.lake.declaration.schema import Row
+
+IN_DISPUTE = "type in dispute"
+"""Part of the reason while an entity keeps its type though its page is typed otherwise."""
+
+ACROSS_TYPES = "merged across types"
+"""Part of the reason while a person's merge is not followed, since the two are of two types."""
+
+_BY_A_PERSON = "person"
+_SAYS_NOTHING = "Unknown"
+
+
+class PageNow(NamedTuple):
+    """What became of the page that an entity was last read from.
+
+    Attributes:
+        page: as it is now, for `review_reason`.
+        was_absent: whether the wiki said since that the title has no page, or a redirect only.
+    """
+
+    page: Row | None
+    was_absent: bool
+
+
+def review_reason(
+    before: Row, page: Row | None, *, was_absent: bool, kept: AbstractSet[str] = frozenset()
+) -> str | None:
+    """Why a person should look at an entity now; None for a page that was edited, or read otherwise.
+
+    Args:
+        before: the row of `entities` that was true of it until now.
+        page: its page as it is now, with `title`, `page_id`, `revision_id`, `entity_type` (of the page,
+            whether or not it is sure), its `confidence` and `method`, the `model` that told of it if one did
+            and, if it is a redirect, `redirect_target`; None if the wiki has none.
+        was_absent: as in `PageNow`.
+        kept: as for `is_disputed`.
+
+    Returns:
+        The reason, naming titles and types.
+    """
+    if page is None:
+        return "page deleted"
+    if target := page.get("redirect_target"):
+        return f"page became a redirect to {target!r}"
+    moved, retyped = _moved(before, page), _retyped(before, page, kept)
+    restored = "page restored" if was_absent and not moved else None
+    return "; ".join(reason for reason in (moved, restored, retyped) if reason) or None
+
+
+def is_disputed(held: Row, page: Row, kept: AbstractSet[str] = frozenset()) -> bool:
+    """Whether an entity keeps its type although its page is typed otherwise, or not surely, now.
+
+    A promoted one does against a machine that is less sure, and one that people keep against every machine;
+    not against a person's decision, nor after one was withdrawn. Unknown is no type that could replace
+    another. One that was typed by a model does while the page, which was edited, waits for a model's answer
+    again.
+
+    Args:
+        held: the current row of `entities`, of the type that the entity stands in.
+        page: the page that it was read from, as for `review_reason`.
+        kept: ids of entities that people hold for true or merged.
+    """
+    if not _is_the_page(held, page) or _BY_A_PERSON in {held["method"], page["method"]}:
+        return False
+    if _is_kept(held, page, kept) or _waits_for_a_model(held, page):
+        return bool(held["state"] != "suppressed")
+    return (
+        held["state"] == "promoted"
+        and page["entity_type"] not in {held["entity_type"], _SAYS_NOTHING}
+        and page["confidence"] < held["confidence"]
+    )
+
+
+def disputed_ids(
+    rows: Iterable[Row], pages: Mapping[tuple[str, str], PageNow], kept: AbstractSet[str]
+) -> AbstractSet[str]:
+    """Those of some entities of a type that keep it although their page is typed otherwise now.
+
+    Args:
+        rows: current rows of `entities`.
+        pages: what became of their pages, by entity type and id.
+        kept: as for `is_disputed`.
+    """
+    known = ((row, pages.get((row["entity_type"], row["entity_id"]))) for row in rows)
+    return frozenset(
+        row["entity_id"] for row, now in known if now and now.page and is_disputed(row, now.page, kept)
+    )
+
+
+def _is_kept(held: Row, page: Row, kept: AbstractSet[str]) -> bool:
+    """Whether people keep an entity in a type that its page is not given, or not surely."""
+    is_given = page["entity_type"] == held["entity_type"] and page["confidence"] >= SURE_ENOUGH
+    return bool(kept) and held["entity_id"] in kept and not is_given
+
+
+def _waits_for_a_model(held: Row, page: Row) -> bool:
+    rules_alone = page["method"] == "rules" and page.get("model") is None
+    return bool(held["method"] == "model" and rules_alone and page["confidence"] < SURE_ENOUGH)
+
+
+def _is_the_page(held: Row, page: Row) -> bool:
+    """Whether the page is the one that the entity was read from, and still tells of something."""
+    if page.get("redirect_target") or held["page_id"] != page["page_id"]:
+        return False
+    return held["page_id"] is not None or bool(held["title_key"] == page["title_key"])
+
+
+def settles_review(before: Row, page: Row) -> bool:
+    """Whether a page that is no reason to look at its entity ends the review that stands.
+
+    A dispute, or a merge across types, ends with its cause; everything ends when a person has decided what
+    the page is.
+    """
+    decided = page["method"] == _BY_A_PERSON != before["method"]
+    reason = before["review_reason"] or ""
+    return decided or IN_DISPUTE in reason or ACROSS_TYPES in reason
+
+
+def _moved(before: Row, page: Row) -> str | None:
+    if before["title_key"] == page["title_key"]:
+        return None
+    if before["page_id"] is not None and before["page_id"] == page["page_id"]:
+        return f"page moved from {before['title']!r} to {page['title']!r}"
+    return f"page {page['title']!r} took the place of {before['title']!r}"
+
+
+def _retyped(before: Row, page: Row, kept: AbstractSet[str]) -> str | None:
+    if is_disputed(before, page, kept):
+        now = f"{IN_DISPUTE}: by {page['method']} it is {page['entity_type']} at {page['confidence']:.2f}"
+        if _is_kept(before, page, kept):
+            return f"{now}, but a person promoted or merged it as {before['entity_type']}"
+        if _waits_for_a_model(before, page):
+            return f"{now}, and no model has told of the edited page yet"
+        stands = f"{before['entity_type']} at {before['confidence']:.2f}"
+        return f"{now}, less surely than the {stands} that was promoted"
+    # Of the same revision it is the rules that changed, and not the wiki; and who decided need not look.
+    same_revision = before["revision_id"] == page["revision_id"]
+    if before["entity_type"] == page["entity_type"] or same_revision or page["method"] == _BY_A_PERSON:
+        return None
+    return f"type changed from {before['entity_type']} to {page['entity_type']}"

@@ -1,0 +1,338 @@
+"""One look at the lake: what entities and their names are made from, read once for however many types."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cached_property
+from importlib.resources import files
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import duckdb
+import pyarrow as pa
+
+from holocron_assets.decisions.log import Standing, standing, standing_mark
+from holocron_assets.entities.identity.identity import Holders, holders_of
+from holocron_assets.entities.mentions.mentions import FoundMentions
+from holocron_assets.entities.mentions.search import find_mentions
+from holocron_assets.entities.names.aliases import Redirects, redirects_by_target
+from holocron_assets.entities.names.first_titles import FirstTitles, first_titles
+from holocron_assets.entities.people import People
+from holocron_assets.entities.reviews import IN_DISPUTE, PageNow
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.rows import rows_of
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import ENTITIES, ENTITY_DEPARTURES
+from holocron_assets.lake.views.database import connect, query
+
+_LOOK = files(__package__).joinpath("snapshot.sql").read_text(encoding="utf-8")
+_PAGES_NOW = files(__package__).joinpath("pages_now.sql").read_text(encoding="utf-8")
+_CANDIDATE_MARKS = """
+    select
+        entity_type,
+        count(*) || '-' || bit_xor(hash(
+            batch, title_key, page_id, revision_id, name, continuity, confidence, method, rule_ids,
+            needs_review, has_lead
+        )) as mark
+    from present_candidates
+    group by entity_type
+"""
+# A redirect whose title is an entity's, in any type, is no alias. It is left out here, so of the mark too:
+# aliases are stale when it becomes one.
+_REDIRECTS = """
+    select source, from_title, target_title, revision_id
+    from present_redirects
+    where title_key not in (
+        select title_key from ({entities}) where valid_to is null and state <> 'suppressed'
+    )
+"""
+_REDIRECTS_MARK = """
+    select
+        count(*) || '-' || coalesce(bit_xor(hash(source, from_title, target_title, revision_id)), 0) as mark
+    from ({redirects})
+"""
+_CHANGED = pa.schema(
+    [
+        ("entity_id", pa.string()),
+        ("source", pa.string()),
+        ("title_key", pa.int64()),
+        ("page_id", pa.int64()),
+    ]
+)
+_HELD_COLUMNS = (
+    *("entity_id", "entity_type", "source", "title", "title_key", "page_id", "revision_id", "state"),
+    *("confidence", "method", "origin", "review_reason", "review_since", "valid_from"),
+)
+# Not by the view of entities either.
+_IN_DISPUTE = """
+    select entity_type, title_key, page_id, review_reason
+    from ({entities})
+    where valid_to is null and contains(review_reason, $reason)
+"""
+_PAGES_MARK = """
+    select
+        count(*) || '-' || coalesce(
+            bit_xor(hash(source, title_key, page_id, revision_id, primary_type, confidence, method, model)), 0
+        ) as mark
+    from lake.page_types as types
+    semi join present_answers as present
+        on types.batch = present.batch and types.title_key = present.title_key
+    where types.title_key in (select unnest($titles)) or types.page_id in (select unnest($pages))
+"""
+# A page may be without an entity that stands when another type gives it up.
+_UNHELD = """
+    with standing as (
+        from ({entities}) as entities
+        anti join ({departures}) as departures using (entity_id, entity_type, valid_from)
+        where valid_to is null
+    )
+    select distinct entity_type
+    from present_candidates as candidates
+    where not exists (
+        from standing
+        where standing.title_key = candidates.title_key
+            and standing.page_id is not distinct from candidates.page_id
+            and (standing.entity_type = candidates.entity_type or standing.state <> 'suppressed')
+    )
+    and not exists (
+        from standing
+        where standing.source = candidates.source
+            and standing.page_id = candidates.page_id
+            and standing.state <> 'suppressed'
+    )
+"""
+_NAMED_REDIRECTS = "select source, from_title, name, target_title, revision_id from present_redirects"
+_TOLD = """
+    select facts.title_key, facts.source, facts.title as from_title, facts.revision_id,
+        facts.kind, facts.key, facts.value
+    from lake.page_facts as facts
+    semi join present_answers as present
+        on facts.batch = present.batch and facts.title_key = present.title_key
+    where facts.kind in ('name', 'external_id')
+"""
+_TOLD_MARK = f"""
+    select count(*) || '-' || coalesce(bit_xor(hash(title_key, revision_id, kind, key, value)), 0) as mark
+    from ({_TOLD})
+"""  # noqa: S608 - a query of our own
+_SITES = "select source, base_url from lake.sites"
+_HELD = f"""
+    select {", ".join(_HELD_COLUMNS)} from ({{entities}}) where valid_to is null
+"""  # noqa: S608 - column names of our own
+
+
+class Match(Protocol):
+    """A type's candidates, matched with its entities."""
+
+    def is_touched_by(self, changed: pa.Table) -> bool:
+        """Whether any of some rows of another type's entities shares a page or an id with it."""
+        ...
+
+
+class Look:
+    """The lake as it was at one moment, as far as entities are made from it.
+
+    Entities themselves are resolved type by type from one look: what is written meanwhile is put in with
+    `put_entities`.
+    """
+
+    def __init__(self, lake: Lake, connection: duckdb.DuckDBPyConnection) -> None:
+        """Look through a connection in which `look.sql` was run."""
+        self.lake = lake
+        self._connection = connection
+        self._held: dict[str, Holders] = {}
+        self.matched: dict[str, Match] = {}  # by type, see `type_now`
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """To the lake, with what `look.sql` makes. Its views know no partition that is newer."""
+        return self._connection
+
+    @cached_property
+    def candidate_marks(self) -> Mapping[str, str]:
+        """A mark of each type's candidates, which is another when they are."""
+        pages = {row["entity_type"]: row["mark"] for row in query(self._connection, _CANDIDATE_MARKS)}
+        mentions = self.mentions.marks
+        return {name: f"{pages.get(name)} {mentions.get(name)}" for name in pages.keys() | mentions.keys()}
+
+    @cached_property
+    def mark(self) -> str:
+        """A mark of all that entities and their names are made from."""
+        candidates = sorted(self.candidate_marks.items())
+        return content_hash(f"{candidates} {self.names_mark} {self.redirects_mark} {self.people_mark}")
+
+    @cached_property
+    def mentions(self) -> FoundMentions:
+        """What list pages name, and what that means."""
+        return find_mentions(self._connection, self.lake)
+
+    @cached_property
+    def decisions(self) -> Standing:
+        """What people decided."""
+        return standing(self.lake)
+
+    @cached_property
+    def people(self) -> People:
+        """What people decided about entities."""
+        return People(self.decisions)
+
+    @cached_property
+    def people_mark(self) -> str:
+        """A mark of what people decided about entities."""
+        return standing_mark(self.lake, "merge", "split", "promote", "suppress")
+
+    @cached_property
+    def wikis(self) -> Mapping[str, str]:
+        """Where the wiki is that each source reads: two sources of one wiki name the same place."""
+        return {row["source"]: _place(row) for row in query(self._connection, _SITES)}
+
+    @cached_property
+    def redirects_now(self) -> Redirects:
+        """All redirects, by what they lead to."""
+        return redirects_by_target(query(self._connection, _NAMED_REDIRECTS))
+
+    @cached_property
+    def told(self) -> Mapping[int, Sequence[Row]]:
+        """What pages and lists tell of who a thing is, by its title key.
+
+        Rows have `kind`: 'name' (in the infobox), 'mention' (in a list) or 'external_id'.
+        """
+        rows: defaultdict[int, list[Row]] = defaultdict(list)
+        for row in (*query(self._connection, _TOLD), *self._names_in_lists()):
+            rows[row["title_key"]].append(row)
+        return rows
+
+    def _names_in_lists(self) -> Iterator[Row]:
+        for row in (row for rows in self.mentions.rows.values() for row in rows if row["supported"]):
+            place = {"title_key": row["means_key"], "source": row["source"], "from_title": row["list_title"]}
+            said = {"kind": "mention", "key": "", "revision_id": row["revision_id"]}
+            yield from ({**place, **said, "value": name} for name in (row["name"], *row["aliases"]))
+
+    @cached_property
+    def names_mark(self) -> str:
+        """A mark of what gives candidates names beside their own, and of their wikis."""
+        sqls = (_REDIRECTS_MARK.format(redirects=_NAMED_REDIRECTS), _TOLD_MARK)
+        marks = [query(self._connection, sql)[0]["mark"] for sql in sqls]
+        return f"{marks} {sorted(self.wikis.items())}"
+
+    @cached_property
+    def pages_now(self) -> Mapping[tuple[str, str], PageNow]:
+        """What became of pages, by the type and id of the entities that were read from them."""
+        return {
+            (row["held_as"], row["entity_id"]): PageNow(row if row["title"] else None, row["was_absent"])
+            for row in query(self._connection, _PAGES_NOW)
+        }
+
+    @cached_property
+    def first_titles(self) -> FirstTitles:
+        """Under what titles pages that were moved were seen first."""
+        return first_titles(self._connection)
+
+    @cached_property
+    def unheld(self) -> AbstractSet[str]:
+        """Types with a page that surely is of that type, and for which no entity stands in any."""
+        tables = {"entities": ENTITIES, "departures": ENTITY_DEPARTURES}
+        relations = {name: rows_of(self.lake, table) for name, table in tables.items()}
+        rows = query(self._connection, _UNHELD.format(**relations))
+        return frozenset(row["entity_type"] for row in rows)
+
+    def elsewhere(self, entity_type: str) -> list[Holders]:
+        """Current rows of the entities of all other types; those that a type gives up are suppressed."""
+        others = (name for name in self.lake.partitions(ENTITIES) if name != entity_type)
+        return [self._holders(name) for name in others]
+
+    @cached_property
+    def redirects(self) -> Redirects:
+        """Redirects that may give entities a name, by what they lead to."""
+        return redirects_by_target(query(self._connection, self._redirects))
+
+    @cached_property
+    def redirects_mark(self) -> str:
+        """A mark of the redirects that may give entities a name, which is another when they are."""
+        mark: str = query(self._connection, _REDIRECTS_MARK.format(redirects=self._redirects))[0]["mark"]
+        return mark
+
+    def disputes_mark(self, rows: Iterable[Row]) -> str:
+        """A mark of how the pages of some entities are typed now; empty without any."""
+        titles, pages = list[int](), list[int]()
+        for row in rows:
+            titles.append(row["title_key"])
+            pages += [] if row["page_id"] is None else [row["page_id"]]
+        if not titles:
+            return ""
+        mark: str = query(self._connection, _PAGES_MARK, {"titles": titles, "pages": pages})[0]["mark"]
+        return mark
+
+    @cached_property
+    def in_dispute(self) -> Mapping[str, list[Row]]:
+        """The entities of each type whose page is typed otherwise, but less surely."""
+        sql = _IN_DISPUTE.format(entities=rows_of(self.lake, ENTITIES))
+        by_type: defaultdict[str, list[Row]] = defaultdict(list)
+        for row in query(self._connection, sql, {"reason": IN_DISPUTE}):
+            by_type[row["entity_type"]].append(row)
+        return by_type
+
+    def standing_rows(self, entity_type: str) -> list[Row]:
+        """Current rows of a type's entities."""
+        rows = rows_of(self.lake, ENTITIES, [entity_type])
+        return list(query(self._connection, _HELD.format(entities=rows)))
+
+    def put_departures(self) -> None:
+        """Let those that types give up be those of the files: one was written."""
+        self._held.clear()
+        self.matched.clear()
+        for name in ("departing", "unheld"):
+            self.__dict__.pop(name, None)
+
+    def put_entities(self, entity_type: str, changed: Sequence[Row]) -> None:
+        """Let the entities of a type be those of its file: it was written.
+
+        Args:
+            entity_type: the type.
+            changed: its rows that may be others than before. Types with which none of them shares a page or
+                an id stay as they were matched.
+        """
+        self._held.pop(entity_type, None)
+        self.matched.pop(entity_type, None)
+        rows = pa.Table.from_pylist(list(changed), schema=_CHANGED)
+        for name in [name for name, match in self.matched.items() if match.is_touched_by(rows)]:
+            del self.matched[name]
+        for name in ("redirects", "redirects_mark", "in_dispute", "unheld"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def departing(self) -> AbstractSet[tuple[str, str, datetime]]:
+        """Entities that types give up: type, id, and since when the row is true that is given up."""
+        rows = query(self._connection, f"from ({rows_of(self.lake, ENTITY_DEPARTURES)})")
+        return frozenset((row["entity_type"], row["entity_id"], row["valid_from"]) for row in rows)
+
+    def _holders(self, entity_type: str) -> Holders:
+        if entity_type not in self._held:
+            rows = map(self._without_departing, self.standing_rows(entity_type))
+            self._held[entity_type] = holders_of(rows)
+        return self._held[entity_type]
+
+    def _without_departing(self, row: Row) -> Row:
+        departs = (row["entity_type"], row["entity_id"], row["valid_from"]) in self.departing
+        return {**row, "state": "suppressed"} if departs else row
+
+    @property
+    def _redirects(self) -> str:
+        # Not by a view: those that the connection has were made when no entity may have been written yet.
+        return _REDIRECTS.format(entities=rows_of(self.lake, ENTITIES))
+
+
+def _place(site: Row) -> str:
+    """The address of a wiki's pages, without scheme: languages of one host are wikis of their own."""
+    address = urlsplit(site["base_url"] or "")
+    return f"{address.netloc}{address.path.rpartition('/')[0]}" or site["source"]
+
+
+@contextmanager
+def look_at(lake: Lake) -> Iterator[Look]:
+    """Take a look at the lake, which holds its memory until the block's end."""
+    with connect(lake) as connection:
+        query(connection, _LOOK)
+        yield Look(lake, connection)

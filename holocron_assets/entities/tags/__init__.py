@@ -1,0 +1,1 @@
+"""Tags of pages and entities, and how tags relate."""

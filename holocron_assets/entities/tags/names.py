@@ -1,0 +1,16 @@
+"""What tags are called: `TYPE:NAME`, the same however the name is written."""
+
+from holocron_assets.entities.names.visible_text import visible
+
+LONGEST_TAG = 255
+"""Characters of a tag's name: a category has no more bytes."""
+
+
+def tag_name(text: str) -> str:
+    """A tag as people read it: one line, no character that cannot be seen."""
+    return visible(text.replace("_", " "), LONGEST_TAG)
+
+
+def tag_id(kind: str, name: str) -> str:
+    """The id of a tag of a type, by any way of writing its name."""
+    return f"{kind}:{tag_name(name).casefold()}"

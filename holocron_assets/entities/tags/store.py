@@ -1,0 +1,156 @@
+"""Writing the tables of tags: tags and their relations by source, entities' tags by type."""
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from holocron_assets.entities.snapshot import Look
+from holocron_assets.entities.tags.registered import registered, registered_categories
+from holocron_assets.entities.tags.vocabulary import read_vocabulary
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.files.parquet import Footer, read_footer, write_table
+from holocron_assets.lake.files.rows import rows_of
+from holocron_assets.lake.tables import ENTITIES, ENTITY_TAGS, TAG_RELATIONS, TAGS
+from holocron_assets.lake.views.database import query
+
+TAGS_VERSION = room_version("holocron_assets.resolve.tags")
+
+_SETUP, _TAGS, _RELATIONS, _ENTITY_TAGS = (
+    files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
+    for name in ("tags", "tag_rows", "tag_relation_rows", "entity_tag_rows")
+)
+_SOURCE_MARK = "select bit_xor(hash(title_key, mark)) as mark from page_tag_marks where source = $source"
+_TYPE_MARK = """
+    select bit_xor(hash(title_key, mark)) as mark
+    from page_tag_marks
+    where title_key in (
+        select coalesce(pages.title_key, entities.title_key)
+        from ({entities}) as entities
+        left join present_pages as pages using (source, page_id)
+        where entities.valid_to is null
+    )
+"""
+_NOTHING = r"[^\s\S]"
+
+
+def stale_tags(look: Look, sources: Sequence[str], vocabulary_file: Path) -> list[str]:
+    """Sources whose tags are not what their pages and the vocabulary would give today."""
+    return [name for name in sources if _is_stale(look, TAGS, name, _of_source(look, name, vocabulary_file))]
+
+
+def stale_tag_relations(look: Look, sources: Sequence[str], vocabulary_file: Path) -> list[str]:
+    """Sources whose tags do not stand to each other as category pages and the vocabulary say today."""
+    return [
+        name
+        for name in sources
+        if _is_stale(look, TAG_RELATIONS, name, _of_source(look, name, vocabulary_file))
+    ]
+
+
+def stale_entity_tags(look: Look, entity_types: Sequence[str], vocabulary_file: Path) -> list[str]:
+    """Types whose entities' tags are not what their pages and the vocabulary would give today."""
+    return [
+        name
+        for name in entity_types
+        if _is_stale(look, ENTITY_TAGS, name, _of_type(look, name, vocabulary_file))
+    ]
+
+
+def store_tags(look: Look, source: str, vocabulary_file: Path) -> Footer:
+    """Write table `tags` for one source.
+
+    Args:
+        look: at the lake where pages' tags are and tags go.
+        source: the source; it names the partition.
+        vocabulary_file: a file as `data/tags.yaml`.
+
+    Returns:
+        The new file's footer.
+
+    Raises:
+        DataFileError: the vocabulary cannot be used.
+    """
+    inputs, vocabulary = _of_source(look, source, vocabulary_file), read_vocabulary(vocabulary_file)
+    patterns = {
+        name: "|".join(f"(?:{pattern})" for pattern in vocabulary.patterns(name, source)) or _NOTHING
+        for name in ("hidden", "internal")
+    }
+    connection = _prepared(look)
+    with registered(connection, vocabulary), registered_categories(connection):
+        rows = _asked(look, _TAGS, source=source, **patterns)
+    return _write(look, TAGS, source, rows, inputs)
+
+
+def store_tag_relations(look: Look, source: str, vocabulary_file: Path) -> Footer:
+    """Write table `tag_relations` for one source; else as `store_tags`."""
+    inputs, vocabulary = _of_source(look, source, vocabulary_file), read_vocabulary(vocabulary_file)
+    connection = _prepared(look)
+    with registered(connection, vocabulary), registered_categories(connection):
+        rows = _asked(look, _RELATIONS, source=source)
+    return _write(look, TAG_RELATIONS, source, rows, inputs)
+
+
+def store_entity_tags(look: Look, entity_type: str, vocabulary_file: Path, run_id: str) -> Footer:
+    """Write table `entity_tags` for one type; else as `store_tags`.
+
+    Args:
+        look: at the lake where pages' tags and entities are.
+        entity_type: the type; it names the partition.
+        vocabulary_file: a file as `data/tags.yaml`.
+        run_id: the run that makes the rows.
+    """
+    inputs, vocabulary = _of_type(look, entity_type, vocabulary_file), read_vocabulary(vocabulary_file)
+    sql = _ENTITY_TAGS.format(entities=rows_of(look.lake, ENTITIES, [entity_type]))
+    with registered(_prepared(look), vocabulary):
+        rows = _asked(look, sql, entity_type=entity_type, run_id=run_id)
+    return _write(look, ENTITY_TAGS, entity_type, rows, inputs)
+
+
+def vocabulary_mark(file: Path) -> str:
+    """A mark of what the file holds, whether or not it can be used: that is said when tables are made."""
+    return content_hash(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else "missing"
+
+
+def _asked(look: Look, sql: str, **values: str) -> pa.Table:
+    return look.connection.sql(sql, params=values).to_arrow_table()
+
+
+def _write(look: Look, table: Table, partition: str, rows: pa.Table, inputs: Mapping[str, str]) -> Footer:
+    return write_table(look.lake, table, partition, rows, code_version=TAGS_VERSION, inputs=inputs)
+
+
+def _is_stale(look: Look, table: Table, partition: str, inputs: Mapping[str, str]) -> bool:
+    footer = read_footer(look.lake, table, partition)
+    if footer is None:
+        return "none" not in inputs.values()
+    return (footer.code_version, dict(footer.inputs)) != (TAGS_VERSION, inputs)
+
+
+def _of_source(look: Look, source: str, vocabulary_file: Path) -> dict[str, str]:
+    """Fingerprints of what a source's tags and their relations are made from."""
+    mark = query(_prepared(look), _SOURCE_MARK, {"source": source})[0]["mark"]
+    return {"page_tags": str(mark or "none"), "vocabulary": vocabulary_mark(vocabulary_file)}
+
+
+def _of_type(look: Look, entity_type: str, vocabulary_file: Path) -> dict[str, str]:
+    """Fingerprints of what the tags of a type's entities are made from."""
+    footer = read_footer(look.lake, ENTITIES, entity_type)
+    if footer is None:
+        return {"entities": "none"}
+    sql = _TYPE_MARK.format(entities=rows_of(look.lake, ENTITIES, [entity_type]))
+    mark = query(_prepared(look), sql)[0]["mark"]
+    return {
+        "entities": footer.content_id,
+        "page_tags": str(mark or "0"),
+        "vocabulary": vocabulary_mark(vocabulary_file),
+    }
+
+
+def _prepared(look: Look) -> duckdb.DuckDBPyConnection:
+    query(look.connection, _SETUP)
+    return look.connection

@@ -1,0 +1,147 @@
+"""The vocabulary of tags: a person's file that says which are shown, and which words mean the same."""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr, model_validator
+
+from holocron_assets.entities.data_files import read_data_file
+from holocron_assets.entities.tags.names import tag_id
+from holocron_assets.lake.declaration.keys import content_hash
+
+Visibility = Literal["public", "internal", "hidden"]
+
+ANY_SOURCE = "any"
+"""Under `visibility`, the key of patterns that hold for every source."""
+
+
+def _own_id(text: str) -> str:
+    kind, colon, name = text.partition(":")
+    if not (colon and kind.isidentifier() and kind.islower() and name):
+        raise ValueError("must be a tag's id, TYPE:NAME, such as 'topic:smuggling'")
+    if text != tag_id(kind, name):
+        raise ValueError(f"must be written {tag_id(kind, name)!r}")
+    return text
+
+
+def _pattern(text: str) -> str:
+    try:
+        pc.match_substring_regex(pa.scalar(""), text)
+    except (pa.ArrowInvalid, UnicodeEncodeError) as error:
+        raise ValueError(f"must be a regular expression as RE2 reads it: {error}") from error
+    return text
+
+
+TagId = Annotated[StrictStr, AfterValidator(_own_id)]
+_Pattern = Annotated[StrictStr, AfterValidator(_pattern)]
+_Patterns = dict[StrictStr, tuple[_Pattern, ...]]
+
+
+class VocabularyTag(BaseModel):
+    """What the vocabulary says of a tag.
+
+    Attributes:
+        name: as people read it.
+        description: what it means.
+        visibility: outranks the patterns.
+        synonyms: tags that mean the same: this is the vocabulary's word for them.
+        broader: tags that mean more.
+        replaced_by: the tag to use instead.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[StrictStr, Field(min_length=1, max_length=255)]
+    description: StrictStr | None = None
+    visibility: Visibility | None = None
+    synonyms: tuple[TagId, ...] = ()
+    broader: tuple[TagId, ...] = ()
+    replaced_by: TagId | None = None
+
+
+class Vocabulary(BaseModel):
+    """The file.
+
+    Attributes:
+        visibility: by visibility and source, patterns of the ids of tags that have it; the rest is public.
+        tags: what is said of tags, by id.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    visibility: dict[Literal["internal", "hidden"], _Patterns] = Field(default_factory=dict)
+    tags: dict[TagId, VocabularyTag] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        steps: dict[str, str] = {}
+        for source, target in self._steps():
+            if steps.setdefault(source, target) != target:
+                raise ValueError(f"tags.{source}: leads to {steps[source]!r} and to {target!r}; keep one")
+        for start in steps:
+            _refuse_circle(start, steps)
+        return self
+
+    @cached_property
+    def words(self) -> Mapping[str, str]:
+        """The tag to use for each that has a synonym or was replaced, followed to its end."""
+        steps = dict(self._steps())
+        return {start: _end(start, steps) for start in sorted(steps)}
+
+    @property
+    def relations(self) -> list[tuple[str, str, str]]:
+        """From which tag, how, to which other; in order."""
+        found = {
+            (one, "synonym", identifier) for identifier, tag in self.tags.items() for one in tag.synonyms
+        }
+        for identifier, tag in self.tags.items():
+            found |= {(identifier, "broader", other) for other in tag.broader}
+            found |= {(other, "narrower", identifier) for other in tag.broader}
+            found |= {(identifier, "replaced_by", tag.replaced_by)} if tag.replaced_by else set()
+        return sorted(found)
+
+    def patterns(self, visibility: Literal["internal", "hidden"], source: str) -> tuple[str, ...]:
+        """Patterns of the whole ids of a source's tags that have a visibility, in any case."""
+        by_source = self.visibility.get(visibility, {})
+        return (*by_source.get(ANY_SOURCE, ()), *by_source.get(source, ()))
+
+    @cached_property
+    def mark(self) -> str:
+        """A mark that is another when anything that the file says is."""
+        return content_hash(self.model_dump_json())
+
+    def _steps(self) -> Iterator[tuple[str, str]]:
+        for identifier, tag in self.tags.items():
+            yield from ((synonym, identifier) for synonym in tag.synonyms)
+            if tag.replaced_by:
+                yield identifier, tag.replaced_by
+
+
+def read_vocabulary(path: Path) -> Vocabulary:
+    """Read and validate a vocabulary.
+
+    Args:
+        path: a YAML file as `data/tags.yaml`.
+
+    Raises:
+        DataFileError: the file is missing or not YAML, or a key is missing, unknown or wrong.
+    """
+    return read_data_file(path, Vocabulary)
+
+
+def _end(start: str, steps: Mapping[str, str]) -> str:
+    while start in steps:
+        start = steps[start]
+    return start
+
+
+def _refuse_circle(start: str, steps: Mapping[str, str]) -> None:
+    seen = [start]
+    while seen[-1] in steps:
+        seen.append(steps[seen[-1]])
+        if seen[-1] in seen[:-1]:
+            raise ValueError(f"tags.{start}: leads in a circle: {' to '.join(seen)}")

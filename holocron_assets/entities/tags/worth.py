@@ -1,0 +1,56 @@
+"""What tags are worth, read from `worth.yaml`."""
+
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from holocron_assets.entities.data_files import read_data_file
+
+_FILE = Path(__file__).with_name("worth.yaml")
+
+_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Weighed(_Part):
+    """How much of a page a tag is about."""
+
+    weight: _Share
+
+
+class Said(Weighed):
+    """The same, and how surely."""
+
+    confidence: _Share
+
+
+class Named(_Part):
+    """How sure it is that a list names something, by whether it has the words that a model quotes."""
+
+    supported: _Share
+    unsupported: _Share
+
+
+class Worth(_Part):
+    """See `worth.yaml`."""
+
+    category: Said
+    continuity: Said
+    medium: Weighed
+    topic: Said
+    named: Named
+
+
+@cache
+def tag_worth() -> Worth:
+    """The project's file, read once.
+
+    Raises:
+        DataFileError: the file is missing or not YAML, or a key is missing, unknown or out of range.
+    """
+    return read_data_file(_FILE, Worth)

@@ -1,0 +1,1 @@
+"""How a table is declared, and what is derived from the declaration."""

@@ -1,0 +1,1 @@
+"""Files of the lake: written whole or not at all, read with their damage noticed."""

@@ -1,0 +1,172 @@
+"""Files and folders that are still there after the power went, whole, and are never half of two."""
+
+import errno
+import fcntl
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from contextvars import ContextVar
+from datetime import timedelta
+from pathlib import Path
+from time import time
+
+from holocron_assets.lake.place.presence import refuse_another
+from holocron_assets.lake.shared.places import mirror_of
+
+_ABANDONED_AFTER = timedelta(hours=1)
+_ADVICE = {
+    errno.ENOSPC: "free some space on its disk",
+    errno.EDQUOT: "have its quota raised, or free some space",
+    errno.EROFS: "mount its disk so that it can be written to",
+    errno.EACCES: "let this user write there",
+    errno.EPERM: "let this user write there",
+    errno.EMFILE: "let this process open more files (`ulimit -n`)",
+    errno.ENFILE: "let the machine open more files (sysctl fs.file-max)",
+    errno.EIO: "see to its disk",
+}
+
+_REPLACED: ContextVar[set[Path] | None] = ContextVar("replaced_files", default=None)
+
+
+@contextmanager
+def replaced_files() -> Iterator[set[Path]]:
+    """Record which files are replaced until the block ends, also by threads that carry its context.
+
+    A block within a block has a record of its own.
+    """
+    replaced: set[Path] = set()
+    token = _REPLACED.set(replaced)
+    try:
+        yield replaced
+    finally:
+        _REPLACED.reset(token)
+
+
+@contextmanager
+def trouble_named(path: Path) -> Iterator[None]:
+    """Have errors of the disk and the system name the file, and say what to do; not all do by themselves."""
+    try:
+        yield
+    except OSError as error:
+        advice = _ADVICE.get(error.errno or 0)
+        if advice is None or advice in str(error):
+            raise
+        what = f"{os.strerror(error.errno or 0)}; {advice}, then start again what failed"
+        # Without its cause: of a run that failed, the first cause is told, and that names no file.
+        raise type(error)(error.errno, what, str(error.filename or path)) from None
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, so that a file synced inside cannot vanish with its folder.
+
+    Raises:
+        FolderGoneError: one of them has a marker that this process has seen, and is gone.
+    """
+    if folder.is_dir():
+        return
+    refuse_another(folder)  # a path that was built while it was there must not begin it anew
+    make_folder(folder.parent)
+    with trouble_named(folder):
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
+
+
+def open_in_folder(path: Path, flags: int) -> int:
+    """Open a file for writing as `os.open` does, and make its folder where there is none.
+
+    Returns:
+        The file descriptor.
+    """
+    while True:
+        make_folder(path.parent)
+        # The folder may have been empty, and tidied away in between.
+        with trouble_named(path), suppress(FileNotFoundError):
+            return os.open(path, flags, 0o666)
+
+
+def sync_folder(folder: Path) -> None:
+    """Write to disk which files a folder holds; a new or renamed file is only then sure to be found again."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+@contextmanager
+def holding(folder: Path) -> Iterator[None]:
+    """Keep others that hold a folder waiting: those who replace a file in it, or remove one.
+
+    It is let go when the process dies. In a lake that machines share, it is held on all of them.
+    """
+    mirror = mirror_of(folder)
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        with mirror.holding(folder) if mirror else nullcontext():
+            yield
+    finally:
+        os.close(opened)
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Give the path of an empty file to write to, which becomes `target` in one step if the block ends well.
+
+    A crash at any moment leaves the old file or the new one. What a killed process left aside is removed once
+    it is an hour old.
+    """
+    aside = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    # There from the start, so that the folder is not empty and cannot be tidied away meanwhile.
+    own = open_in_folder(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+    with trouble_named(target):
+        try:
+            fcntl.flock(own, fcntl.LOCK_SH)  # tells that it is being written, whatever the clock says
+            _remove_abandoned(target)
+            yield aside
+            with aside.open("rb+") as written:
+                os.fsync(written.fileno())
+            with holding(target.parent), published(aside, target):
+                aside.replace(target)
+            if (replaced := _REPLACED.get()) is not None:
+                replaced.add(target)
+        finally:
+            aside.unlink(missing_ok=True)
+            os.close(own)
+        sync_folder(target.parent)
+
+
+def remove(*files: Path) -> None:
+    """Remove files of the lake, in this order; one that is gone already is no trouble."""
+    mirror = mirror_of(files[0]) if files else None
+    if mirror:
+        mirror.remove(*files)
+    for file in files:
+        file.unlink(missing_ok=True)
+
+
+def move(file: Path, target: Path) -> None:
+    """Move a file of the data folder to another place in it that is free."""
+    mirror = mirror_of(file)
+    with mirror.moving(file, target) if mirror else nullcontext():
+        file.replace(target)
+    sync_folder(target.parent)
+    sync_folder(file.parent)
+
+
+@contextmanager
+def published(aside: Path, target: Path) -> Iterator[None]:
+    """Let machines that share `target` have a file that is whole as such; the block puts it there."""
+    mirror = mirror_of(target)
+    with mirror.publishing(aside, target) if mirror and mirror.is_mirrored(target) else nullcontext():
+        yield
+
+
+def _remove_abandoned(target: Path) -> None:
+    for leftover in target.parent.glob(f".{target.name}.*.tmp"):
+        # Another writer may have ended, or tidied up, in between; or it is still at work.
+        with suppress(FileNotFoundError, BlockingIOError), leftover.open("rb") as left:
+            fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if time() - os.fstat(left.fileno()).st_mtime > _ABANDONED_AFTER.total_seconds():
+                leftover.unlink()

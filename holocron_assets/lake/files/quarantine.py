@@ -1,0 +1,181 @@
+"""Quarantine: damaged files are moved out of the lake, with a note, so that what they held is made again.
+
+    data/quarantine/<when>-<chance>/note.json       when, what it was, and why
+    data/quarantine/<when>-<chance>/data.parquet    the file as it was found
+
+Nothing here is ever deleted by Holocron. A partition that is missing is work like any other: derived tables
+are stale without it, and pages that have no outcome are fetched.
+"""
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from holocron_assets.lake.declaration.keys import table_hash
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError
+from holocron_assets.lake.files.durable import holding, make_folder, move, replacing
+from holocron_assets.lake.files.footers import FOOTER_KEY, footer_json
+from holocron_assets.lake.files.parquet import write_file
+from holocron_assets.lake.files.verifying import damage_of
+from holocron_assets.lake.journals.packed import ENDING
+from holocron_assets.lake.packs.packs import Packed, held_by, read_packed
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.shared.places import mirror_of
+from holocron_assets.lake.tables import (
+    ENTITIES,
+    GPU_RUNS,
+    GROUP_STEPS,
+    HTTP_ATTEMPTS,
+    LLM_ATTEMPTS,
+    PAGES,
+    REPEAT_ANSWERS,
+    RUN_TAGS,
+)
+
+_FOLDER, _NOTE = "quarantine", "note.json"
+_NOT_MADE_AGAIN = (HTTP_ATTEMPTS, LLM_ATTEMPTS, GPU_RUNS, RUN_TAGS)
+_BECOMES: Mapping[str, str] = {
+    **dict.fromkeys(
+        (table.name for table in _NOT_MADE_AGAIN),
+        "it only told what was done: nothing follows from it, and it is not made again",
+    ),
+    ENTITIES.name: "made again, under the same ids; how its entities changed before is in this file only",
+    PAGES.name: "its pages are read again, as they are now",
+    GROUP_STEPS.name: "how far a group came: `holocron group run` begins it anew",
+    REPEAT_ANSWERS.name: "a trial that `holocron repeat` can make again",
+}
+_MADE_AGAIN = "made again from what it follows from"
+_JOURNAL_BECOMES = (
+    "answers that `llm_runs` tells of still serve, others are asked for again; prompts and replies are in "
+    "this file only"
+)
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """A damaged file that was moved out of the lake.
+
+    Attributes:
+        at: when.
+        table: the table that it was of.
+        partitions: the partitions that it held and that were nowhere else.
+        file: where it was, from the data folder.
+        why: what is wrong with it.
+        kept: where it is now.
+    """
+
+    at: datetime
+    table: str
+    partitions: Sequence[str]
+    file: str
+    why: str
+    kept: Path
+
+    def __str__(self) -> str:
+        """What happened, and what becomes of it, for people."""
+        is_journal = self.file.endswith(ENDING)
+        becomes = _JOURNAL_BECOMES if is_journal else _BECOMES.get(self.table, _MADE_AGAIN)
+        return f"{self.file} is damaged ({self.why}) and was set aside as {self.kept}: {becomes}"
+
+
+def set_aside(lake: Lake, error: DamagedPartitionError) -> SetAside | None:
+    """Move a damaged file out of the lake.
+
+    Of a pack, what can still be read becomes own files first.
+
+    Args:
+        lake: where.
+        error: what reading the file gave.
+
+    Returns:
+        What was moved; None if the file is whole by now, or gone: somebody replaced it, or set it aside.
+
+    Raises:
+        DamagedPartitionError: nothing could make again what it holds. It stays where it is.
+    """
+    file = error.file
+    table = next((table for table in lake.tables if lake.folder(table).resolve() == _folder(file)), None)
+    if table is None:
+        raise error
+    if error.is_for_good:
+        if damage_of(file) is None:
+            return None  # it was not the file's fault
+        raise error
+    if mirror := mirror_of(file):
+        mirror.bring_again(file)  # what is damaged may be this machine's mirror
+    with suppress(FileNotFoundError):
+        if file.parent.name != PACK_FOLDER:
+            with holding(file.parent):
+                return _moved(lake, table, file, [file.parent.name])
+        # Compaction removes what a pack took over: it must not do so while the pack goes.
+        with lake.lock("compaction"), holding(file.parent):
+            return _moved(lake, table, file, None)
+    return None
+
+
+def all_set_aside(lake: Lake) -> list[SetAside]:
+    """Every file that was set aside and that nobody removed since, the oldest first."""
+    found = []
+    folder = lake.root / _FOLDER
+    if mirror := mirror_of(folder):
+        mirror.see(folder)
+    for note in sorted(folder.glob(f"*/{_NOTE}")):
+        stored: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
+        kept = note.with_name(Path(stored["file"]).name)
+        if kept.exists():
+            found.append(SetAside(**{**stored, "at": datetime.fromisoformat(stored["at"]), "kept": kept}))
+    return found
+
+
+def _folder(file: Path) -> Path:
+    return file.parent.parent.resolve()
+
+
+def _moved(lake: Lake, table: Table, file: Path, partitions: Sequence[str] | None) -> SetAside | None:
+    """Move a file whose folder is held; without `partitions`, a pack, whose rows are saved before."""
+    damage = damage_of(file)
+    if damage is None:
+        return None
+    lost = _saved_out_of(lake, table, file) if partitions is None else partitions
+    now = utc_now()
+    kept = lake.root / _FOLDER / f"{now:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}" / file.name
+    where = file.relative_to(file.parents[4])
+    told = {"table": table.name, "partitions": list(lost), "file": str(where), "why": damage.why}
+    make_folder(kept.parent)
+    with replacing(kept.with_name(_NOTE)) as note:  # first, so that no file lies there that nobody explains
+        note.write_text(json.dumps({"at": now.isoformat(), **told}, indent=1), encoding="utf-8")
+    move(file, kept)
+    return SetAside(now, table.name, lost, str(where), damage.why, kept)
+
+
+def _saved_out_of(lake: Lake, table: Table, pack: Path) -> list[str]:
+    """Write what can be read of a pack as own files again; give the partitions that are lost with it."""
+    try:
+        held = held_by(pack)
+    except DamagedPartitionError:
+        return []
+    return [name for name, packed in held.items() if not _is_saved(lake, table, name, packed)]
+
+
+def _is_saved(lake: Lake, table: Table, name: str, packed: Packed) -> bool:
+    file = lake.file(table, name)
+    if file.exists():
+        return True  # it is newer, or the very file that was packed: without the pack it counts again
+    try:
+        rows = read_packed(packed, None)
+    except DamagedPartitionError:
+        return False
+    content = [name for name in table.content_columns if name in rows.column_names]
+    if table_hash(rows.select(content)) != packed.footer.content_id:
+        return False
+    with replacing(file) as aside:
+        metadata = {FOOTER_KEY: footer_json(packed.footer, file).encode()}
+        write_file(table, rows.replace_schema_metadata(metadata), aside)
+    return True

@@ -1,0 +1,155 @@
+"""SQL that reads a table's rows out of own files and packs, each partition once."""
+
+import glob
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.durable import replacing
+from holocron_assets.lake.files.listing import DATA_FILE, Listing
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.empty_database import empty_database
+
+NUMBERED = re.compile(r"(?P<series>.+)-(?P<number>[0-9]+)")
+"""A partition of a series, such as a batch. Only those are packed."""
+
+_COLUMNS_FILE = ".columns.parquet"
+
+
+def rows_of(lake: Lake, table: Table, partitions: Sequence[str] | None = None) -> str:
+    """SQL that reads a table's rows as they are now, or gives its columns without rows where there are none.
+
+    Args:
+        lake: where the files are.
+        table: which table.
+        partitions: only these, which are there; all by default.
+
+    Raises:
+        DamagedPartitionError: a pack cannot be read.
+    """
+    listing = lake.listing(table)
+    wanted = listing.names if partitions is None else partitions
+    own = [listing.file(name) for name in wanted if not listing.is_packed(name)]
+    packed = [name for name in wanted if listing.is_packed(name)]
+    parts = [_own_rows(table, [_pattern(file) for file in own])] if own else []
+    return _union([*parts, *_packed_rows(table, listing, packed)]) or no_rows(table)
+
+
+def rows_at_any_time(lake: Lake, table: Table) -> str:
+    """SQL that reads a table's rows whenever it is asked, also those of partitions that are written later.
+
+    Packs, and which partitions are read from them, are those of now: when that changes, there is other SQL.
+    A packed partition that is written again shows its packed rows until then; its own file is left out, by
+    its name, before it is opened.
+
+    Raises:
+        DamagedPartitionError: a pack cannot be read.
+    """
+    listing = lake.listing(table)
+    packed = [name for name in listing.names if listing.is_packed(name)]
+    folder = lake.folder(table)
+    # The file with the columns stands first: DuckDB takes them from there, and there need be no other.
+    own = _own_rows(table, [_pattern(folder / _COLUMNS_FILE), f"{_pattern(folder)}/*/{DATA_FILE}"])
+    ranges = [
+        f"filename between {_text(listing.file(first).resolve())} and {_text(listing.file(last).resolve())}"
+        for first, last in _ranges(packed)
+    ]
+    if ranges:
+        own += f" where not ({' or '.join(ranges)})"
+    return _union([own, *_packed_rows(table, listing, packed)])
+
+
+def write_columns(lake: Lake, table: Table) -> None:
+    """Write the file without rows that `rows_at_any_time` needs, unless it is there."""
+    file, wanted = lake.folder(table) / _COLUMNS_FILE, table.arrow_schema
+    if file.is_file() and pq.read_schema(file).equals(wanted, check_metadata=False):
+        return
+    with replacing(file) as aside:
+        pq.write_table(wanted.empty_table(), aside)
+
+
+def no_rows(table: Table) -> str:
+    """SQL that gives a table's columns without rows."""
+    return f"select {_columns(table)} where false"
+
+
+@cache
+def _columns(table: Table) -> str:
+    with empty_database() as connection:
+        connection.register("empty_table", table.arrow_schema.empty_table())
+        described = connection.execute("describe empty_table").fetchall()
+    return ", ".join(f'cast(null as {kind}) as "{name}"' for name, kind, *_ in described)
+
+
+def _own_rows(table: Table, patterns: Sequence[str]) -> str:
+    found = f"from read_parquet([{_texts(patterns)}], hive_partitioning = false, allow_empty = true"
+    if table.added_columns:
+        # Every file's columns are looked at, which costs too much where there are thousands of files.
+        return f"{no_rows(table)} union all by name {found}, union_by_name = true)"
+    return f"{found})"
+
+
+def _packed_rows(table: Table, listing: Listing, partitions: Iterable[str]) -> Iterator[str]:
+    """SQL of some partitions' rows in packs: packs that are wanted whole together, each other by itself."""
+    by_pack: defaultdict[Path, list[str]] = defaultdict(list)
+    for name in partitions:
+        by_pack[listing.packed[name].pack].append(name)
+    sizes = {pack.path: len(held) for pack, held in listing.packs.contents.items()}
+    whole = [pack for pack, names in by_pack.items() if len(names) == sizes[pack]]
+    if whole:
+        by_name = ", union_by_name = true" if table.added_columns else ""
+        yield f"from read_parquet([{_texts(map(_pattern, whole))}], hive_partitioning = false{by_name})"
+    for pack, names in by_pack.items():
+        if len(names) < sizes[pack]:
+            # A join, because a long list of names in a condition is compared one by one.
+            yield (
+                f"from read_parquet([{_text(_pattern(pack))}], hive_partitioning = false) as rows "
+                f"semi join (select unnest([{_texts(names)}]) as name) as wanted "
+                f'on rows."{table.partition_column}" = wanted.name'
+            )
+
+
+def _ranges(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """First and last of each run of partitions with consecutive numbers: no other sorts between them."""
+    first = last = ""
+    for name in names:
+        if not _follows(last, name):
+            if first:
+                yield first, last
+            first = name
+        last = name
+    if first:
+        yield first, last
+
+
+def _follows(one: str, other: str) -> bool:
+    before, after = NUMBERED.fullmatch(one), NUMBERED.fullmatch(other)
+    return (
+        before is not None
+        and after is not None
+        and before["series"] == after["series"]
+        and len(before["number"]) == len(after["number"])
+        and int(before["number"]) + 1 == int(after["number"])
+    )
+
+
+def _union(parts: Sequence[str]) -> str:
+    return " union all by name ".join(f"({part})" for part in parts)
+
+
+def _pattern(path: Path) -> str:
+    """What a path is called where DuckDB takes patterns."""
+    return glob.escape(str(path.resolve()))
+
+
+def _texts(values: Iterable[str]) -> str:
+    return ", ".join(map(_text, values))
+
+
+def _text(value: str | Path) -> str:
+    return "'" + str(value).replace("'", "''") + "'"

@@ -1,0 +1,105 @@
+"""Whether files of the lake are as they were written: every byte against its seal, and whose file each is.
+
+Of journals, only the packed parts are looked at: lines in a journal's own file have checksums of their own.
+"""
+
+import zlib
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError, damage_named
+from holocron_assets.lake.files.footers import FOOTER_KEY, stored_footer, unsealed
+from holocron_assets.lake.files.sealing import is_as_sealed
+from holocron_assets.lake.journals.packed import ENDING, read_through
+from holocron_assets.lake.place.paths import Lake
+
+_HOUR = timedelta(hours=1)
+_MOST_AT_ONCE = 24
+_NOTE = "verified-until"
+HOURS_OF_A_ROUND = 7 * 24
+"""Hours in which every file is verified once, if something asks each hour."""
+
+
+def damage_of(file: Path) -> DamagedPartitionError | None:
+    """What is wrong with a partition's file, a pack or a packed journal; None if it is whole.
+
+    All of it is read.
+
+    Of a file that has no seal, because it is older, pages are read against their checksums.
+
+    Raises:
+        FileNotFoundError: there is no such file any more.
+    """
+    try:
+        if file.suffix == ENDING:
+            read_through(file)
+            return None
+        with damage_named(file), pq.ParquetFile(file, page_checksum_verification=True) as opened:
+            if file.parent.name == PACK_FOLDER:
+                unsealed(opened.metadata.metadata[FOOTER_KEY])
+            else:
+                stored_footer(file, opened.metadata)
+            sound = is_as_sealed(file)
+            if sound is None:
+                for group in range(opened.num_row_groups):
+                    opened.read_row_group(group)
+            elif not sound:
+                return DamagedPartitionError(file, "its bytes are not those that were written")
+    except DamagedPartitionError as error:
+        return error
+    return None
+
+
+def damaged_files(files: list[Path]) -> Iterator[DamagedPartitionError]:
+    """What is wrong with each of some files that is not whole; what was removed meanwhile is left out."""
+    for file in files:
+        try:
+            error = damage_of(file)
+        except FileNotFoundError:
+            continue
+        if error:
+            yield error
+
+
+def files_to_verify(lake: Lake) -> list[Path]:
+    """Every file that says itself whether it is whole, of the tables that there are."""
+    folders = {lake.folder(table) for table in lake.tables}
+    files = [*lake.files(), *lake.packed_journals()]
+    return [file for file in files if file.parent.parent in folders]
+
+
+def files_due(lake: Lake, now: datetime) -> tuple[list[Path], int]:
+    """The files whose turn it is to be verified: others each hour, all of them in a week of hours.
+
+    Turns that came while nobody asked are made up for, a day's at once, so that who looks once a day looks at
+    all files in a week too.
+
+    Returns:
+        The files, and the last hour whose turn that is, for `note_verified`.
+    """
+    hour = int(now.timestamp() // _HOUR.total_seconds())
+    last = _last_hour(lake)
+    first = hour if last is None or last > hour else last + 1
+    hours = range(first, min(hour, first + _MOST_AT_ONCE - 1) + 1)
+    turns = {one % HOURS_OF_A_ROUND for one in hours}
+    files = [file for file in files_to_verify(lake) if _turn_of(lake, file) in turns]
+    return files, hours[-1] if hours else hour
+
+
+def note_verified(lake: Lake, hour: int) -> None:
+    """Remember up to which hour all turns were looked at."""
+    lake.note(_NOTE).write(str(hour))
+
+
+def _last_hour(lake: Lake) -> int | None:
+    try:
+        return int(lake.note(_NOTE).read() or "")
+    except ValueError:
+        return None
+
+
+def _turn_of(lake: Lake, file: Path) -> int:
+    return zlib.crc32(str(file.relative_to(lake.root)).encode()) % HOURS_OF_A_ROUND

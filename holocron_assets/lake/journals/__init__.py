@@ -1,0 +1,1 @@
+"""Journals: records of long work that survive a kill."""

@@ -1,0 +1,223 @@
+"""Journals: records that survive a kill between two lines of a long piece of work.
+
+A line is a CRC-32 in hexadecimal, a space and a JSON object. Each append is flushed and synced, so a record
+that was appended is there after a crash. A line that a crash tore has a wrong checksum and counts as never
+written: the work that it stood for is done again. Lines that are old may be in a packed part of the journal,
+which whoever reads or appends need not know (`journal_packing.py`). In a lake that machines share, each
+writer has files of its own (`shared/segments.py`), and a record that was appended is in the store.
+"""
+
+import fcntl
+import json
+import os
+import uuid
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime
+from io import FileIO
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import IO, Any, Self
+
+from holocron_assets.lake.files.durable import open_in_folder, remove, sync_folder, trouble_named
+from holocron_assets.lake.journals.packed import packed_lines, packed_part, taken_last
+from holocron_assets.lake.packs.packs import FileMark
+from holocron_assets.lake.place.presence import FolderGoneError
+from holocron_assets.lake.shared.places import mirror_of
+from holocron_assets.lake.shared.segment_writer import SegmentWriter
+from holocron_assets.lake.shared.segments import lines_of, noting_segments, segments_of
+
+_CHECKSUM_LENGTH = 8
+_APPENDING = os.O_CREAT | os.O_APPEND | os.O_WRONLY
+
+
+class Journal:
+    """An append-only file of records; a context manager. Threads and processes may append to one at once.
+
+    Attributes:
+        path: the file; made on the first append.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the journal at `path` without reading it."""
+        self.path = path
+        self._file: FileIO | None = None
+        self._appending = Lock()
+        self._mirror = mirror_of(path)
+        self._shared = SegmentWriter(self._mirror, path) if self._mirror else None
+
+    def __enter__(self) -> Self:
+        """Return the journal itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file."""
+        self.close()
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Add one record and return when it is kept: on disk, or in the store. Datetimes become ISO 8601.
+
+        Raises:
+            TypeError: the record holds what JSON cannot say. Nothing was written.
+            OSError: the disk is full or failing. The record may be torn; one appended later is not.
+            StoreError: the store of a shared lake took no record, as far as is known.
+            FolderGoneError: somebody removed the file since it was opened, or the lake is gone.
+        """
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=_as_json)
+        body = text.encode("utf-8", "surrogatepass")
+        line = b"%08x " % zlib.crc32(body) + body + b"\n"
+        with self._appending, trouble_named(self.path):
+            if self._shared:
+                self._shared.append(line)
+            else:
+                self._append(line)
+
+    def exists(self) -> bool:
+        """Whether there is anything of it that is not in its packed part."""
+        return self.path.exists() or bool(self._segments())
+
+    def remove(self) -> None:
+        """Remove all of it but its packed part. Whoever has it open must not append any more."""
+        self.close()
+        remove(*(part for part in (self.path, *self._segments()) if part.exists()))
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Every whole record, in order; lines that a crash or a disk damaged are left out.
+
+        Raises:
+            DamagedPartitionError: the packed part cannot be read. Some records may have been given by then.
+        """
+        for line in self.lines():
+            record = _parse(line)
+            if record is not None:
+                yield record
+
+    def lines(self) -> Iterator[bytes]:
+        """Every line as it is stored, whole or not: for who looks for little in many records.
+
+        Raises:
+            DamagedPartitionError: the packed part cannot be read. Some lines may have been given by then.
+        """
+        with ExitStack() as opened:
+            # First, so that what is packed meanwhile is found in the packed part, and known to be in both.
+            own = None
+            with suppress(FileNotFoundError):
+                own = opened.enter_context(self.path.open("rb"))
+            segments = self._segments()
+            taken, packed = opened.enter_context(packed_lines(self.path))
+            begun: set[bytes] = set()
+            yield from noting_segments(packed, begun) if segments else packed
+            if own:
+                taken.skip_in(own)
+                yield from own
+            for segment in segments:
+                yield from lines_of(segment, begun)
+
+    def marks(self) -> list[FileMark]:
+        """The marks of the files that hold its records; others as soon as one was appended or packed."""
+        found = []
+        for path in (self.path, packed_part(self.path), *self._segments()):
+            with suppress(FileNotFoundError):
+                found.append(FileMark.of(path.stat()))
+        return found
+
+    def close(self) -> None:
+        """Close the file if it is open."""
+        if self._shared:
+            self._shared.close()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _segments(self) -> list[Path]:
+        """Files of single writers, as they are now."""
+        if self._mirror:
+            self._mirror.see(self.path.parent)
+        return segments_of(self.path)
+
+    def _append(self, line: bytes) -> None:
+        try:
+            with self._held() as file:
+                _refuse_removed(file, self.path)
+                left = memoryview(self._before(file) + line)
+                while left:
+                    left = left[file.write(left) :]
+                _refuse_removed(file, self.path)
+            os.fsync(file.fileno())  # whoever packs the file from here on syncs the line himself
+        except BaseException:
+            self.close()  # the next append opens it again, and so starts on a fresh line
+            raise
+
+    @contextmanager
+    def _held(self) -> Iterator[FileIO]:
+        """The file, with other processes kept away: who dies in a line did before we look, or will after."""
+        while True:
+            file = self._open()
+            with alone(file):
+                if not self._was_packed(file):
+                    yield file
+                    return
+            self.close()  # what comes now begins another
+
+    def _before(self, file: FileIO) -> bytes:
+        """What goes before the next line."""
+        if not os.fstat(file.fileno()).st_size and packed_part(self.path).exists():
+            # So that no file begins like one that was packed, of which the same records may be told.
+            return b"begun %s\n" % uuid.uuid4().hex.encode()
+        return b"\n" if _ends_torn(self.path) else b""  # by who died since this one opened it, perhaps
+
+    def _was_packed(self, file: FileIO) -> bool:
+        """Whether the file was removed since it was opened because its lines are in the packed part."""
+        status = os.fstat(file.fileno())
+        return not status.st_nlink and taken_last(self.path).length == status.st_size
+
+    def _open(self) -> FileIO:
+        if self._file is None:
+            is_new = not self.path.exists()
+            # Unbuffered: a line goes out in one piece, so that lines of several processes do not mix.
+            self._file = open(open_in_folder(self.path, _APPENDING), "ab", buffering=0)  # noqa: PTH123, SIM115 - a descriptor
+            if is_new:
+                sync_folder(self.path.parent)
+        return self._file
+
+
+def _refuse_removed(file: FileIO, path: Path) -> None:
+    if not os.fstat(file.fileno()).st_nlink or not path.exists():
+        raise FolderGoneError(f"{path} was removed while it was written to, or its disk is gone")
+
+
+@contextmanager
+def alone(file: IO[bytes]) -> Iterator[None]:
+    """Keep others from appending to a journal's file, or packing it, meanwhile."""
+    fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _as_json(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"a journal holds text, numbers, truth values and times, not {value!r:.100}")
+
+
+def _ends_torn(path: Path) -> bool:
+    """Whether a crash tore the last line, which would swallow the next record."""
+    with path.open("rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) != b"\n"
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    checksum, body = line[:_CHECKSUM_LENGTH], line[_CHECKSUM_LENGTH + 1 :].rstrip(b"\n")
+    if not body or checksum != b"%08x" % zlib.crc32(body):  # that of nothing is eight zeros
+        return None
+    record: dict[str, Any] = json.loads(body.decode("utf-8", "surrogatepass"))
+    return record

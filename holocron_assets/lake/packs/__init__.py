@@ -1,0 +1,1 @@
+"""Packs: many old partitions in one file."""

@@ -1,0 +1,238 @@
+"""Compaction: old small files of a table become packs; what packs took over is removed a day later.
+
+A run can be killed at any moment. Nothing but a finished pack counts, and nothing is removed that is not read
+from a pack by everybody.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from filelock import Timeout
+
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.damage import PACK_FOLDER
+from holocron_assets.lake.files.durable import holding, remove
+from holocron_assets.lake.files.listing import JOURNAL_FILE, Listing
+from holocron_assets.lake.files.rows import NUMBERED
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.packs.packing import PACK_BYTES, PACK_PARTITIONS, Problem, write_pack
+from holocron_assets.lake.packs.packs import FileMark, PackFile
+from holocron_assets.lake.place.paths import Lake
+
+OLD_AFTER = timedelta(days=1)
+"""Age from which a partition is expected to stay as it is."""
+
+GRACE = timedelta(days=1)
+"""How long a file stays that a pack took over: for queries under way, and for clients of `holocron.duckdb`
+that opened it before the pack was there."""
+
+SMALL_BYTES = 16_000_000
+"""Size of the largest file that is packed. A partition is in memory while it is."""
+
+FEWEST = 50
+"""Partitions that a pack is made for."""
+
+_NS = 1_000_000_000
+
+
+class CompactionUnderWayError(RuntimeError):
+    """Another process compacts the same lake."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What there is to do for a table.
+
+    Attributes:
+        table: which.
+        pack: partitions to pack, sorted: from own files, and from packs that are to be replaced.
+        own_to_remove: partitions whose own file nobody reads any more.
+        packs_to_remove: packs that nobody reads any more.
+    """
+
+    table: Table
+    pack: Sequence[str] = ()
+    own_to_remove: Sequence[str] = ()
+    packs_to_remove: Sequence[Path] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.pack or self.own_to_remove or self.packs_to_remove)
+
+
+@dataclass
+class Compacted:
+    """What a compaction did.
+
+    Attributes:
+        packs: packs written.
+        packed: partitions in them.
+        removed: files removed.
+        problems: why partitions could not be packed, each by name.
+    """
+
+    packs: int = 0
+    packed: int = 0
+    removed: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+
+def partitions_to_pack(lake: Lake, *, now: datetime) -> list[Plan]:
+    """What there is to compact, by table.
+
+    Args:
+        lake: where.
+        now: the moment.
+
+    Raises:
+        DamagedPartitionError: a pack cannot be read.
+    """
+    plans = (_plan(lake, table, now) for table in lake.tables if table.partition_column)
+    return [plan for plan in plans if plan]
+
+
+def compact(lake: Lake, *, now: datetime, tell: Callable[[str], None] = lambda _: None) -> Compacted:
+    """Pack old partitions, and remove what packs took over a day ago.
+
+    Content ids, and so what is made from a partition, stay as they are. Memory is that of one partition.
+
+    Args:
+        lake: where.
+        now: the moment.
+        tell: told of each pack.
+
+    Raises:
+        CompactionUnderWayError: another process compacts this lake.
+        DamagedPartitionError: a pack cannot be read. A partition that cannot is left as it is and named in
+            the result.
+    """
+    done = Compacted()
+    try:
+        with lake.lock("compaction", blocking=False):
+            for plan in partitions_to_pack(lake, now=now):
+                _pack(lake, plan, done, tell)
+                _remove(lake, plan, done)
+    except Timeout as error:
+        raise CompactionUnderWayError(f"another process compacts {lake.root}") from error
+    return done
+
+
+def _plan(lake: Lake, table: Table, now: datetime) -> Plan:
+    listing = lake.listing(table)
+    moment = int(now.timestamp() * _NS)
+    live = _live(listing)
+    fresh = [name for name, mark in listing.own.items() if _is_to_pack(listing, name, mark, moment)]
+    replaced = [pack for pack in live if _is_half_dead(listing, pack, live[pack])]
+    if len(fresh) >= FEWEST:
+        replaced += [pack for pack in live if _is_half_empty(listing, pack, live[pack])]
+    else:
+        fresh = []
+    return Plan(
+        table,
+        sorted([*fresh, *(name for pack in set(replaced) for name in live[pack])]),
+        _own_to_remove(lake, listing, moment),
+        _packs_to_remove(lake, listing, live, moment),
+    )
+
+
+def _live(listing: Listing) -> dict[PackFile, list[str]]:
+    """The partitions that are read from each pack."""
+    return {
+        pack: [name for name in held if listing.packed[name].pack == pack.path and listing.is_packed(name)]
+        for pack, held in listing.packs.contents.items()
+    }
+
+
+def _is_to_pack(listing: Listing, name: str, mark: FileMark, moment: int) -> bool:
+    is_old = moment - mark.mtime_ns > OLD_AFTER.total_seconds() * _NS
+    return (
+        is_old
+        and mark.size <= SMALL_BYTES
+        and not listing.is_packed(name)
+        and NUMBERED.fullmatch(name) is not None
+        and not Journal(listing.folder / name / JOURNAL_FILE).exists()
+    )
+
+
+def _is_half_dead(listing: Listing, pack: PackFile, live: Sequence[str]) -> bool:
+    return 0 < len(live) < len(listing.packs.contents[pack]) / 2
+
+
+def _is_half_empty(listing: Listing, pack: PackFile, live: Sequence[str]) -> bool:
+    size = pack.size * len(live) / len(listing.packs.contents[pack])
+    return 0 < len(live) < PACK_PARTITIONS / 2 and size < PACK_BYTES / 2
+
+
+def _own_to_remove(lake: Lake, listing: Listing, moment: int) -> list[str]:
+    written = _written(listing)
+    known = {pack for pack, since in written.items() if _is_known(lake, since, moment)}
+    return sorted(
+        name for name in listing.own if listing.is_packed(name) and listing.packed[name].pack in known
+    )
+
+
+def _packs_to_remove(
+    lake: Lake, listing: Listing, live: Mapping[PackFile, Sequence[str]], moment: int
+) -> list[Path]:
+    """Packs of which nothing was read for a day."""
+    removable = []
+    # Since when a newer version of each partition is there: in its own file, or in a pack after this one.
+    newer = {name: mark.mtime_ns for name, mark in listing.own.items() if not listing.is_packed(name)}
+    for pack, held in reversed(listing.packs.contents.items()):
+        if not live[pack] and all(_is_known(lake, newer[name], moment) for name in held):
+            removable.append(pack.path)
+        newer |= {name: min(pack.mtime_ns, newer.get(name, pack.mtime_ns)) for name in held}
+    return removable
+
+
+def _written(listing: Listing) -> dict[Path, int]:
+    """When each pack was written, in nanoseconds."""
+    return {file.path: file.mtime_ns for file in listing.packs.contents}
+
+
+def _is_known(lake: Lake, since: int, moment: int) -> bool:
+    """Whether everybody reads what was written at a time.
+
+    The views were published since, and who had opened them before had a day to open them again.
+    """
+    published = lake.database.stat().st_mtime_ns if lake.database.exists() else moment
+    return moment - since > GRACE.total_seconds() * _NS and published > since
+
+
+def _pack(lake: Lake, plan: Plan, done: Compacted, tell: Callable[[str], None]) -> None:
+    folder = lake.folder(plan.table) / PACK_FOLDER
+    for leftover in folder.glob(".*.tmp"):  # a killed compaction's: ours is the only one
+        leftover.unlink()
+    left = list(plan.pack)
+    while left:
+        packed, problems, left = write_pack(lake, plan.table, left)
+        done.problems += problems
+        done.packed += len(packed)
+        done.packs += bool(packed)
+        tell(f"packed {len(packed)} partitions of {plan.table.name}, {len(left)} remain")
+
+
+def _remove(lake: Lake, plan: Plan, done: Compacted) -> None:
+    listing = lake.listing(plan.table)
+    for name in plan.own_to_remove:
+        done.removed += _remove_own(lake, plan.table, listing.packed[name].mark, name)
+    for pack in plan.packs_to_remove:
+        remove(pack)
+        done.removed += 1
+
+
+def _remove_own(lake: Lake, table: Table, packed: FileMark, name: str) -> bool:
+    """Remove a partition's own file, unless it was written again by now; and its folder, if it is empty."""
+    with suppress(FileNotFoundError), holding(lake.partition_folder(table, name)):
+        lake.look_anew()
+        file = lake.file(table, name)
+        if FileMark.of(file.stat()) != packed:
+            return False
+        remove(file)
+        with suppress(OSError):  # something else is kept there
+            file.parent.rmdir()
+        return True
+    return False

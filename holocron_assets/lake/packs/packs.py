@@ -1,0 +1,165 @@
+"""Packs: immutable files that each hold many old partitions of a table, rows unchanged.
+
+A partition's own file wins, unless it is the very file that was packed; then, and where there is none, the
+newest pack that holds the partition does. So putting a pack in its place is all it takes to pack: a reader
+that lists own files first and packs after them sees each partition once, before, during and after.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from holocron_assets.lake.files.damage import PACK_FOLDER, DamagedPartitionError, damage_named
+from holocron_assets.lake.files.footers import FOOTER_KEY, Footer, unsealed
+
+_TRIES = 5
+
+
+class FileMark(NamedTuple):
+    """What tells one version of a partition's file from another, on this disk or on a copy of it."""
+
+    mtime_ns: int
+    size: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> "FileMark":
+        """The mark of a file in some state."""
+        return cls(status.st_mtime_ns, status.st_size)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """One partition in a pack.
+
+    Attributes:
+        pack: the pack's file.
+        row_group: the row group that holds all its rows, maybe with those of other partitions.
+        first_row: place of its first row in the row group.
+        footer: the footer of its own file.
+        mark: the mark of its own file.
+    """
+
+    pack: Path
+    row_group: int
+    first_row: int
+    footer: Footer
+    mark: FileMark
+
+    def to_json(self) -> dict[str, Any]:
+        """Its line in the pack's table of contents."""
+        place = [self.row_group, self.first_row, self.footer.rows]
+        return {"place": place, "mark": list(self.mark), "footer": self.footer.to_json()}
+
+    @classmethod
+    def from_json(cls, pack: Path, stored: Mapping[str, Any]) -> "Packed":
+        """A partition in `pack`, from its line in the table of contents."""
+        row_group, first_row, rows = stored["place"]
+        footer = Footer.from_json(rows, stored["footer"])
+        return cls(pack, row_group, first_row, footer, FileMark(*stored["mark"]))
+
+
+class PackFile(NamedTuple):
+    """A pack as it was found. Packs never change, but a restore may bring another of the same name."""
+
+    path: Path
+    mtime_ns: int
+    size: int
+
+
+class Packs(NamedTuple):
+    """The packs of a table.
+
+    Attributes:
+        contents: what each pack holds, by partition; the oldest pack first.
+        newest: every partition that is in a pack, as the newest such pack holds it.
+    """
+
+    contents: dict[PackFile, Mapping[str, Packed]]
+    newest: Mapping[str, Packed]
+
+
+def packs_of(folder: Path) -> Packs:
+    """The packs of the table in `folder`, as they are now.
+
+    Raises:
+        DamagedPartitionError: a pack cannot be read.
+    """
+    for _ in range(_TRIES - 1):
+        try:
+            return _read(tuple(_pack_files(folder)))
+        except FileNotFoundError:
+            continue  # one was removed since it was listed; what it held is in another
+    return _read(tuple(_pack_files(folder)))
+
+
+def held_by(pack: Path) -> Mapping[str, Packed]:
+    """What a pack holds that no younger pack of its table does, as far as those can be read.
+
+    Raises:
+        FileNotFoundError: there is no such pack any more.
+        DamagedPartitionError: it does not even tell what it holds.
+    """
+    files = _pack_files(pack.parent.parent)
+    place = next((place for place, file in enumerate(files) if file.path == pack), None)
+    if place is None:
+        raise FileNotFoundError(pack)
+    held = dict(_contents(files[place]))
+    for younger in files[place + 1 :]:
+        with suppress(DamagedPartitionError, FileNotFoundError):
+            for name in _contents(younger):
+                held.pop(name, None)
+    return held
+
+
+def read_packed(packed: Packed, columns: Sequence[str] | None) -> pa.Table:
+    """The rows of one partition out of its pack.
+
+    Raises:
+        FileNotFoundError: there is no such pack any more.
+        DamagedPartitionError: the pack cannot be read.
+    """
+    with (
+        damage_named(packed.pack),
+        pq.ParquetFile(packed.pack, page_checksum_verification=True) as opened,
+    ):
+        wanted = list(columns) if columns else None
+        if not packed.footer.rows:  # it lies in no row group
+            return opened.schema_arrow.empty_table().select(wanted or opened.schema_arrow.names)
+        group = opened.read_row_group(packed.row_group, columns=wanted)
+    return group.slice(packed.first_row, packed.footer.rows)
+
+
+def _pack_files(folder: Path) -> list[PackFile]:
+    try:
+        paths = sorted(path for path in (folder / PACK_FOLDER).iterdir() if not path.name.startswith("."))
+    except FileNotFoundError:
+        return []
+    statuses = [path.stat() for path in paths]
+    return [
+        PackFile(path, status.st_mtime_ns, status.st_size)
+        for path, status in zip(paths, statuses, strict=True)
+    ]
+
+
+@lru_cache(maxsize=64)
+def _read(files: tuple[PackFile, ...]) -> Packs:
+    newest: dict[str, Packed] = {}
+    contents = {}
+    for file in files:
+        contents[file] = _contents(file)
+        newest.update(contents[file])
+    return Packs(contents, newest)
+
+
+@lru_cache(maxsize=4096)
+def _contents(pack: PackFile) -> Mapping[str, Packed]:
+    with damage_named(pack.path):
+        stored = unsealed(pq.read_metadata(pack.path).metadata[FOOTER_KEY])
+        return {name: Packed.from_json(pack.path, line) for name, line in stored["partitions"].items()}

@@ -1,0 +1,212 @@
+"""Where things lie in the data folder. Nothing else builds a path into it."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from filelock import FileLock
+
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.damage import PACK_FOLDER
+from holocron_assets.lake.files.listing import DATA_FILE, JOURNAL_FILE, Listing, list_partitions
+from holocron_assets.lake.journals.notes import FileNote, Note
+from holocron_assets.lake.journals.packed import ENDING
+from holocron_assets.lake.packs.packs import Packs, packs_of
+from holocron_assets.lake.place.marking import mark
+from holocron_assets.lake.place.presence import refuse_another
+from holocron_assets.lake.shared.places import mirror_of
+from holocron_assets.lake.shared.server_locks import Lock
+from holocron_assets.lake.tables import ALL_TABLES
+
+_NS = 1_000_000_000
+_PARTITION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+
+
+class PartitionNameError(ValueError):
+    """A partition name that could lead outside its folder."""
+
+
+@dataclass(frozen=True)
+class Lake:
+    """The data folder of one Holocron.
+
+    Attributes:
+        root: the folder that holds `lake/`, `locks/` and `holocron.duckdb`; `data/` unless moved.
+        derived_tables: the tables that interrogations declare. One without a folder yet has no rows.
+    """
+
+    root: Path
+    derived_tables: tuple[Table, ...] = field(default=(), compare=False)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Every table: the project's own, and those of interrogations."""
+        return ALL_TABLES + self.derived_tables
+
+    @property
+    def layers(self) -> Path:
+        """The folder of all tables.
+
+        Raises:
+            FolderGoneError: this process has worked in it, and it is gone: it must not be taken for empty.
+        """
+        folder = self.root / "lake"
+        refuse_another(folder)
+        return folder
+
+    @property
+    def database(self) -> Path:
+        """The published DuckDB file of views."""
+        return self.root / "holocron.duckdb"
+
+    @property
+    def locks(self) -> Path:
+        """Folder of lock files, made on first use.
+
+        Raises:
+            FolderGoneError: this process has used it, and it is gone: others may hold locks in it.
+        """
+        folder = self.root / "locks"
+        mark(folder)
+        return folder
+
+    def lock(self, name: str, *, timeout: float = -1, blocking: bool = True) -> Lock:
+        """A lock that one process holds at a time, of all that work on this lake. It is not taken yet.
+
+        Any thread may give it back. It is free when its process dies.
+
+        Args:
+            name: the lock's name.
+            timeout: seconds that are waited for it; for ever if negative.
+            blocking: whether it is waited for at all.
+        """
+        if mirror := mirror_of(self.root):
+            return mirror.lock(name, timeout=timeout, blocking=blocking)
+        return FileLock(self.locks / f"{name}.lock", timeout=timeout, blocking=blocking, thread_local=False)
+
+    def note(self, name: str) -> Note:
+        """A short text that all processes that work on this lake see."""
+        if mirror := mirror_of(self.root):
+            return mirror.note(name)
+        return FileNote(self.locks / name)
+
+    def look_anew(self) -> None:
+        """See all that was written before now, on other machines too. Who takes a lock does that as well."""
+        if mirror := mirror_of(self.root):
+            mirror.look_anew()
+
+    def folder(self, table: Table) -> Path:
+        """The folder that holds a table's partitions, as they are now."""
+        return self._seen(self._folder(table))
+
+    def earlier_partitions(self, table: Table) -> set[str]:
+        """Names of partitions that a table has in folders of its own from when it had other columns."""
+        folder = self._folder(table)
+        self._seen(folder.parent)
+        others = set(folder.parent.glob(f"{table.name}-*")) - {folder}
+        return {name for other in others for name in list_partitions(other).names}
+
+    def partition_folder(self, table: Table, partition: str) -> Path:
+        """The folder of one partition.
+
+        Raises:
+            PartitionNameError: the name has other characters than letters, digits, '_' and '-'.
+        """
+        if not _PARTITION.fullmatch(partition):
+            raise PartitionNameError(
+                f"table {table.name}: partition {partition!r} must be 1 to 100 letters, digits, '_' or '-'"
+            )
+        return self._seen(self._folder(table) / partition)
+
+    def packs(self, table: Table) -> Packs:
+        """The packs of a table, as they are now.
+
+        Raises:
+            DamagedPartitionError: a pack cannot be read.
+        """
+        folder = self._folder(table)
+        self._seen(folder / PACK_FOLDER)
+        return packs_of(folder)
+
+    def file(self, table: Table, partition: str) -> Path:
+        """Where one partition is written. A partition that is packed has no file of its own."""
+        return self.partition_folder(table, partition) / DATA_FILE
+
+    def written_at(self, table: Table, partition: str) -> int:
+        """When a partition's own file was written, in ns; to the second where machines share the lake.
+
+        Raises:
+            FileNotFoundError: it has none.
+        """
+        mtime_ns = self.file(table, partition).stat().st_mtime_ns
+        return mtime_ns // _NS * _NS if mirror_of(self.root) else mtime_ns
+
+    def journal(self, table: Table, partition: str) -> Path:
+        """The journal that one partition is built from."""
+        return self.partition_folder(table, partition) / JOURNAL_FILE
+
+    def journals(self, table: Table) -> list[Path]:
+        """The journals of a table's partitions, sorted; also those of which all is in their packed part."""
+        every_part = self.folder(table).glob("*/journal*.jsonl*")
+        return sorted({part.with_name(JOURNAL_FILE) for part in every_part})
+
+    def packed_journals(self) -> list[Path]:
+        """The packed parts of all journals, sorted."""
+        return sorted(self._seen(self.layers).glob(f"*/*/*/{JOURNAL_FILE}{ENDING}"))
+
+    def dump_copy(self, table: Table, partition: str) -> Path:
+        """The copy of a packed dump that can be read from its middle, beside what says where."""
+        return self.partition_folder(table, partition) / "copy.xml.zst"
+
+    def listing(self, table: Table) -> Listing:
+        """A table's partitions and where each is read, as they are now.
+
+        Raises:
+            DamagedPartitionError: a pack cannot be read.
+        """
+        return list_partitions(self.folder(table))
+
+    def partitions(self, table: Table) -> list[str]:
+        """Names of a table's partitions, sorted."""
+        return self.listing(table).names
+
+    def names_used(self, table: Table) -> set[str]:
+        """Names of partitions that are there, and of those whose folder was made or is left over."""
+        folder = self.folder(table)
+        folders = folder.glob("[!.]*")
+        return {path.name for path in folders} | packs_of(folder).newest.keys()
+
+    def files(self) -> list[Path]:
+        """The Parquet files of all tables' partitions and packs, sorted."""
+        kinds = (f"*/*/*/{DATA_FILE}", f"*/*/{PACK_FOLDER}/[!.]*")
+        layers = self._seen(self.layers)
+        return sorted(file for kind in kinds for file in layers.glob(kind))
+
+    def mark(self, tables: Iterable[Table]) -> str:
+        """A text that changes whenever a partition of some tables is written or removed; cheap to compute.
+
+        It stays the same when partitions are packed.
+        """
+        listings = [(table.name, self.listing(table)) for table in tables]
+        states = [
+            f"{table}/{name} {mark.mtime_ns}"
+            for table, listing in listings
+            for name in listing.names
+            if (mark := listing.mark(name))
+        ]
+        return content_hash("\n".join(sorted(states)))
+
+    def has(self, table: Table, partition: str) -> bool:
+        """Whether the partition is in the lake."""
+        return self.file(table, partition).is_file() or partition in self.packs(table).newest
+
+    def _folder(self, table: Table) -> Path:
+        return self.layers / table.layer / (table.folder or table.name)
+
+    def _seen(self, folder: Path) -> Path:
+        """A folder, once what other machines wrote there is in it."""
+        if mirror := mirror_of(self.root):
+            mirror.see(folder)
+        return folder

@@ -1,0 +1,1 @@
+"""DuckDB over the lake: the views that people and programs rely on."""

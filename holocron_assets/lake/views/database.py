@@ -1,0 +1,137 @@
+"""DuckDB over the lake: one view a table in schema `lake`, and the public views built on them."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.durable import replacing
+from holocron_assets.lake.files.rows import rows_at_any_time, rows_of, write_columns
+from holocron_assets.lake.files.verifying import damaged_files
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.public_views import public_views
+from holocron_assets.lake.views.spilling import spilling_database
+from holocron_assets.lake.views.texts import comment_on_views
+
+__all__ = ["MEMORY", "connect", "publish", "query", "rows_of"]
+
+MEMORY = "1GB"
+"""What a connection to the lake may hold in memory; it spills the rest to the lake's disk."""
+
+_TRIES = 3
+_ERRORS_OF_FILES = (duckdb.Error, duckdb.IOException, duckdb.InvalidInputException, UnicodeDecodeError)
+_NAMELESS = (duckdb.Error, UnicodeDecodeError)
+"""What Parquet's reader raises where it stumbles; errors in SQL have types of their own."""
+
+_T = TypeVar("_T")
+
+
+@contextmanager
+def connect(
+    lake: Lake, *, tables: Iterable[Table] | None = None, more_views: str = ""
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """An in-memory database whose views read the lake as it was when it was opened.
+
+    Args:
+        lake: what to read.
+        tables: only these, and views over them alone, are there, which is quicker; all by default.
+        more_views: SQL run after the lake's own views, for views that need configuration.
+
+    Raises:
+        DamagedPartitionError: a file cannot be read.
+    """
+    rows = {table.name: rows_of(lake, table) for table in (lake.tables if tables is None else tables)}
+    with spilling_database(lake, memory=MEMORY) as connection:
+        for sql in _views(lake, rows, more_views):
+            _patiently(connection, partial(connection.execute, sql))
+        yield connection
+
+
+def query(
+    connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Any] | None = None
+) -> list[dict[str, Any]]:
+    """The rows that a query gives, as mappings by column name.
+
+    Raises:
+        DamagedPartitionError: the query failed, and a file of the lake that was connected to is damaged.
+    """
+
+    def rows() -> list[dict[str, Any]]:
+        result = connection.execute(sql, dict(parameters or {}))
+        names = [column[0] for column in result.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+    return _patiently(connection, rows)
+
+
+def publish(lake: Lake, *, more_views: str = "") -> Path:
+    """Write `holocron.duckdb`: the same views, for any DuckDB client, with comments that describe them.
+
+    Args:
+        lake: what the views read, by absolute path.
+        more_views: as in `connect`.
+
+    Returns:
+        The database's path. It is replaced in one step, so a client that has it open keeps its own.
+
+    Raises:
+        DamagedPartitionError: a pack cannot be read.
+    """
+    for table in lake.tables:
+        write_columns(lake, table)
+    rows = {table.name: rows_at_any_time(lake, table) for table in lake.tables}
+    with replacing(lake.database) as aside:
+        aside.unlink()  # DuckDB takes no empty file for a new database
+        with duckdb.connect(aside) as connection:
+            connection.execute("begin")  # the disk is waited for once, not for every view and comment
+            for sql in _views(lake, rows, more_views):
+                connection.execute(sql)
+            comment_on_views(lake, connection)
+            connection.execute("commit")
+        # What a killed client left is of the old file, and DuckDB refuses to open another beside it.
+        lake.database.with_name(f"{lake.database.name}.wal").unlink(missing_ok=True)
+    return lake.database
+
+
+def _views(lake: Lake, rows: Mapping[str, str], more_views: str) -> Iterator[str]:
+    """SQL that makes all views, from the SQL of each table's rows."""
+    yield "create schema lake"
+    for name, sql in rows.items():
+        yield f'create view lake."{name}" as {sql}'
+    yield from (view.sql for view in public_views(lake) if rows.keys() >= set(view.tables))
+    if more_views:
+        yield more_views
+
+
+def _patiently(connection: duckdb.DuckDBPyConnection, ask: Callable[[], _T]) -> _T:
+    """Ask again if a file was replaced while it was read, and name the file that is damaged.
+
+    DuckDB opens a file several times in a query, and may find the footer of one version and the rows of the
+    next: it notices that.
+    """
+    for _ in range(_TRIES - 1):
+        try:
+            return ask()
+        except (duckdb.Error, UnicodeDecodeError) as error:
+            if type(error) not in _ERRORS_OF_FILES:
+                raise
+    with _damaged_files_named(connection):
+        return ask()
+
+
+@contextmanager
+def _damaged_files_named(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Look for the damaged file behind an error of DuckDB's, which names it only sometimes."""
+    try:
+        yield
+    except (duckdb.Error, UnicodeDecodeError) as error:
+        root = connection.execute("select getvariable('lake_root')").fetchall()[0][0]
+        every_file = Lake(Path(root)).files() if root else []
+        named = [file for file in every_file if str(file) in str(error)]
+        for damage in damaged_files(named or (every_file if type(error) in _NAMELESS else [])):
+            raise damage from error
+        raise

@@ -1,0 +1,97 @@
+"""The views that people and programs rely on: SQL by subject in `sql/`, and the tables that each reads."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.place.paths import Lake
+
+_SUBJECTS = ("pages", "entities", "tags", "people", "work")
+"""Files in `sql/`, in the order in which they are run: a view stands on those before it."""
+
+_LIVE = "derived_"
+"""How the tables of interrogations are called that count. A shadow's rows are seen in `lake.NAME` only."""
+
+_CREATED = re.compile(r"^create view \"?(\w+)\"? as", re.MULTILINE)
+_READ = re.compile(r"\b(?:from|join)\s+(lake\.)?\"?(\w+)\"?")
+
+
+@dataclass(frozen=True)
+class View:
+    """A public view.
+
+    Attributes:
+        name: its name.
+        sql: the statement that makes it.
+        tables: names of the tables that it reads, itself or by other views; what it names first stands first.
+    """
+
+    name: str
+    sql: str
+    tables: tuple[str, ...]
+
+
+def public_views(lake: Lake) -> list[View]:
+    """Views over the lake's own tables and over those of interrogations, each after those that it reads."""
+    own = _own_views()
+    known = {view.name: view for view in own}
+    live = [table for table in lake.derived_tables if table.name.startswith(_LIVE)]
+    return [*own, *(_view(_derived_view(table), known) for table in live)]
+
+
+def tables_behind(schema: str, name: str) -> tuple[str, ...]:
+    """Names of the tables that a query reads when it names a relation; none if it is none of the lake's.
+
+    Of what an interrogation was answered, that is its own table: which pages count is known elsewhere.
+
+    Args:
+        schema: of the relation, as the query says it; may be empty.
+        name: the relation's.
+    """
+    if schema == "lake" or name.startswith(_LIVE):
+        return (name,)
+    return next((view.tables for view in _own_views() if view.name == name), ())
+
+
+@cache
+def _own_views() -> tuple[View, ...]:
+    known: dict[str, View] = {}
+    for statement in _statements():
+        view = _view(statement, known)
+        known[view.name] = view
+    return tuple(known.values())
+
+
+def _statements() -> Iterator[str]:
+    folder = files(__package__).joinpath("sql")
+    for subject in _SUBJECTS:
+        text = folder.joinpath(f"{subject}.sql").read_text(encoding="utf-8")
+        yield from (statement for statement in text.split(";\n") if statement.strip())
+
+
+def _view(statement: str, known: Mapping[str, View]) -> View:
+    created = _CREATED.search(statement)
+    if created is None:
+        raise ValueError(f"no view is made by: {statement.strip()}")
+    return View(created[1], statement, tuple(dict.fromkeys(_tables_read(statement, known))))
+
+
+def _tables_read(statement: str, known: Mapping[str, View]) -> Iterable[str]:
+    for prefix, name in _READ.findall(statement):
+        if prefix:
+            yield name
+        elif name in known:
+            yield from known[name].tables
+
+
+def _derived_view(table: Table) -> str:
+    """What an interrogation says of pages as they are now, or of pairs of entities."""
+    if "title_key" not in table.arrow_schema.names:
+        return f'create view "{table.name}" as from lake."{table.name}"'
+    return (
+        f'create view "{table.name}" as from lake."{table.name}" '
+        "semi join current_answers using (batch, title_key)"
+    )

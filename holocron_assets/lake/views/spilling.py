@@ -1,0 +1,54 @@
+"""Databases of bounded memory: what does not fit is spilled to the lake's disk, and removed with them."""
+
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from time import time
+
+import duckdb
+
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+
+_ABANDONED_AFTER = timedelta(days=1)
+_FOLDER = "spill"
+THREADS = 2
+"""Threads of a database, so that several runs share a machine."""
+
+
+@contextmanager
+def spilling_database(lake: Lake, *, memory: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """An empty database in memory, for queries over files of the lake.
+
+    Variable `now` is the moment by the lake's clock; errors of damaged files are named by `query`.
+
+    Args:
+        lake: whose folder takes what is spilled.
+        memory: how much DuckDB may hold, such as '1GB'. Two threads share it.
+    """
+    _remove_abandoned(lake)
+    spill = lake.root / f"{_FOLDER}-{uuid.uuid4().hex}"  # made by DuckDB, if it comes to that
+    # Order is kept only where it is asked for: keeping it would hold whole results in memory.
+    settings: dict[str, str | int | bool] = {
+        "memory_limit": memory,
+        "threads": THREADS,
+        "preserve_insertion_order": False,
+    }
+    try:
+        with duckdb.connect(config={**settings, "temp_directory": str(spill)}) as connection:
+            connection.execute("set enable_progress_bar = false; set timezone = 'UTC'")
+            connection.execute("set variable lake_root = $1", [str(lake.root.resolve())])
+            connection.execute("set variable now = $1", [utc_now()])
+            yield connection
+    finally:
+        shutil.rmtree(spill, ignore_errors=True)
+
+
+def _remove_abandoned(lake: Lake) -> None:
+    """Remove what killed processes left."""
+    for leftover in lake.root.glob(f"{_FOLDER}-*"):
+        with suppress(FileNotFoundError):  # another process ended, or tidied up, in between
+            if time() - leftover.stat().st_mtime > _ABANDONED_AFTER.total_seconds():
+                shutil.rmtree(leftover, ignore_errors=True)

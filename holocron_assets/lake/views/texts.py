@@ -1,0 +1,98 @@
+"""What public views and their columns are, in words: from the tables' declarations where they say it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import duckdb
+from pydantic import BaseModel, ConfigDict
+from ruamel.yaml import YAML
+
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.public_views import public_views
+
+_FILE = files(__package__).joinpath("sql", "views.yaml")
+_COLUMNS = """
+    select
+        view_name,
+        list(struct_pack(name := column_name, type := data_type) order by column_index) as columns
+    from duckdb_views() join duckdb_columns() on view_oid = table_oid
+    where duckdb_views.schema_name = 'main' and not duckdb_views.internal
+    group by view_name
+    order by view_name
+"""
+
+
+class DeclaredText(BaseModel):
+    """What `views.yaml` says of a view; see there."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    about: str
+    of: tuple[str, ...] = ()
+    columns: dict[str, str] = {}
+    helper: bool = False
+
+
+class ViewText(NamedTuple):
+    """What is said of a view.
+
+    Attributes:
+        name: the view's.
+        about: what one row is; empty if nothing is said.
+        is_helper: whether it is there for other views only.
+        columns: name, type in SQL and description of each column, which is empty if nothing is said.
+    """
+
+    name: str
+    about: str
+    is_helper: bool
+    columns: Sequence[tuple[str, str, str]]
+
+
+@cache
+def declared_texts() -> Mapping[str, DeclaredText]:
+    """What `views.yaml` says, by view."""
+    raw = YAML(typ="safe").load(_FILE.read_text(encoding="utf-8"))
+    return {name: DeclaredText.model_validate(text) for name, text in raw.items()}
+
+
+def view_texts(lake: Lake, connection: duckdb.DuckDBPyConnection) -> list[ViewText]:
+    """What is said of the public views that a database has, by name."""
+    tables = {table.name: table for table in lake.tables}
+    read = {view.name: view.tables for view in public_views(lake)}
+    found = connection.execute(_COLUMNS).fetchall()
+    return [_text(name, columns, tables, read.get(name, ())) for name, columns in found]
+
+
+def comment_on_views(lake: Lake, connection: duckdb.DuckDBPyConnection) -> None:
+    """Write what is said of views and columns into the database that has them, as comments."""
+    for view in view_texts(lake, connection):
+        if view.about:
+            connection.execute(f'comment on view "{view.name}" is {_quoted(view.about)}')
+        for name, _, text in view.columns:
+            if text:
+                connection.execute(f'comment on column "{view.name}"."{name}" is {_quoted(text)}')
+
+
+def _text(
+    name: str, columns: Iterable[Mapping[str, str]], tables: Mapping[str, Table], read: Iterable[str]
+) -> ViewText:
+    declared = declared_texts().get(name)
+    of = [name, *(declared.of if declared else ()), *read]
+    known = {
+        c.name: c.description for table in reversed(of) if table in tables for c in tables[table].columns
+    }
+    if declared:
+        about, own, is_helper = declared.about, declared.columns, declared.helper
+    else:
+        about, own, is_helper = tables[name].description if name in tables else "", {}, False
+    texts = {**known, **own}
+    described = [(c["name"], c["type"], texts.get(c["name"], "")) for c in columns]
+    return ViewText(name, about, is_helper, described)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,1 @@
+"""Notifications: alerts and events, sent to webhooks."""

@@ -1,0 +1,248 @@
+"""The rules that raise alerts, as data: each looks at how things stand, and names what is amiss."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, StrictFloat, StrictInt
+
+from holocron_assets.operations.notifications.yaml_file import Settings, read_settings
+from holocron_assets.operations.state.status import Status
+from holocron_assets.operations.state.status_rows import Queue
+
+_OF_PEOPLE = "review"
+"""The stage that waits for people: how long they take is no fault."""
+_OF_MODELS = "interrogations"
+
+Number = Annotated[StrictInt | StrictFloat, Field(gt=0)]
+Count = Annotated[StrictInt, Field(ge=1)]
+
+
+def _is_whole(folder: Path) -> Path:
+    if not folder.is_absolute():
+        raise ValueError("must be a whole path, such as /var/backups/holocron")
+    return folder
+
+
+class FailureRule(Settings):
+    """More than a share of what was tried in the last hour failed.
+
+    Attributes:
+        percent: the share that is still well.
+        at_least: with fewer tries than these, a share says nothing.
+    """
+
+    percent: Annotated[StrictInt | StrictFloat, Field(gt=0, lt=100)] = 10
+    at_least: Count = 20
+
+
+class ExhaustedRule(Settings):
+    """So many items were given up in the last hour, of all that there is.
+
+    Attributes:
+        items: from how many on.
+    """
+
+    items: Count = 5
+
+
+class PendingRule(Settings):
+    """More items than these are to be done.
+
+    Attributes:
+        items: how many are still well, at one stage.
+    """
+
+    items: Count = 1_000_000
+
+
+class OldestRule(Settings):
+    """Something has waited for longer than this, though nobody holds it back.
+
+    Attributes:
+        minutes: how long is still well.
+    """
+
+    minutes: Number = 10_080
+
+
+class ProgressRule(Settings):
+    """Work waits that nobody holds back, and none was done for so long.
+
+    Attributes:
+        minutes: how long is still well.
+    """
+
+    minutes: Number = 60
+
+
+class NoLookRule(Settings):
+    """How things stand cannot be looked at, so that the other rules find nothing.
+
+    Attributes:
+        minutes: how long one look may take.
+    """
+
+    minutes: Number = 60
+
+
+class SettingsRule(Settings):
+    """What people write, such as a source or the schedules, cannot be used."""
+
+
+class BackupsRule(Settings):
+    """The newest finished backup of this lake is older than so long, or there is none.
+
+    Attributes:
+        folder: what `holocron backup` is given, as a whole path.
+        hours: how old is still well.
+    """
+
+    folder: Annotated[Path, AfterValidator(_is_whole)]
+    hours: Number = 36
+
+
+class AlertRules(Settings):
+    """The file. A rule that is null is switched off.
+
+    Attributes:
+        resolved_after_minutes: an alert is over when its rule has been content for so long; what comes and
+            goes is told once.
+    """
+
+    failures: FailureRule | None = FailureRule()
+    exhausted: ExhaustedRule | None = ExhaustedRule()
+    pending: PendingRule | None = PendingRule()
+    oldest: OldestRule | None = OldestRule()
+    no_progress: ProgressRule | None = ProgressRule()
+    no_look: NoLookRule | None = NoLookRule()
+    settings: SettingsRule | None = SettingsRule()
+    backups: BackupsRule | None = None
+    resolved_after_minutes: Annotated[StrictInt | StrictFloat, Field(ge=0)] = 10
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is amiss.
+
+    Attributes:
+        rule: the rule that found it.
+        subject: what it is about; with the rule, it says which alert this is.
+        value: what was measured.
+        limit: what would still be well.
+        message: what is amiss, in a sentence.
+    """
+
+    rule: str
+    subject: str
+    value: float
+    limit: float
+    message: str
+
+
+def read_alert_rules(file: Path) -> AlertRules:
+    """The rules of a file; those that the defaults give where there is none.
+
+    Raises:
+        SettingsError: the file cannot be used; names file, key and reason.
+    """
+    return read_settings(file, AlertRules)
+
+
+def findings(status: Status, rules: AlertRules, *, models_are_asked: bool) -> list[Finding]:
+    """All that is amiss with the work.
+
+    Args:
+        status: how things stand.
+        rules: what is looked for.
+        models_are_asked: whether models are asked at all; else what waits for them waits by choice.
+    """
+    at_work = [queue for queue in status.queues if _is_to_go_on(queue, status, models_are_asked)]
+    return [
+        *_failures(status.queues, rules.failures),
+        *_exhausted(status.queues, rules.exhausted),
+        *_pending(at_work, rules.pending),
+        *_oldest(at_work, rules.oldest),
+        *_no_progress(at_work, rules.no_progress, status),
+    ]
+
+
+def _is_to_go_on(queue: Queue, status: Status, models_are_asked: bool) -> bool:  # noqa: FBT001 - passed on
+    """Whether the work of a queue is done by itself: nobody holds it back, and it is not people's."""
+    disabled = {source.source for source in status.sources if not source.enabled}
+    held = {("all", None), ("source", queue.source), ("interrogation", queue.interrogation)}
+    return (
+        queue.stage != _OF_PEOPLE
+        and queue.source not in disabled
+        and (models_are_asked or queue.stage != _OF_MODELS)
+        and not any((one.scope, one.name) in held for one in status.paused)
+    )
+
+
+def _failures(queues: Sequence[Queue], rule: FailureRule | None) -> Iterator[Finding]:
+    for queue in queues if rule else ():
+        bad = queue.in_vain_last_hour
+        tries = bad + (queue.out_last_hour or 0)
+        share = 100 * bad / tries if tries else 0.0
+        if rule and tries >= rule.at_least and share > rule.percent:
+            told = f"{bad} of {tries} tries at {_name(queue)} failed in the last hour"
+            yield Finding("failures", _name(queue), round(share, 1), rule.percent, told)
+
+
+def _exhausted(queues: Sequence[Queue], rule: ExhaustedRule | None) -> Iterator[Finding]:
+    dead = sum(queue.dead_last_hour for queue in queues)
+    if rule and dead >= rule.items:
+        yield Finding("exhausted", "everything", dead, rule.items, f"{dead} were given up in the last hour")
+
+
+def _pending(queues: Sequence[Queue], rule: PendingRule | None) -> Iterator[Finding]:
+    for queue in queues if rule else ():
+        if rule and queue.depth > rule.items:
+            told = f"{queue.depth:,} of {_name(queue)} are to be done"
+            yield Finding("pending", _name(queue), queue.depth, rule.items, told)
+
+
+def _oldest(queues: Sequence[Queue], rule: OldestRule | None) -> Iterator[Finding]:
+    for queue in queues if rule else ():
+        minutes = queue.oldest_minutes or 0.0
+        if rule and minutes > rule.minutes:
+            told = f"the oldest of {_name(queue)} waits for {minutes:,.0f} minutes"
+            yield Finding("oldest", _name(queue), round(minutes), rule.minutes, told)
+
+
+def _no_progress(queues: Sequence[Queue], rule: ProgressRule | None, status: Status) -> Iterator[Finding]:
+    """One finding for each stage of a source: interrogations take turns, and wait for each other."""
+    if rule is None:
+        return
+    moment = status.at - timedelta(minutes=rule.minutes)
+    due = {(one.stage, one.source, one.interrogation) for one in status.stages if one.pending + one.in_flight}
+    told = [queue for queue in queues if queue.out_last_hour is not None]  # of others no end is known
+    for (stage, source), several in groupby(sorted(told, key=_place), key=_place):
+        group = list(several)
+        # What failed and is due later is not late, nor is what came just now.
+        late = [
+            queue
+            for queue in group
+            if (queue.stage, queue.source, queue.interrogation) in due
+            and queue.oldest_at is not None
+            and queue.oldest_at <= moment
+        ]
+        if late and all(queue.last_done_at is None or queue.last_done_at <= moment for queue in group):
+            name, depth = _named(stage, source or None), sum(queue.depth for queue in late)
+            told_of = f"{depth:,} of {name} wait, and none was done in the last {rule.minutes:g} minutes"
+            yield Finding("no_progress", name, depth, rule.minutes, told_of)
+
+
+def _place(queue: Queue) -> tuple[str, str]:
+    return queue.stage, queue.source or ""
+
+
+def _name(queue: Queue) -> str:
+    return _named(queue.interrogation or queue.stage, queue.source)
+
+
+def _named(what: str, source: str | None) -> str:
+    return f"{what} of {source}" if source else what

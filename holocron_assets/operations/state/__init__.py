@@ -1,0 +1,1 @@
+"""The state of everything, from one snapshot: status, health, metrics, plots."""

@@ -1,0 +1,26 @@
+"""Kinds of causes of failures, for labels: few, whatever pages, wikis and models wrote."""
+
+import re
+
+from holocron_assets.operations.state.status_rows import FailureCause
+
+_BY_STEP = "page_types"
+_BETWEEN = ": "
+_LEADS_ON = re.compile(r"invalid|answer(\.\w+)*|.*'\.\.\.'")
+"""What says where something was wrong; the next part of the cause says what."""
+
+_LONGEST = 120
+
+
+def kind_of(failure: FailureCause) -> str:
+    """What was wrong and where: an outcome, a status, a kind of error; of an answer, the place and the check.
+
+    A cause goes from what our code says to what others said, after a colon: that is left out. Of pages that
+    could not be read it begins with the steps that could not.
+    """
+    steps, clauses = "", failure.cause.split(_BETWEEN)
+    if failure.stage == _BY_STEP and len(clauses) > 1:
+        steps, clauses = clauses[0] + _BETWEEN, clauses[1:]
+    last = next((n for n, clause in enumerate(clauses) if not _LEADS_ON.fullmatch(clause)), len(clauses))
+    kind = steps + _BETWEEN.join(clauses[: last + 1])
+    return (f"{failure.job}{_BETWEEN}{kind}" if failure.job else kind)[:_LONGEST]

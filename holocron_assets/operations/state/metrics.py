@@ -1,0 +1,237 @@
+"""How things stand as Prometheus' metrics: which there are, in base units, and from what they are made.
+
+No label holds a page's title, or what a wiki or model wrote. Sources, interrogations, models and outcomes are
+few; of kinds of causes, only the most frequent are told apart.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from holocron_assets.derive.dispatch.served import is_switched_off
+from holocron_assets.operations.state.cause_kinds import kind_of
+from holocron_assets.operations.state.dagster_state import DagsterState
+from holocron_assets.operations.state.health import OUTCOMES, Check
+from holocron_assets.operations.state.status import Status
+from holocron_assets.operations.state.status_rows import AgedWork, FailureCause, Queue, Stage
+from holocron_assets.operations.state.totals import Totals
+
+MOST_CAUSES = 20
+"""Kinds of causes of failures that are told apart, the most frequent; the others are told of together."""
+
+OTHER_CAUSES = "other"
+
+_STATES = ("pending", "in_flight", "waiting", "review", "dead", "skipped", "done")
+_AGES = {"1h": "over_60_minutes", "4h": "over_240_minutes", "24h": "over_1440_minutes"}
+_OF_AN_HOUR = {
+    "in": "in_last_hour",
+    "done": "out_last_hour",
+    "failed": "failed_last_hour",
+    "dead": "dead_last_hour",
+}
+_WIKI = "mediawiki_api"
+_WHOSE = ("stage", "source", "interrogation")
+_A_MINUTE = 60
+
+_Samples = Iterable[tuple[Sequence[str], float]]
+
+
+def status_families(status: Status) -> Iterator[Metric]:
+    """What a look at the lake says."""
+    yield _gauge(
+        "holocron_stage_items",
+        "Items at a stage, by their state",
+        (*_WHOSE, "state"),
+        (((*_whose(one), state), getattr(one, state)) for one in status.stages for state in _STATES),
+    )
+    yield _gauge(
+        "holocron_aged_items",
+        "Items that wait to be done for longer than a time",
+        (*_WHOSE, "over"),
+        (((*_whose(one), over), getattr(one, name)) for one in status.aged for over, name in _AGES.items()),
+    )
+    yield from _queue_families(status.queues)
+    yield _gauge(
+        "holocron_last_day_failures",
+        "Failures of the last day, by kind of cause",
+        (*_WHOSE, "cause"),
+        _causes(status.failures),
+    )
+    yield from _model_families(status)
+    yield from _source_families(status)
+    yield _gauge(
+        "holocron_held_back",
+        "1 for each hold of a person that stands",
+        ("scope", "name", "action"),
+        (((held.scope, held.name or "", held.action), 1) for held in status.paused),
+    )
+    fires = Counter(alert.rule for alert in status.alerts)
+    yield _gauge(
+        "holocron_alerts_firing",
+        "Alerts of our own rules that fire",
+        ("rule",),
+        (((rule,), count) for rule, count in fires.items()),
+    )
+    yield _gauge(
+        "holocron_damaged_files", "Damaged files that were set aside", (), [((), len(status.set_aside))]
+    )
+
+
+def total_families(totals: Totals) -> Iterator[Metric]:
+    """What was done since the lake began."""
+    by_source, by_model = ("source", "outcome"), ("model", "outcome")
+    for name, told, labels, rows, column in (
+        ("pages_read", "Pages that were read", ("source",), totals.pages, "pages"),
+        ("http_requests", "Requests to wikis, sent or not", by_source, totals.requests, "requests"),
+        ("http_received_bytes", "Bytes that wikis sent, unpacked", by_source, totals.requests, "bytes"),
+        ("model_calls", "Calls of models", by_model, totals.calls, "calls"),
+        ("model_items", "Items that got an outcome of a model", ("model",), totals.stretches, "items"),
+        ("model_calls_saved", "Items that a kept answer served", ("model",), totals.stretches, "calls_saved"),
+        ("model_read_tokens", "Tokens read", ("model",), totals.stretches, "tokens_in"),
+        ("model_written_tokens", "Tokens written", ("model",), totals.stretches, "tokens_out"),
+        ("model_loads", "Loads of a model", ("model",), totals.stretches, "loads"),
+        ("model_load_seconds", "Seconds of loading", ("model",), totals.stretches, "load_seconds"),
+        ("model_busy_seconds", "Seconds with a call under way", ("model",), totals.stretches, "busy_seconds"),
+        ("model_switches", "Changes to a model from another", ("model",), totals.stretches, "switches"),
+        ("decisions", "Decisions of people", ("kind",), totals.decisions, "decisions"),
+    ):
+        family = CounterMetricFamily(f"holocron_{name}", f"{told}, since the lake began", labels=labels)
+        for row in rows:
+            family.add_metric([row[label] for label in labels], row[column])
+        yield family
+
+
+def check_families(checks: Sequence[Check]) -> Iterator[Metric]:
+    """What /health says."""
+    values = ", ".join(f"{number} {outcome}" for number, outcome in enumerate(OUTCOMES))
+    yield _gauge(
+        "holocron_health",
+        f"What /health says of each check: {values}",
+        ("check",),
+        (((check.name,), OUTCOMES.index(check.outcome)) for check in checks),
+    )
+
+
+def dagster_families(dagster: DagsterState) -> Iterator[Metric]:
+    """What Dagster has under way."""
+    yield _gauge(
+        "holocron_dagster_runs",
+        "Runs of Dagster that wait or are under way",
+        ("status",),
+        (((status,), count) for status, count in dagster.runs.items()),
+    )
+    yield _gauge(
+        "holocron_dagster_daemon_heard_timestamp_seconds",
+        "When a daemon of Dagster was last heard of",
+        ("daemon",),
+        (((name,), heard.timestamp()) for name, heard in dagster.heard_at.items() if heard),
+    )
+
+
+def _queue_families(queues: Sequence[Queue]) -> Iterator[Metric]:
+    yield _gauge(
+        "holocron_last_hour_items",
+        "Items of the last hour that came in, were done, failed for now, or were given up (dead)",
+        (*_WHOSE, "outcome"),
+        (
+            ((*_whose(one), outcome), count)
+            for one in queues
+            for outcome, name in _OF_AN_HOUR.items()
+            if (count := getattr(one, name)) is not None
+        ),
+    )
+    yield _gauge(
+        "holocron_oldest_item_age_seconds",
+        "For how long the oldest item that is to be done has waited; 0 if none does",
+        _WHOSE,
+        ((_whose(one), (one.oldest_minutes or 0) * _A_MINUTE) for one in queues),
+    )
+    yield _gauge(
+        "holocron_eta_seconds",
+        "How long the rest takes at the rate of the last hour; absent while it does not become less",
+        _WHOSE,
+        ((_whose(one), one.eta_minutes * _A_MINUTE) for one in queues if one.eta_minutes is not None),
+    )
+    yield _gauge(
+        "holocron_last_done_timestamp_seconds",
+        "When the last item was done; absent if none was for a day",
+        _WHOSE,
+        ((_whose(one), one.last_done_at.timestamp()) for one in queues if one.last_done_at),
+    )
+
+
+def _causes(failures: Sequence[FailureCause]) -> _Samples:
+    """Failures by kind of cause; kinds beyond the most frequent are one."""
+    kinds, counts = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
+    for one in failures:
+        kinds[*_whose(one), kind_of(one)] += one.failures
+    for rank, ((*whose, kind), number) in enumerate(kinds.most_common()):
+        counts[*whose, kind if rank < MOST_CAUSES else OTHER_CAUSES] += number
+    yield from counts.items()
+
+
+def _model_families(status: Status) -> Iterator[Metric]:
+    models = status.models
+    yield _gauge(
+        "holocron_model_loaded",
+        "1 for each model that the server holds in memory",
+        ("model",),
+        (((model,), 1) for model in models.loaded or ()),
+    )
+    yield _gauge(
+        "holocron_model_busy_ratio",
+        "Share of the last hour in which a call of a model was under way",
+        (),
+        [((), models.busy_share)],
+    )
+    yield _gauge(
+        "holocron_model_at_work", "1 while a process asks models", (), [((), int(models.at_work is not None))]
+    )
+    yield _gauge(
+        "holocron_models_asked",
+        "1 if models are asked at all, 0 if HOLOCRON_LLM is off",
+        (),
+        [((), int(not is_switched_off()))],
+    )
+
+
+def _source_families(status: Status) -> Iterator[Metric]:
+    yield _gauge(
+        "holocron_source_enabled",
+        "1 for a source that is switched on, 0 for one that is off",
+        ("source",),
+        (((one.source,), int(one.enabled)) for one in status.sources),
+    )
+    yield _gauge(
+        "holocron_host_pace_ratio",
+        "Share of the configured rate at which a wiki is asked",
+        ("source",),
+        [
+            *(
+                ((one.source,), 1)
+                for one in status.sources
+                if one.enabled
+                and one.kind == _WIKI
+                and all(one.source != host.source for host in status.hosts)
+            ),
+            *(((host.source,), 0 if host.until else host.pace) for host in status.hosts),
+        ],
+    )
+    yield _gauge(
+        "holocron_changes_looked_at_timestamp_seconds",
+        "When a wiki was last asked for its changes",
+        ("source",),
+        (((one.source,), one.looked_at.timestamp()) for one in status.changes),
+    )
+
+
+def _whose(row: Stage | Queue | AgedWork | FailureCause) -> tuple[str, ...]:
+    return (row.stage, row.source or "", row.interrogation or "")
+
+
+def _gauge(name: str, told: str, labels: Sequence[str], samples: _Samples) -> Metric:
+    family = GaugeMetricFamily(name, told, labels=labels)
+    for values, number in samples:
+        family.add_metric(values, number)
+    return family

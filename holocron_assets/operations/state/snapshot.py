@@ -1,0 +1,193 @@
+"""A look at how things stand: the views, what is being asked of models, the model server, hosts, people."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+
+from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.crawl.sources.standing import hosts_not_as_usual
+from holocron_assets.decisions.controls import standing_controls
+from holocron_assets.derive.dispatch.served import look_at_models
+from holocron_assets.derive.dispatch.tallies import counted_places, interrogation_rows
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.quarantine import all_set_aside
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import (
+    BATCH_PAGES,
+    CHANGE_LOOKS,
+    DECISIONS,
+    ENTITIES,
+    ENTITY_CANDIDATES,
+    ENTITY_PAIRS,
+    GPU_RUNS,
+    HTTP_ATTEMPTS,
+    LLM_ATTEMPTS,
+    LLM_RUNS,
+    NOTICES,
+    PAGE_CHANGES,
+    PAGE_SIGNALS,
+    PAGE_TYPES,
+    PAGES,
+    REVIEW_ITEMS,
+    REVISION_CHECKS,
+    RULE_CLASSIFICATIONS,
+    SEED_TITLES,
+    UNREAD_PAGES,
+)
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.operations.notifications.alerts import firing
+from holocron_assets.operations.state.models_at_work import models_at_work
+from holocron_assets.operations.state.staleness import FailedRuns, look_beside
+from holocron_assets.operations.state.status import (
+    Alert,
+    Changes,
+    DeadLetter,
+    GpuRun,
+    HeldBack,
+    Host,
+    Interrogation,
+    SetAside,
+    SourceSetting,
+    Status,
+)
+from holocron_assets.operations.state.status_rows import AgedWork, FailureCause, Hour, Queue, Reason, Stage
+from holocron_assets.operations.views import status_views
+
+MOST_DEAD_LETTERS = 20
+"""Dead letters that are told of; the newest."""
+
+_STATUS_TABLES = (
+    *(SEED_TITLES, BATCH_PAGES, PAGES, PAGE_CHANGES, CHANGE_LOOKS, REVISION_CHECKS, HTTP_ATTEMPTS),
+    *(PAGE_SIGNALS, UNREAD_PAGES, RULE_CLASSIFICATIONS, PAGE_TYPES, ENTITY_CANDIDATES, ENTITIES),
+    *(ENTITY_PAIRS, REVIEW_ITEMS, DECISIONS, LLM_RUNS, LLM_ATTEMPTS, GPU_RUNS, NOTICES),
+)
+"""What the views read that are asked here: a connection to these is opened in half the time."""
+
+
+def status_tables() -> list[Table]:
+    """The tables that the views of the status read, with those that interrogations choose their items by."""
+    chosen_by = (table for one in load_interrogations() if one.wants.sql for table in one.tables_read)
+    return list(dict.fromkeys((*_STATUS_TABLES, *chosen_by)))
+
+
+_Row = TypeVar("_Row")
+
+_CHANGES = """
+    with waiting as (
+        select source, count(*) as changes, min(seen_at) as since from lake.page_changes group by source
+    ),
+    last_checks as (
+        select source, unnest(arg_max(checks, started_at)) from lake.revision_checks as checks group by source
+    )
+    select
+        looks.source, looks.looked_at, looks.due_at, looks.problem,
+        coalesce(waiting.changes, 0) as waiting_changes, waiting.since as waiting_since,
+        checks.why as check_of, checks.started_at as check_started_at,
+        checks.finished_at as check_finished_at, checks.checked as pages_checked,
+        checks.changed as found_changed
+    from lake.change_looks as looks
+    left join waiting using (source)
+    left join last_checks as checks using (source)
+    order by looks.source
+"""
+_NEWEST_DEAD_LETTERS = f"from dead_letters order by died_at desc limit {MOST_DEAD_LETTERS}"
+_LAST_GPU_RUNS = "from gpu_runs order by started_at desc limit 5"
+
+
+def look(
+    lake: Lake,
+    sources: Sequence[Source],
+    politeness_folder: Path,
+    *,
+    stale_batches: Sequence[str] = (),
+    failed_runs: FailedRuns = FailedRuns(),  # noqa: B008 - it does not change
+) -> Status:
+    """Look at how things stand.
+
+    Args:
+        lake: what is known.
+        sources: every source: their settings say what is in reach.
+        politeness_folder: what processes share about hosts.
+        stale_batches: batches that are to be made again.
+        failed_runs: what Dagster knows of failures.
+
+    Raises:
+        DamagedPartitionError, duckdb.Error: the lake cannot be read.
+    """
+    now = utc_now()
+    interrogations = load_interrogations()
+    seen = look_at_models(interrogations)
+    digests = seen[0].digests if seen[0] else {}
+    beside = look_beside(lake, stale_batches=stale_batches, failed_runs=failed_runs.runs)
+    with connect(lake, tables=status_tables(), more_views=frontier_views(sources, lake)) as connection:
+        connection.execute("set parquet_metadata_cache = true")  # every file is opened several times
+        query(connection, status_views("table", beside))
+        wanted = counted_places(connection, "wanted_items")
+        return Status(
+            at=now,
+            sources=tuple(SourceSetting(one.name, one.enabled, one.kind, one.origin) for one in sources),
+            stages=_rows(connection, Stage, "from processing_status"),
+            queues=_rows(connection, Queue, "from queue_health"),
+            aged=_rows(connection, AgedWork, "from aged_work"),
+            failures=_rows(connection, FailureCause, "from failures"),
+            runs_problem=failed_runs.problem,
+            throughput=_rows(connection, Hour, "from recent_throughput"),
+            reasons=_rows(connection, Reason, "from processing_reasons order by all"),
+            interrogations=_far(interrogation_rows(lake, interrogations, digests, now, wanted)),
+            models=models_at_work(lake, connection, interrogations, seen, now),
+            gpu_runs=_rows(connection, GpuRun, _LAST_GPU_RUNS),
+            changes=_rows(connection, Changes, _CHANGES),
+            hosts=tuple(Host(**row) for row in hosts_not_as_usual(sources, politeness_folder, now)),
+            paused=_held_back(lake),
+            alerts=tuple(
+                Alert(row["rule"], row["subject"], row["message"], row["fired_at"]) for row in firing(lake)
+            ),
+            dead_letters=_rows(connection, DeadLetter, _NEWEST_DEAD_LETTERS),
+            set_aside=tuple(SetAside(aside.at, str(aside)) for aside in all_set_aside(lake)),
+        )
+
+
+def how_far(lake: Lake) -> tuple[tuple[Interrogation, ...], str | None]:
+    """How far each interrogation is, and why some of it cannot be asked now; None if all of it can."""
+    interrogations = load_interrogations()
+    served, problem = look_at_models(interrogations)
+    rows = interrogation_rows(lake, interrogations, served.digests if served else {}, utc_now())
+    return _far(rows), problem
+
+
+def _far(rows: Iterable[Mapping[str, Any]]) -> tuple[Interrogation, ...]:
+    return tuple(Interrogation(**row) for row in rows)
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection,
+    kind: type[_Row],
+    sql: str,
+    parameters: Mapping[str, Any] | None = None,
+) -> tuple[_Row, ...]:
+    """The rows of a query as values of a class, by the names that it has."""
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    found = query(connection, sql, parameters)
+    return tuple(kind(**{name: row[name] for name in names}) for row in found)
+
+
+def _held_back(lake: Lake) -> tuple[HeldBack, ...]:
+    held = standing_controls(lake).held.values()
+    return tuple(
+        HeldBack(
+            scope=hold.scope.kind,
+            name=hold.scope.name,
+            action=hold.action,
+            author=hold.author,
+            reason=hold.reason,
+            since=hold.since,
+            resume=hold.resume_command,
+        )
+        for hold in held
+    )

@@ -1,0 +1,124 @@
+"""What the tables do not tell of how things stand: what is out of date, when types were made, who lives.
+
+The views take it in as rows (`beside_sql`). The published database knows none of it: whoever opens it later
+would be told of a moment that is over.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from holocron_assets.derive.dispatch.under_way import UnderWay, items_under_way
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import PAGE_TYPES
+
+_NANOSECONDS = 10**9
+_STALE = [{"batch": "varchar"}]
+_TYPED = [{"batch": "varchar", "typed_at": "timestamptz"}]
+_UNDER_WAY = [{"interrogation": "varchar", "partition": "varchar", "item": "varchar"}]
+_RUNS = [
+    {
+        "run_id": "varchar",
+        "job": "varchar",
+        "source": "varchar",
+        "partition": "varchar",
+        "error": "varchar",
+        "ended_at": "timestamptz",
+    }
+]
+
+
+@dataclass(frozen=True)
+class FailedRun:
+    """A run of Dagster that failed, or whose process is gone.
+
+    Attributes:
+        run_id: its id.
+        job: its job.
+        source: the source that it was for, if it was for one.
+        partition: its partition, if it has one.
+        error: why it failed: the step, unless it is the only one, and its error.
+        ended_at: when.
+    """
+
+    run_id: str
+    job: str
+    source: str | None
+    partition: str | None
+    error: str
+    ended_at: datetime
+
+
+@dataclass(frozen=True)
+class FailedRuns:
+    """What Dagster's storage tells of runs that failed in the last day.
+
+    Attributes:
+        runs: them.
+        problem: why the storage could not be read; None if it could.
+    """
+
+    runs: Sequence[FailedRun] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What is to be known beside the tables, as it is now.
+
+    Attributes:
+        stale_batches: batches that a sensor would have made again, or of which something lacks.
+        typed_at: when the types of each batch were written.
+        under_way: items that a living process has asked a model about, without an answer yet.
+        failed_runs: runs of Dagster that failed in the last day.
+    """
+
+    stale_batches: Sequence[str] = ()
+    typed_at: Mapping[str, datetime] | None = None
+    under_way: Sequence[UnderWay] = ()
+    failed_runs: Sequence[FailedRun] = ()
+
+
+def look_beside(
+    lake: Lake, *, stale_batches: Sequence[str] = (), failed_runs: Sequence[FailedRun] = ()
+) -> Beside:
+    """Look at files, journals and locks.
+
+    Args:
+        lake: where they are.
+        stale_batches: see `Beside`.
+        failed_runs: see `Beside`.
+    """
+    types = lake.listing(PAGE_TYPES)
+    marks = {batch: mark for batch in types.names if (mark := types.mark(batch))}
+    typed = {
+        batch: datetime.fromtimestamp(mark.mtime_ns / _NANOSECONDS, UTC) for batch, mark in marks.items()
+    }
+    return Beside(stale_batches, typed, items_under_way(lake, load_interrogations()), failed_runs)
+
+
+def beside_sql(beside: Beside | None) -> str:
+    """SQL for views of what a look beside the tables found; they are empty where nobody looked."""
+    found = beside or Beside()
+    typed = found.typed_at or {}
+    relations: dict[str, tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, str]]]] = {
+        "stale_batches": ([{"batch": batch} for batch in found.stale_batches], _STALE),
+        "typed_batches": ([{"batch": batch, "typed_at": at} for batch, at in typed.items()], _TYPED),
+        "items_under_way": ([asdict(item) for item in found.under_way], _UNDER_WAY),
+        "dagster_failures": ([asdict(run) for run in found.failed_runs], _RUNS),
+    }
+    return "".join(
+        f"create or replace view {name} as {_listed(*told)};\n" for name, told in relations.items()
+    )
+
+
+def _listed(rows: Sequence[Mapping[str, Any]], kind: Sequence[Mapping[str, str]]) -> str:
+    """SQL that lists some rows."""
+    return f"select unnest(from_json({_text(rows)}, {_text(kind)}), max_depth := 2)"
+
+
+def _text(value: object) -> str:
+    return "'" + json.dumps(value, default=str).replace("'", "''") + "'"

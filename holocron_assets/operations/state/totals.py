@@ -1,0 +1,86 @@
+"""What was done since the lake began: sums over tables that only grow, so that they never become less."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from holocron_assets.derive.dispatch.places import configured_places
+from holocron_assets.derive.gpu.slots import GPU_POOL
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import DECISIONS, GPU_RUNS, HTTP_ATTEMPTS, LLM_ATTEMPTS, PAGES
+from holocron_assets.lake.views.database import connect, query
+
+# A page that failed is asked again, and its row replaced: only answers stay what they are.
+_PAGES = """
+    select source, count(*) as pages from lake.pages where status not in ('failed', 'dead') group by source
+"""
+_REQUESTS = """
+    select source, outcome, count(*) as requests, coalesce(sum(bytes), 0)::bigint as bytes
+    from lake.http_attempts
+    group by all
+"""
+_CALLS = "select model, outcome, count(*) as calls from lake.llm_attempts where tag is null group by all"
+_STRETCHES = """
+    select
+        model, sum(items)::bigint as items, sum(calls_saved)::bigint as calls_saved,
+        sum(tokens_in)::bigint as tokens_in, sum(tokens_out)::bigint as tokens_out,
+        sum(loads)::bigint as loads, sum(load_seconds) as load_seconds, sum(busy_seconds) as busy_seconds,
+        count(*) filter (before is not null and before <> model) as switches
+    from (
+        select
+            *,
+            lag(model) over (
+                partition by if(model = any($elsewhere::varchar[]), model, '') order by started_at, gpu_run_id
+            ) as before
+        from lake.gpu_runs
+    )
+    group by model
+"""
+_DECISIONS = "select kind, count(*) as decisions from lake.decisions group by kind"
+
+_Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Rows of sums.
+
+    Attributes:
+        pages: pages that were read, by source.
+        requests: HTTP requests and bytes, by source and outcome.
+        calls: calls of models, by model and outcome.
+        stretches: what stretches of calls came to, by model; `switches` are to the model, from another
+            of the same pool.
+        decisions: of people, by kind.
+    """
+
+    pages: _Rows
+    requests: _Rows
+    calls: _Rows
+    stretches: _Rows
+    decisions: _Rows
+
+
+def look_at_totals(lake: Lake) -> Totals:
+    """Sum up what the lake holds of what was done.
+
+    Raises:
+        DamagedPartitionError, duckdb.Error: the lake cannot be read.
+    """
+    with connect(lake, tables=[PAGES, HTTP_ATTEMPTS, LLM_ATTEMPTS, GPU_RUNS, DECISIONS]) as connection:
+        return Totals(
+            pages=query(connection, _PAGES),
+            requests=query(connection, _REQUESTS),
+            calls=query(connection, _CALLS),
+            stretches=query(connection, _STRETCHES, {"elsewhere": _elsewhere(connection)}),
+            decisions=query(connection, _DECISIONS),
+        )
+
+
+def _elsewhere(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Models that do not take turns with others on this machine's GPU: they are not switched to."""
+    place = configured_places()
+    asked = query(connection, "select distinct model from lake.gpu_runs")
+    return [row["model"] for row in asked if place(row["model"]) != GPU_POOL]

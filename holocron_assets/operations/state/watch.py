@@ -1,0 +1,119 @@
+"""The watch: looks at the lake and at Dagster, for all who ask a process how things stand."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
+
+from holocron_assets.operations.state.dagster_state import DagsterState
+from holocron_assets.operations.state.health import Check, dagster_checks, lake_checks, settings_check
+from holocron_assets.operations.state.kept_snapshot import KeptLook, Looked
+from holocron_assets.operations.state.metrics import (
+    check_families,
+    dagster_families,
+    status_families,
+    total_families,
+)
+from holocron_assets.operations.state.status import Status
+from holocron_assets.operations.state.totals import Totals
+
+_Labels = tuple[tuple[str, str], ...]
+
+
+class Watch(Collector):
+    """Looks when somebody asks, at each thing for itself, and tells of what cannot be looked at as such.
+
+    Looks go on in the background: who asks is soon told of the last that ended, and how old it is.
+
+    A look that fails takes its metrics with it: no number of waiting items rather than zero, and
+    `holocron_up` is 0. So it is until the first look ended. Prometheus is answered with 200 all the same: so
+    its own `up` tells a process that is gone from a lake that is, and the metrics of the process go on.
+    """
+
+    def __init__(
+        self,
+        status: Callable[[], Status],
+        totals: Callable[[], Totals],
+        dagster: Callable[[], DagsterState],
+        settings: Callable[[], Mapping[str, str]],
+    ) -> None:
+        """Nothing is looked at yet.
+
+        Args:
+            status: looks at how things stand.
+            totals: sums up what was done.
+            dagster: looks at Dagster.
+            settings: tells what people wrote that cannot be used, and why.
+        """
+        self._settings = settings
+        self._status, self._totals, self._dagster = KeptLook(status), KeptLook(totals), KeptLook(dagster)
+        self._most: dict[str, dict[_Labels, Sample]] = {}
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        self._registry.register(self)
+
+    def status(self) -> Looked[Status]:
+        """How things stand, or why that is not known."""
+        return self._status.looked()
+
+    def checks(self) -> list[Check]:
+        """Whether anything is wrong."""
+        self._dagster.begin()  # beside the other
+        return self._checked(self._status.looked(), self._dagster.looked())
+
+    def exposition(self, accepts: str) -> tuple[bytes, str]:
+        """All metrics as text, and its media type: of the formats that who asks accepts."""
+        encode, media_type = choose_encoder(accepts)
+        return encode(self._registry), media_type
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing: which metrics there are is known only after a look."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Look, if that is due, and give what was seen."""
+        for look in (self._totals, self._dagster):
+            look.begin()  # beside the first, so that they are not waited for one after the other
+        status, totals, dagster = self._status.looked(), self._totals.looked(), self._dagster.looked()
+        is_up = status.found is not None and totals.found is not None
+        yield GaugeMetricFamily("holocron_up", "1 if the lake could be read, 0 if not", is_up)
+        yield from self._look_families(status=status, totals=totals, dagster=dagster)
+        yield from check_families(self._checked(status, dagster))
+        if status.found is not None:
+            yield from status_families(status.found)
+        if totals.found is not None:
+            yield from map(self._never_less, total_families(totals.found))
+        if dagster.found is not None:
+            yield from dagster_families(dagster.found)
+
+    def _checked(self, status: Looked[Status], dagster: Looked[DagsterState]) -> list[Check]:
+        return [*lake_checks(status), settings_check(self._settings()), *dagster_checks(dagster)]
+
+    def _look_families(self, **looks: Looked[Any]) -> Iterator[Metric]:
+        seconds = GaugeMetricFamily("holocron_look_seconds", "How long the last look took", labels=["look"])
+        age = GaugeMetricFamily(
+            "holocron_look_age_seconds", "How long ago the look began that is told of", labels=["look"]
+        )
+        failures = CounterMetricFamily(
+            "holocron_look_failures", "Looks that failed since this process began", labels=["look"]
+        )
+        for name, looked in looks.items():
+            if looked.age_seconds is not None:
+                seconds.add_metric([name], looked.seconds)
+                age.add_metric([name], looked.age_seconds)
+            failures.add_metric([name], looked.failures)
+        yield from (seconds, age, failures)
+
+    def _never_less(self, family: Metric) -> Metric:
+        """Keep a counter from falling when a damaged file is set aside: Prometheus would count all anew."""
+        most = self._most.setdefault(family.name, {})
+        for sample in family.samples:
+            labels = tuple(sorted(sample.labels.items()))
+            before = most.get(labels)
+            most[labels] = before if before and before.value > sample.value else sample
+        family.samples = list(most.values())
+        return family

@@ -1,0 +1,1 @@
+"""Assets: what each step makes, with its partitions, policies and metadata."""

@@ -1,0 +1,71 @@
+"""The derived assets of a batch, one for each step. What they do is in `steps`."""
+
+from collections.abc import Iterator
+from time import perf_counter
+
+import dagster as dg
+
+from holocron_assets.crawl.frontier.batches import source_of
+from holocron_assets.decisions.controls import refuse_held
+from holocron_assets.lake.files.durable import replaced_files
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
+from holocron_assets.orchestration.assets.metadata import (
+    OWNER,
+    sample_list,
+    table_description,
+    table_metadata,
+    written_metadata,
+)
+from holocron_assets.orchestration.assets.partitions import BATCHES
+from holocron_assets.orchestration.resources.resources import LakeResource
+from holocron_assets.orchestration.runs.failures import clear_failures
+from holocron_assets.orchestration.runs.held import ended_when_held
+from holocron_assets.orchestration.runs.retries import LAKE
+from holocron_assets.planning.batch_steps import BATCH_STEPS, Step, run_step
+
+
+def batch_asset(step: Step) -> dg.AssetsDefinition:
+    """The asset of one step: partitioned by batch, made from its inputs' partitions of the same name."""
+
+    @dg.asset(
+        name=step.table.name,
+        deps=[table.name for table in (*step.derivation.inputs, *step.derivation.optional_inputs)],
+        partitions_def=BATCHES,
+        group_name=step.group,
+        kinds={"parquet", "python"},
+        owners=[OWNER],
+        code_version=step.derivation.code_version,
+        description=table_description(step.table),
+        metadata=table_metadata(step.table),
+        retry_policy=LAKE,
+    )
+    def made(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[StepResult]:
+        with ended_when_held(context), clear_failures():
+            opened, batch = lake.open(), context.partition_key
+            is_made = opened.has(step.table, batch)
+            refuse_held(opened, source=source_of(batch), is_begun=not is_made)
+            stored = _stored(opened, step, batch, context.run.run_id)
+        yield from step_results(context, stored)
+
+    return made
+
+
+def _stored(lake: Lake, step: Step, batch: str, run_id: str) -> Stored:
+    started = perf_counter()
+    with replaced_files() as replaced:
+        footer, rows = run_step(lake, step, batch, run_id)
+    notes = step.notes(lake, batch) if step.notes else {}
+    metadata = written_metadata(
+        footer,
+        rows,
+        counted=step.counted,
+        seconds=perf_counter() - started,
+        titles="from_title" if "from_title" in step.table.arrow_schema.names else "title",
+    )
+    told = {**metadata, **{name: sample_list(texts) for name, texts in notes.items()}}
+    return Stored(footer, told, lake.file(step.table, batch) in replaced)
+
+
+BATCH_ASSETS = [batch_asset(step) for step in BATCH_STEPS]
+BATCH_STEP_NAMES = [step.table.name for step in BATCH_STEPS]

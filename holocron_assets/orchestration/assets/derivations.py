@@ -1,0 +1,269 @@
+"""The assets of interrogations: one step makes those that one model is asked and that are partitioned alike.
+
+The dispatcher fills them by the jobs of `derive_jobs`, in turns, for as long as it would choose that model
+(`dispatched_runs`). A person may materialize them too: such a run asks about all of its partitions, and fails
+with counts if it cannot. What is asked of which pages is data.
+"""
+
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+
+from holocron_assets.decisions.controls import HeldBackError
+from holocron_assets.derive.dispatch.pools import DispatchSettings
+from holocron_assets.derive.dispatch.standing_controls import StandingWishes
+from holocron_assets.derive.gpu.model_run import Stretch, work_on
+from holocron_assets.derive.gpu.turns import Given
+from holocron_assets.derive.interrogations.chains import upstream_tables
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.items.items import derivation_of
+from holocron_assets.derive.results.partition_work import PartitionWork
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.footers import Footer
+from holocron_assets.lake.files.parquet import read_footer
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import ALL_TABLES
+from holocron_assets.orchestration.assets.events import StepResult, is_deferred
+from holocron_assets.orchestration.assets.metadata import OWNER, table_description, table_metadata
+from holocron_assets.orchestration.assets.partitions import BATCHES, ENTITY_TYPES
+from holocron_assets.orchestration.model_runs.asking import (
+    answers_metadata,
+    asking,
+    raise_unfinished,
+    stretch_metadata,
+    written_event,
+)
+from holocron_assets.orchestration.model_runs.dispatched_runs import asked_in_turns
+from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
+from holocron_assets.orchestration.resources.resources import LakeResource, ModelsResource
+from holocron_assets.orchestration.runs.failures import clear_failures
+from holocron_assets.orchestration.runs.held import ended_when_held
+from holocron_assets.orchestration.runs.retries import MODEL_SERVER
+from holocron_assets.planning.derive_job_names import is_by_type
+from holocron_assets.planning.entity_stages import STAGES
+from holocron_assets.planning.job_names import PRIORITY_TAG
+
+GROUP = "derivations"
+_PRIORITIES_A_MODEL = 10_000
+"""More than an interrogation's priority can be: a model's steps come before all of the next one's."""
+
+_NO_ASSETS = frozenset(
+    table.name for table in ALL_TABLES if table.layer not in {"crawl", "signals", "classify", "resolve"}
+) - {stage.name for stage in STAGES}
+"""Tables that interrogations may read, and that no asset makes."""
+
+_Complete = tuple[PartitionWork, Footer]
+
+
+@dataclass(frozen=True)
+class ModelGroup:
+    """The interrogations that one step asks: of one model, over one kind of partitions.
+
+    Attributes:
+        model: the model that they name first.
+        by_type: whether their partitions are entity types, and not batches.
+        pool: of the model.
+        interrogations: which.
+    """
+
+    model: str
+    by_type: bool
+    pool: str
+    interrogations: tuple[Interrogation, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the step."""
+        return f"ask_{re.sub(r'[^a-z0-9]+', '_', self.model.lower())}{'_by_type' if self.by_type else ''}"
+
+    @property
+    def assets(self) -> list[str]:
+        """The names of its assets."""
+        return [one.table.name for one in self.interrogations]
+
+
+def model_groups(interrogations: Sequence[Interrogation], settings: DispatchSettings) -> list[ModelGroup]:
+    """Interrogations by what step asks them; the model of the most important one first.
+
+    Args:
+        interrogations: which.
+        settings: says which pool a model is of.
+    """
+    found: dict[tuple[str, bool], list[Interrogation]] = {}
+    for one in interrogations:
+        found.setdefault((one.models[0], is_by_type(one)), []).append(one)
+    models = _models_by_priority(interrogations)
+    return [
+        ModelGroup(model, by_type, settings.pool_of(model), tuple(several))
+        for (model, by_type), several in sorted(
+            found.items(), key=lambda item: (models.index(item[0][0]), item[0][1])
+        )
+    ]
+
+
+def derive_assets(
+    interrogations: Sequence[Interrogation], settings: DispatchSettings
+) -> list[dg.AssetsDefinition]:
+    """The assets of some interrogations.
+
+    Args:
+        interrogations: which.
+        settings: says which pool a model is of.
+    """
+    groups, models = model_groups(interrogations, settings), _models_by_priority(interrogations)
+    with warnings.catch_warnings():
+        # Of backfill policies, which this version of Dagster has, and which is pinned.
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        return [
+            model_assets(group, step_priority=(len(models) - models.index(group.model)) * _PRIORITIES_A_MODEL)
+            for group in groups
+        ]
+
+
+def model_assets(group: ModelGroup, *, step_priority: int) -> dg.AssetsDefinition:
+    """The assets that one step makes.
+
+    Args:
+        group: what it asks.
+        step_priority: the higher, the sooner among the steps that wait for the pool, of whatever runs.
+    """
+
+    @dg.multi_asset(
+        name=group.name,
+        description=f"Have {group.model} answer what it is to be asked.",
+        specs=[_spec(one) for one in group.interrogations],
+        can_subset=True,
+        partitions_def=ENTITY_TYPES if group.by_type else BATCHES,
+        pool=group.pool,
+        # One run for all partitions of all models: a run for each would load every model anew.
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        op_tags={PRIORITY_TAG: str(step_priority + max(one.priority for one in group.interrogations))},
+        retry_policy=MODEL_SERVER,
+    )
+    def asked(
+        context: dg.AssetExecutionContext,
+        lake: LakeResource,
+        models: ModelsResource,
+        what_to_ask: WhatToAsk,
+    ) -> Iterator[StepResult]:
+        keys = context.selected_asset_keys
+        chosen = [one for one in group.interrogations if dg.AssetKey(one.table.name) in keys]
+        with ended_when_held(context), clear_failures():
+            if is_deferred(context.run):
+                yield from asked_in_turns(context, lake.open(), models, what_to_ask, chosen, group.pool)
+            else:
+                for one in chosen:
+                    yield from _asked_by_hand(context, one, lake.open(), models)
+
+    return asked
+
+
+def _spec(interrogation: Interrogation) -> dg.AssetSpec:
+    table, read = interrogation.table, upstream_tables(interrogation)
+    own = [*derivation_of(interrogation).inputs, *read.same_partition]
+    every = dg.AllPartitionMapping()
+    return dg.AssetSpec(
+        table.name,
+        deps=[
+            *(dg.AssetDep(name) for name in _assets_of(own)),
+            *(dg.AssetDep(name, partition_mapping=every) for name in _assets_of(read.whole)),
+        ],
+        group_name=GROUP,
+        kinds={"parquet", interrogation.kind if interrogation.is_of_code else "ollama"},
+        owners=[OWNER],
+        tags={"shadow": "true"} if interrogation.shadow else {},
+        code_version=content_hash(f"{interrogation.prompt_version}{interrogation.schema_version}")[:16],
+        description=f"{interrogation.title}\n\n{table_description(table)}",
+        metadata={**table_metadata(table), **_declared(interrogation)},
+    )
+
+
+def _assets_of(tables: Sequence[Table]) -> list[str]:
+    names = dict.fromkeys(table.name for table in tables)
+    return [name for name in names if name not in _NO_ASSETS]
+
+
+def _models_by_priority(interrogations: Sequence[Interrogation]) -> list[str]:
+    best: dict[str, int] = {}
+    for one in interrogations:
+        best[one.models[0]] = max(one.priority, best.get(one.models[0], 0))
+    return sorted(best, key=lambda model: (-best[model], model))
+
+
+def _declared(interrogation: Interrogation) -> dict[str, Any]:
+    """What the interrogation says of itself, for people who look at the asset."""
+    asked = {name: getattr(interrogation, name) for name in ("sql", "function", "prompt", "question")}
+    return {
+        "model": ", then ".join(interrogation.models),
+        "priority": interrogation.priority,
+        "version": interrogation.version,
+        "wants": dg.MetadataValue.json(interrogation.wants.model_dump(exclude_none=True)),
+        **{name: dg.MetadataValue.text(text) for name, text in asked.items() if text},
+        "answer_schema": dg.MetadataValue.json(interrogation.answer_schema),
+    }
+
+
+def _asked_by_hand(
+    context: dg.AssetExecutionContext,
+    interrogation: Interrogation,
+    lake: Lake,
+    models: ModelsResource,
+) -> Iterator[StepResult]:
+    """Ask about everything in the run's partitions; what was written is recorded even if not all is answered.
+
+    What a person holds back is left out, and the run ends as canceled.
+    """
+    asked = asking(lake, models, context.run, [interrogation])
+    model = next(name for name in interrogation.models if name in asked.served.digests)
+    stretch, seen = Stretch(), set[str]()
+    replaced, complete = dict[str, _Complete](), list[_Complete]()
+    wishes = StandingWishes(lake)
+    held = {name: why for name in context.partition_keys if (why := wishes.hold_of(interrogation, name))}
+    agenda = Given(interrogation, [name for name in context.partition_keys if name not in held], wishes)
+    if not agenda.partitions:
+        raise HeldBackError("; ".join(dict.fromkeys(held.values())))
+    with closing(work_on(asked.model_run(model, [interrogation]), agenda, stretch)) as working:
+        for written in working:
+            work = written.opened.work
+            seen.add(work.partition)
+            if written.footer:
+                replaced[work.partition] = (work, written.footer)
+            if written.is_over and written.is_complete and (standing := _standing(lake, work)):
+                complete.append((work, standing))
+    context.log.info(f"{stretch.outcome}: {stretch.reason}. {dict(stretch_metadata(stretch))}")
+    if len(complete) == len(context.partition_keys):
+        yield _result(lake, interrogation, stretch, complete)
+        return
+    # What was written is recorded all the same.
+    yield from (written_event(lake, work, footer) for work, footer in replaced.values())
+    if held or stretch.paused:
+        raise HeldBackError("; ".join(dict.fromkeys([*held.values(), *filter(None, [stretch.paused])])))
+    seen.update(partition for _, partition in stretch.problems)
+    elsewhere = sorted(set(context.partition_keys) - seen)
+    raise_unfinished(stretch, more=[f"another run works on {name}" for name in elsewhere])
+
+
+def _standing(lake: Lake, work: PartitionWork) -> Footer | None:
+    return read_footer(lake, work.interrogation.table, work.partition)
+
+
+def _result(
+    lake: Lake, interrogation: Interrogation, stretch: Stretch, complete: Sequence[_Complete]
+) -> dg.MaterializeResult[None]:
+    """What is said of all partitions of the run at once: Dagster has one result for them."""
+    key = dg.AssetKey(interrogation.table.name)
+    if len(complete) == 1:
+        ((work, footer),) = complete
+        return dg.MaterializeResult(
+            asset_key=key,
+            metadata={**answers_metadata(lake, work, footer), **stretch_metadata(stretch)},
+            data_version=dg.DataVersion(footer.content_id),
+        )
+    metadata = {"partitions": len(complete), **stretch_metadata(stretch)}
+    return dg.MaterializeResult(asset_key=key, metadata=metadata)

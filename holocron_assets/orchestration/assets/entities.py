@@ -1,0 +1,202 @@
+"""The assets of the knowledge base, the two jobs that make them, and how such a run ends.
+
+`resolve_entities` makes what is partitioned by entity type, `tag_and_review` what is partitioned by source
+and follows from it. In a run of theirs, each step makes the stale partitions of its asset, one after the
+other, from the run's one snapshot of the lake. A partition that fails keeps no other from any later step: its
+step goes on, and the run fails at its end with its name.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import dagster as dg
+
+from holocron_assets.entities.snapshot import Look
+from holocron_assets.lake.files.parquet import read_footer
+from holocron_assets.orchestration.assets.entity_files import stored
+from holocron_assets.orchestration.assets.events import (
+    DEFERRED,
+    PARTITIONS_SEPARATOR,
+    RANGE_OF_TAG,
+    StepResult,
+    is_deferred,
+    materialization,
+    partitions_of_run,
+    range_tags,
+    recorded_late,
+    recorded_partitions,
+    step_results,
+)
+from holocron_assets.orchestration.assets.metadata import OWNER, table_description, table_metadata
+from holocron_assets.orchestration.assets.partitions import ENTITY_TYPES, SOURCES
+from holocron_assets.orchestration.resources.resources import LakeResource, SnapshotResource
+from holocron_assets.orchestration.runs.failures import (
+    PERMANENT,
+    clear_failures,
+    failure_from,
+    may_be_retried,
+    was_told_to_end,
+)
+from holocron_assets.orchestration.runs.held import ended_when_held, refuse_all_held
+from holocron_assets.orchestration.runs.retries import LAKE
+from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, STAGES, TYPES, Stage, partitions_of
+from holocron_assets.planning.job_names import ENTITIES_JOB, PARTITIONS_TAG, SOURCES_JOB, WHOLE_RUN_CHECK
+
+_FAILED = "failed_partitions"
+"""Metadata of a step's output: why partitions were left, by their names."""
+
+
+def stage_asset(stage: Stage) -> dg.AssetsDefinition:
+    """The asset of one stage."""
+
+    @dg.asset(
+        name=stage.name,
+        deps=[
+            *stage.inputs,
+            *(dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping()) for name in stage.whole_inputs),
+        ],
+        partitions_def=SOURCES if stage in BY_SOURCE else ENTITY_TYPES,
+        group_name=stage.group,
+        kinds={"parquet", "duckdb"},
+        owners=[OWNER],
+        code_version=stage.code_version,
+        description=table_description(stage.table),
+        metadata=table_metadata(stage.table),
+        retry_policy=LAKE,
+    )
+    def made(
+        context: dg.AssetExecutionContext, lake: LakeResource, snapshot: SnapshotResource
+    ) -> Iterator[StepResult]:
+        with ended_when_held(context), clear_failures():
+            refuse_all_held(context, lake.open())
+            look = snapshot.look(is_new=context.retry_number > 0)
+            if is_deferred(context.run):
+                yield from _stale_made(context, stage, look)
+            else:
+                yield from step_results(
+                    context, stored(stage, look, context.partition_key, context.run.run_id)
+                )
+
+    return made
+
+
+def _stale_made(context: dg.AssetExecutionContext, stage: Stage, look: Look) -> Iterator[StepResult]:
+    """Make what is stale of all partitions, but of those that failed in an earlier step."""
+    left = {
+        name for failed in failures_of_steps(context.instance, context.run.run_id).values() for name in failed
+    }
+    wanted = partitions_of_run(context.run) or partitions_of(look.lake, stage)
+    names = [name for name in partitions_of(look.lake, stage) if name in wanted and name not in left]
+    yield from _unrecorded(context, stage, look, names)
+    errors: dict[str, Exception] = {}
+    for name in names:
+        with _kept_in(errors, name):
+            if stage.stale(look, [name]):
+                yield materialization(context.asset_key, name, stored(stage, look, name, context.run.run_id))
+    for error in errors.values():
+        # Raised when the others are done: the step is tried again, and only these are left of it.
+        if may_be_retried(error) and context.retry_number < LAKE.max_retries:
+            raise error
+    failed = {name: failure_from(error) for name, error in errors.items()}
+    for name, failure in failed.items():
+        context.log.error(f"{stage.name} of {name}: {failure.reason}")
+    told = {name: {"reason": one.reason, PERMANENT: one.is_permanent} for name, one in failed.items()}
+    yield dg.MaterializeResult(metadata={_FAILED: told} if told else {})
+
+
+def _unrecorded(
+    context: dg.AssetExecutionContext, stage: Stage, look: Look, names: Sequence[str]
+) -> Iterator[dg.AssetMaterialization]:
+    """Events of fresh files that have none: a run died between the file and its event."""
+    footers = {name: footer for name in names if (footer := read_footer(look.lake, stage.table, name))}
+    for name in sorted(footers.keys() - recorded_partitions(context.instance, context.asset_key, footers)):
+        if not stage.stale(look, [name]):
+            yield recorded_late(context.asset_key, name, footers[name])
+
+
+@contextmanager
+def _kept_in(errors: dict[str, Exception], partition: str) -> Iterator[None]:
+    """Keep a partition's error, so that the others come to their turn. Who ends the run ends it at once."""
+    try:
+        with clear_failures():
+            yield
+    except Exception as error:
+        if was_told_to_end(error):
+            raise
+        errors[partition] = error
+
+
+def failures_of_steps(
+    instance: dg.DagsterInstance, run_id: str
+) -> dict[str, Mapping[str, Mapping[str, Any]]]:
+    """Why partitions failed in the steps of a run that went on with others, by step and partition.
+
+    Returns:
+        Of each, its `reason`, and whether it is `is_permanent`: time alone does not mend it.
+    """
+    outputs = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.STEP_OUTPUT).records
+    found: dict[str, Mapping[str, Mapping[str, Any]]] = {}
+    for record in outputs:
+        event = record.event_log_entry.dagster_event
+        failed = event.step_output_data.metadata.get(_FAILED) if event else None
+        if event and event.step_key and isinstance(failed, dg.JsonMetadataValue):
+            found[event.step_key] = dict(failed.data) if isinstance(failed.data, Mapping) else {}
+    return found
+
+
+def _whole_run_check(asset: str, stages: Sequence[Stage], description: str) -> dg.AssetChecksDefinition:
+    """The check that ends a run: it fails the run if a partition failed in any step, and names it."""
+
+    @dg.asset_check(
+        asset=asset,
+        name=WHOLE_RUN_CHECK,
+        description=description,
+        additional_deps=[stage.name for stage in stages if stage.name != asset],
+        blocking=True,
+        retry_policy=LAKE,
+    )
+    def check(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
+        by_step = failures_of_steps(context.instance, context.run.run_id)
+        failed = [(step, name, one) for step, own in by_step.items() for name, one in own.items()]
+        return dg.AssetCheckResult(
+            passed=not failed,
+            severity=dg.AssetCheckSeverity.ERROR,
+            description="; ".join(f"{step} of {name}: {one['reason']}" for step, name, one in failed)
+            or "No partition failed.",
+            metadata={PERMANENT: bool(failed) and all(one[PERMANENT] for *_, one in failed)},
+        )
+
+    return check
+
+
+def _steps(stages: Sequence[Stage]) -> dg.AssetSelection:
+    """The assets of some stages, and of their checks the one that ends the run."""
+    assets = dg.AssetSelection.assets(*(stage.name for stage in stages))
+    whole_run = dg.AssetCheckKey(dg.AssetKey(stages[-1].name), WHOLE_RUN_CHECK)
+    return (assets - dg.AssetSelection.all_asset_checks()) | dg.AssetSelection.checks(whole_run)
+
+
+STAGE_ASSETS = [stage_asset(stage) for stage in STAGES]
+
+WHOLE_RUN_CHECKS = [
+    _whole_run_check(
+        BY_TYPE[-1].name, BY_TYPE, "In no step of the run that resolved entities a type failed."
+    ),
+    _whole_run_check(BY_SOURCE[-1].name, BY_SOURCE, "In no step of the run that tagged sources one failed."),
+]
+
+ENTITY_JOBS = [
+    dg.define_asset_job(
+        ENTITIES_JOB,
+        selection=_steps(BY_TYPE),
+        tags={**DEFERRED, **range_tags(TYPES), PARTITIONS_TAG: PARTITIONS_SEPARATOR.join(TYPES)},
+        description="Resolve and promote the entities of all stale types, from candidates of every batch.",
+    ),
+    dg.define_asset_job(
+        SOURCES_JOB,
+        selection=_steps(BY_SOURCE),
+        tags={**DEFERRED, RANGE_OF_TAG: str(SOURCES.name)},
+        description="Collect the tags and the review queue of all stale sources, once entities are resolved.",
+    ),
+]

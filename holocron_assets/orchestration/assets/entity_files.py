@@ -1,0 +1,179 @@
+"""How each stage of the knowledge base writes its file of one partition, and what the event says of it."""
+
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from holocron_assets.entities.departures import store_departures
+from holocron_assets.entities.facts.store import (
+    store_facts,
+    store_relations,
+)
+from holocron_assets.entities.identity.judgement_store import (
+    store_judgements,
+)
+from holocron_assets.entities.identity.pair_store import store_pairs
+from holocron_assets.entities.mentions.store import store_mentions
+from holocron_assets.entities.snapshot import Look
+from holocron_assets.entities.store import (
+    store_aliases,
+    store_entities,
+)
+from holocron_assets.entities.tags.store import (
+    store_entity_tags,
+    store_tag_relations,
+    store_tags,
+)
+from holocron_assets.lake.files.parquet import Footer
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.tables import (
+    ENTITIES,
+    ENTITY_ALIASES,
+    ENTITY_DEPARTURES,
+    ENTITY_FACTS,
+    ENTITY_JUDGEMENTS,
+    ENTITY_MENTIONS,
+    ENTITY_PAIRS,
+    ENTITY_RELATIONS,
+    ENTITY_TAGS,
+    REVIEW_ITEMS,
+    TAG_RELATIONS,
+    TAGS,
+)
+from holocron_assets.orchestration.assets.events import Stored
+from holocron_assets.orchestration.assets.metadata import large_metadata, timing, written_metadata
+from holocron_assets.planning.entity_stages import TYPES, Stage
+from holocron_assets.review.store import store_review
+from holocron_assets.settings import tags_file
+
+_Made = tuple[Footer, dict[str, Any]]
+
+_EVERY_TYPE = frozenset(TYPES)
+
+
+def _mentions(look: Look, entity_type: str, run_id: str) -> _Made:
+    footer, rows = store_mentions(look, entity_type, run_id)
+    kept_out = look.mentions.kept_out.get(entity_type, {})
+    return footer, {
+        **written_metadata(footer, rows, counted="method", titles="name"),
+        **{f"kept out: {reason}": count for reason, count in sorted(kept_out.items())},
+    }
+
+
+def _departures(look: Look, entity_type: str, run_id: str) -> _Made:
+    footer, rows = store_departures(look, entity_type, run_id)
+    return footer, written_metadata(footer, rows, counted="to_type")
+
+
+def _pairs(look: Look, entity_type: str, _run_id: str) -> _Made:
+    footer, rows = store_pairs(look, entity_type, entity_types=_EVERY_TYPE)
+    return footer, written_metadata(footer, rows, counted="verdict", titles="first_title")
+
+
+def _judgements(look: Look, entity_type: str, _run_id: str) -> _Made:
+    footer, rows = store_judgements(look, entity_type, entity_types=_EVERY_TYPE, now=utc_now())
+    metadata = written_metadata(footer, rows, counted="judgement", titles="pair_id")
+    return footer, {**metadata, "refused": sum(row["refused"] is not None for row in rows)}
+
+
+def _entities(look: Look, entity_type: str, run_id: str) -> _Made:
+    footer, rows, changes = store_entities(
+        look, entity_type, entity_types=_EVERY_TYPE, now=utc_now(), run_id=run_id
+    )
+    shown = rows.filter(pc.is_null(rows.column("valid_to"))).select(["name", "state", "review_reason"])
+    current = shown.to_pylist()
+    return footer, {
+        **written_metadata(footer, current, counted="state", titles="name"),
+        "entities": len(current),
+        "history_rows": rows.num_rows,
+        "for_review": sum(row["review_reason"] is not None for row in current),
+        "new": changes.new,
+        "changed": changes.changed,
+        "suppressed": changes.suppressed,
+        "returned": changes.returned,
+        "unchanged": changes.unchanged,
+    }
+
+
+def _aliases(look: Look, entity_type: str, _run_id: str) -> _Made:
+    footer, rows = store_aliases(look, entity_type)
+    return footer, written_metadata(footer, rows, counted="kind", titles="alias")
+
+
+def _facts(look: Look, entity_type: str, run_id: str) -> _Made:
+    footer, rows = store_facts(look, entity_type, run_id)
+    metadata = large_metadata(look.lake, ENTITY_FACTS, entity_type, footer, counted="fact_key")
+    return footer, {**metadata, **_by_status(rows), "disputed": _count(rows["is_disputed"])}
+
+
+def _relations(look: Look, entity_type: str, run_id: str) -> _Made:
+    footer, rows = store_relations(look, entity_type, run_id)
+    metadata = large_metadata(look.lake, ENTITY_RELATIONS, entity_type, footer, counted="relation")
+    return footer, {**metadata, **_by_status(rows), "other_known": _count(pc.is_valid(rows["to_id"]))}
+
+
+def _by_status(rows: pa.Table) -> dict[str, int]:
+    counted = rows["status"].value_counts().to_pylist()
+    return {f"status: {each['values']}": each["counts"] for each in counted}
+
+
+def _count(flags: pa.ChunkedArray) -> int:
+    return int(pc.sum(flags).as_py() or 0)
+
+
+def _entity_tags(look: Look, entity_type: str, run_id: str) -> _Made:
+    footer = store_entity_tags(look, entity_type, tags_file(), run_id)
+    return footer, large_metadata(
+        look.lake, ENTITY_TAGS, entity_type, footer, counted="method", titles="tag_id"
+    )
+
+
+def _tags(look: Look, source: str, _run_id: str) -> _Made:
+    footer = store_tags(look, source, tags_file())
+    return footer, large_metadata(look.lake, TAGS, source, footer, counted="visibility", titles="name")
+
+
+def _tag_relations(look: Look, source: str, _run_id: str) -> _Made:
+    footer = store_tag_relations(look, source, tags_file())
+    return footer, large_metadata(
+        look.lake, TAG_RELATIONS, source, footer, counted="relation", titles="from_tag"
+    )
+
+
+def _review(look: Look, source: str, _run_id: str) -> _Made:
+    footer, rows = store_review(look.lake, source)
+    return footer, written_metadata(footer, rows, counted="kind", titles="subject")
+
+
+STORES: Mapping[str, Callable[[Look, str, str], _Made]] = {
+    ENTITY_MENTIONS.name: _mentions,
+    ENTITY_DEPARTURES.name: _departures,
+    ENTITY_PAIRS.name: _pairs,
+    ENTITY_JUDGEMENTS.name: _judgements,
+    ENTITIES.name: _entities,
+    ENTITY_ALIASES.name: _aliases,
+    ENTITY_FACTS.name: _facts,
+    ENTITY_RELATIONS.name: _relations,
+    ENTITY_TAGS.name: _entity_tags,
+    TAGS.name: _tags,
+    TAG_RELATIONS.name: _tag_relations,
+    REVIEW_ITEMS.name: _review,
+}
+"""By stage: what writes a partition, named, in a run, named. It gives the file's footer and metadata."""
+
+
+def stored(stage: Stage, look: Look, partition: str, run_id: str) -> Stored:
+    """Write one partition of a stage, and time it.
+
+    Args:
+        stage: the stage.
+        look: at the lake.
+        partition: an entity type, or a source.
+        run_id: the run that writes it.
+    """
+    started = perf_counter()
+    footer, metadata = STORES[stage.name](look, partition, run_id)
+    return Stored(footer, {**metadata, **timing(footer, perf_counter() - started)})

@@ -1,0 +1,128 @@
+"""What Dagster records of assets: one event for each file that a step replaced, and no other.
+
+Jobs bear a tag of Dagster's under which it plans and records no events of assets by itself. Otherwise a run
+over a range of partitions would record an event for each of them, all with one data version, whether its file
+was replaced or not, and a run that failed would show as failed what it never touched. The tag is not
+documented, so this is the one place that knows it, and `test_asset_events.py` shows what it does. A run that
+Dagster makes by itself (its Materialize button, a backfill) does not bear it, and has Dagster's own events.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import dagster as dg
+
+from holocron_assets.lake.files.parquet import Footer
+from holocron_assets.planning.job_names import PARTITION_TAG, PARTITIONS_TAG
+
+DEFERRED: Mapping[str, str] = {"dagster/defer_asset_events": "true"}
+"""Tag of a job whose steps say themselves which files they replaced."""
+
+RANGE_TAGS = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
+"""Tags of a run over several partitions. Without them or a partition, a step that follows another fails."""
+
+RANGE_OF_TAG = "holocron/range_of"
+"""Tag of a job over dynamic partitions: their definition. The range is known when a run begins."""
+
+PARTITIONS_SEPARATOR = ","
+"""Between partitions in the tag that names several: no partition's name holds it."""
+
+DATA_VERSION_TAG = "dagster/data_version"
+
+RECORDED_LATE = "The file stood already: a run ended before it could record it, or Dagster's storage is new."
+
+StepResult = dg.AssetMaterialization | dg.MaterializeResult[None]
+
+
+class Stored(NamedTuple):
+    """One partition's file, and what is known of it.
+
+    Attributes:
+        footer: of the file.
+        metadata: what its materialization says.
+        is_replaced: whether this step replaced it. Otherwise the file stands as it was.
+    """
+
+    footer: Footer
+    metadata: Mapping[str, Any]
+    is_replaced: bool = True
+
+
+def range_tags(every_partition: Sequence[str]) -> dict[str, str]:
+    """Tags of a run over several partitions, which let Dagster resolve what its steps read.
+
+    The range is that of all partitions, in the order of their definition. It never says which of them a run
+    makes: a range of dynamic partitions follows the order of their registration, and mixes sources.
+    """
+    return dict(zip(RANGE_TAGS, (every_partition[0], every_partition[-1]), strict=True))
+
+
+def makes_what_is_stale(tags: Mapping[str, str]) -> bool:
+    """Whether runs of a job with these tags find out themselves which partitions they make."""
+    return RANGE_OF_TAG in tags or RANGE_TAGS[0] in tags
+
+
+def partitions_of_run(run: dg.DagsterRun) -> list[str]:
+    """The partitions that a run may make, as its tags name them; none where they name none."""
+    named = run.tags.get(PARTITION_TAG) or run.tags.get(PARTITIONS_TAG) or ""
+    return named.split(PARTITIONS_SEPARATOR) if named else []
+
+
+def is_deferred(run: dg.DagsterRun) -> bool:
+    """Whether the steps of a run say themselves which files they replaced."""
+    return DEFERRED.items() <= run.tags.items()
+
+
+def materialization(asset: dg.AssetKey, partition: str | None, stored: Stored) -> dg.AssetMaterialization:
+    """The event of one file."""
+    return dg.AssetMaterialization(
+        asset,
+        partition=partition,
+        metadata=stored.metadata,
+        tags={DATA_VERSION_TAG: stored.footer.content_id},
+    )
+
+
+def step_results(context: dg.AssetExecutionContext, stored: Stored) -> Iterator[StepResult]:
+    """What a step that makes one partition yields.
+
+    In a deferred run, the event of its file comes first, if the file was replaced, or if a run died between
+    the replacement and the event; then an output without an event, so that the next step runs.
+    """
+    if not is_deferred(context.run):
+        version = dg.DataVersion(stored.footer.content_id)
+        yield dg.MaterializeResult(metadata=stored.metadata, data_version=version)
+        return
+    partition, footer = context.partition_key, stored.footer
+    if stored.is_replaced:
+        yield materialization(context.asset_key, partition, stored)
+    elif not recorded_partitions(context.instance, context.asset_key, {partition: footer}):
+        yield recorded_late(context.asset_key, partition, footer)
+    yield dg.MaterializeResult()
+
+
+def recorded_late(asset: dg.AssetKey, partition: str, footer: Footer) -> dg.AssetMaterialization:
+    """The event of a file that stood before the run, and that Dagster knows nothing of."""
+    return dg.AssetMaterialization(
+        asset,
+        partition=partition,
+        description=RECORDED_LATE,
+        metadata={"dagster/row_count": footer.rows, "content_id": footer.content_id},
+        tags={DATA_VERSION_TAG: footer.content_id},
+    )
+
+
+def recorded_partitions(
+    instance: dg.DagsterInstance, asset: dg.AssetKey, footers: Mapping[str, Footer]
+) -> Collection[str]:
+    """Those of some partitions whose last event names the content that they have.
+
+    Args:
+        instance: knows the events.
+        asset: whose.
+        footers: by partition.
+    """
+    tags = instance.event_log_storage.get_latest_tags_by_partition(
+        asset, dg.DagsterEventType.ASSET_MATERIALIZATION, [DATA_VERSION_TAG], list(footers)
+    )
+    return {name for name, own in tags.items() if own.get(DATA_VERSION_TAG) == footers[name].content_id}

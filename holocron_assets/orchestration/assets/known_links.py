@@ -1,0 +1,61 @@
+"""The asset of what is known of titles, compacted: one file a source, made anew from all of its batches."""
+
+from collections.abc import Iterator
+from time import perf_counter
+
+import dagster as dg
+
+from holocron_assets.crawl.frontier.known_links import make_known_links
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.decisions.controls import refuse_held
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_LINKS, PAGES, SEED_TITLES
+from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
+from holocron_assets.orchestration.assets.metadata import OWNER, table_description, table_metadata
+from holocron_assets.orchestration.assets.partitions import SOURCES
+from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.runs.failures import clear_failures
+from holocron_assets.orchestration.runs.held import ended_when_held
+from holocron_assets.orchestration.runs.retries import LAKE
+
+_EVERY_BATCH = dg.AllPartitionMapping()
+
+
+@dg.asset(
+    name=KNOWN_LINKS.name,
+    deps=[
+        SEED_TITLES.name,
+        dg.AssetDep(PAGES.name, partition_mapping=_EVERY_BATCH),
+        dg.AssetDep(PAGE_LINKS.name, partition_mapping=_EVERY_BATCH),
+    ],
+    partitions_def=SOURCES,
+    group_name="crawl",
+    kinds={"parquet", "duckdb"},
+    owners=[OWNER],
+    description=table_description(KNOWN_LINKS),
+    metadata=table_metadata(KNOWN_LINKS),
+    retry_policy=LAKE,
+)
+def known_links(
+    context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
+) -> Iterator[StepResult]:
+    """Compact what the source's batches say of titles."""
+    with ended_when_held(context), clear_failures():
+        refuse_held(lake.open(), source=context.partition_key)
+        stored = _compacted(lake.open(), sources.get(context.partition_key))
+    yield from step_results(context, stored)
+
+
+def _compacted(lake: Lake, source: Source) -> Stored:
+    started = perf_counter()
+    footer = make_known_links(lake, source)
+    seconds = perf_counter() - started
+    metadata = {
+        "dagster/row_count": footer.rows,
+        "rows_per_second": round(footer.rows / max(seconds, 1e-6), 1),
+        "seconds": round(seconds, 3),
+        "batches": sum(name.startswith(f"{source.name}-") for name in footer.inputs),
+        "content_id": footer.content_id,
+        "code_version": footer.code_version,
+    }
+    return Stored(footer, metadata)

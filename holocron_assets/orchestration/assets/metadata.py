@@ -1,0 +1,129 @@
+"""What a materialization says of itself: schema, counts, rates and samples."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+import pyarrow.compute as pc
+
+from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.files.parquet import Footer, read_table
+from holocron_assets.lake.place.paths import Lake
+
+OWNER = "team:holocron"
+_SAMPLES = 5
+
+
+def table_metadata(table: Table) -> dict[str, Any]:
+    """An asset's standing metadata: its column schema and key."""
+    columns = [
+        dg.TableColumn(
+            column.name,
+            type=str(column.type),
+            description=column.description,
+            constraints=dg.TableColumnConstraints(
+                nullable=column.nullable, unique=table.key == (column.name,)
+            ),
+        )
+        for column in table.columns
+    ]
+    return {
+        "dagster/column_schema": dg.TableSchema(columns=columns),
+        "dagster/table_name": table.name,
+        "key": ", ".join(table.key),
+    }
+
+
+def written_metadata(
+    footer: Footer, rows: Sequence[Row], *, counted: str, seconds: float | None = None, titles: str = "title"
+) -> dict[str, Any]:
+    """What one materialization wrote. Numbers become plots over partitions in the UI.
+
+    Args:
+        footer: of the file written.
+        rows: its rows.
+        counted: column whose values are counted, most frequent first.
+        seconds: how long it took, if the caller adds no `timing` of its own.
+        titles: column that names a row to a person.
+    """
+    counts = Counter(str(row[counted]) for row in rows)
+    names = [str(row[titles]) for row in rows]
+    step = max(len(names) // _SAMPLES, 1)
+    return _metadata(footer, counted, counts, [*names[::step][:_SAMPLES], *names[-1:]], seconds)
+
+
+def large_metadata(  # noqa: PLR0913 - three name the file, the rest says what to tell of it
+    lake: Lake,
+    table: Table,
+    partition: str,
+    footer: Footer,
+    *,
+    counted: str,
+    seconds: float | None = None,
+    titles: str = "title",
+) -> dict[str, Any]:
+    """What `written_metadata` says, of a partition with more rows than are to be held in memory.
+
+    Args:
+        lake: where it was written.
+        table: which table.
+        partition: the partition's name.
+        footer: of the file written.
+        counted: column whose values are counted, most frequent first.
+        seconds: how long it took, if the caller adds no `timing` of its own.
+        titles: column that names a row to a person.
+    """
+    columns = read_table(lake, table, partition, sorted({counted, titles}))
+    counts = {str(each["values"]): each["counts"] for each in pc.value_counts(columns[counted]).to_pylist()}
+    places = [*range(0, footer.rows, max(footer.rows // _SAMPLES, 1))[:_SAMPLES], footer.rows - 1]
+    names = [str(columns[titles][place].as_py()) for place in places] if footer.rows else []
+    return _metadata(footer, counted, Counter(counts), names, seconds)
+
+
+def _metadata(
+    footer: Footer, counted: str, counts: Counter[str], names: Sequence[str], seconds: float | None
+) -> dict[str, Any]:
+    """What is told of a file: `names` are titles of some of its rows, and at last that of its last one."""
+    return {
+        "dagster/row_count": footer.rows,
+        **({} if seconds is None else timing(footer, seconds)),
+        "content_id": footer.content_id,
+        "code_version": footer.code_version or "-",
+        f"rows_by_{counted}": dg.MetadataValue.md(_counts_table(counted, counts)),
+        **{f"{counted}: {value}": count for value, count in sorted(counts.items())[:20]},
+        "first_title": names[0] if names else "-",
+        "last_title": names[-1] if names else "-",
+        "sample_titles": sample_list(names[:-1]),
+    }
+
+
+def timing(footer: Footer, seconds: float) -> dict[str, Any]:
+    """How long a file took, and how many of its rows were made a second."""
+    return {
+        "seconds": round(seconds, 3),
+        "rows_per_second": round(footer.rows / max(seconds, 1e-6), 1),
+    }
+
+
+def sample_list(texts: Iterable[str]) -> dg.MarkdownMetadataValue:
+    """Some texts, whoever wrote them, as a list, one below the other."""
+    return dg.MetadataValue.md("\n".join(f"- {escaped(text)}" for text in texts))
+
+
+def table_description(table: Table) -> str:
+    """The asset's description: what one row is, and its key."""
+    return f"{table.description}.\n\nOne Parquet file a partition; key: {', '.join(table.key)}."
+
+
+def _counts_table(name: str, counts: Mapping[str, int]) -> str:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return "\n".join(
+        [f"| {name} | rows |", "| --- | ---: |", *(f"| {escaped(v)} | {n} |" for v, n in ordered)]
+    )
+
+
+def escaped(text: str) -> str:
+    """What wikis and models say is a line of words: nothing in it is markup, an address or an image here."""
+    line = " ".join(text.split())
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|~:/@&" else c for c in line)

@@ -1,0 +1,71 @@
+"""The database of views that any DuckDB client opens."""
+
+from time import perf_counter
+from typing import Any
+
+import dagster as dg
+
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import (
+    ENTITIES,
+    ENTITY_ALIASES,
+    ENTITY_FACTS,
+    ENTITY_RELATIONS,
+    ENTITY_TAGS,
+    PAGE_LINKS,
+    PAGE_TYPES,
+    PAGES,
+    REVIEW_ITEMS,
+    TAGS,
+)
+from holocron_assets.lake.views.publishing import publish_views
+from holocron_assets.operations.views import all_views
+from holocron_assets.orchestration.assets.metadata import OWNER
+from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.runs.failures import clear_failures
+from holocron_assets.orchestration.runs.held import ended_when_held, refuse_all_held
+from holocron_assets.orchestration.runs.retries import PUBLISHING
+
+READ = (
+    *(PAGES, PAGE_LINKS, PAGE_TYPES, ENTITIES, ENTITY_ALIASES),
+    *(ENTITY_FACTS, ENTITY_RELATIONS, TAGS, ENTITY_TAGS, REVIEW_ITEMS),
+)
+"""Tables whose rows the views show most of."""
+
+
+@dg.asset(
+    deps=[dg.AssetDep(table.name, partition_mapping=dg.AllPartitionMapping()) for table in READ],
+    group_name="views",
+    kinds={"duckdb"},
+    owners=[OWNER],
+    description=(
+        "`holocron.duckdb`: views over every table, for any DuckDB client. They show what is written later; "
+        "the file is written again only when what is packed, a view or a source changes."
+    ),
+    metadata={
+        "dagster/column_schema": dg.TableSchema(
+            [dg.TableColumn("view", "string", description="Name of a public view")]
+        )
+    },
+    retry_policy=PUBLISHING,
+)
+def views(
+    context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
+) -> dg.MaterializeResult[None]:
+    """Publish the views."""
+    with ended_when_held(context), clear_failures():
+        refuse_all_held(context, lake.open())
+        metadata = _published(lake.open(), all_views(sources.all()))
+    context.log.info(f"published {metadata['dagster/row_count']} views")
+    return dg.MaterializeResult(metadata=metadata)
+
+
+def _published(lake: Lake, definition: str) -> dict[str, Any]:
+    started = perf_counter()
+    names = publish_views(lake, definition)
+    return {
+        "dagster/row_count": len(names),
+        "seconds": round(perf_counter() - started, 3),
+        "path": dg.MetadataValue.path(lake.database),
+        "views": dg.MetadataValue.md("\n".join(f"- `{name}`" for name in names)),
+    }

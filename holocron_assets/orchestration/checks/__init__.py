@@ -1,0 +1,1 @@
+"""Asset checks: they report quality; what must hold is checked before a write."""

@@ -1,0 +1,111 @@
+"""What others are told of Dagster: how it is, and one run. Its storage is read, and not changed."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+from dagster import DagsterInstance, DagsterRunStatus, RunsFilter
+from dagster._core.scheduler.instigation import InstigatorType, SensorInstigatorData
+
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.operations.state.dagster_state import DagsterState
+from holocron_assets.orchestration.runs.failures import failure_of_step
+from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY
+from holocron_assets.planning.job_names import PARTITION_TAG
+
+_MOST_FAILED_STEPS = 100
+_HIDDEN = ".dagster/"
+"""Dagster's tags for itself, which its web UI does not show either."""
+
+
+def look_at_dagster(instance: DagsterInstance) -> DagsterState:
+    """Look at what is under way, and when each part of the daemon was last heard of.
+
+    Raises:
+        Exception: whatever the storage raises that cannot be read.
+    """
+    heartbeats = instance.get_daemon_heartbeats()
+    return DagsterState(
+        at=utc_now(),
+        runs={
+            status.value.lower(): instance.get_runs_count(RunsFilter(statuses=[status]))
+            for status in UNDER_WAY
+        },
+        heard_at={
+            name: datetime.fromtimestamp(heartbeats[name].timestamp, UTC) if name in heartbeats else None
+            for name in instance.get_required_daemon_types()
+        },
+        ticked_at=_ticked_at(instance),
+    )
+
+
+def _ticked_at(instance: DagsterInstance) -> datetime | None:
+    """When any sensor last began or ended a tick. Those of code that cannot be loaded do not tick."""
+    states = instance.all_instigator_state(instigator_type=InstigatorType.SENSOR)
+    found = [
+        seconds
+        for state in states
+        if isinstance(data := state.instigator_data, SensorInstigatorData)
+        for seconds in (data.last_tick_start_timestamp, data.last_tick_timestamp)
+        if seconds
+    ]
+    return datetime.fromtimestamp(max(found), UTC) if found else None
+
+
+def run_report(instance: DagsterInstance, run_id: str) -> dict[str, Any] | None:
+    """What became of a run, as plain values of JSON; None if there is no such run.
+
+    Returns:
+        Its id, job, status, partition, tags, times, failed steps with their errors, and, where it failed as a
+        whole, why.
+    """
+    record = instance.get_run_record_by_id(run_id)
+    if record is None:
+        return None
+    run = record.dagster_run
+    return {
+        "run_id": run_id,
+        "job": run.job_name,
+        "status": run.status.value,
+        "partition": run.tags.get(PARTITION_TAG),
+        "tags": {name: value for name, value in run.tags.items() if not name.startswith(_HIDDEN)},
+        "created_at": record.create_timestamp.replace(tzinfo=UTC).isoformat(),
+        "started_at": _time(record.start_time),
+        "ended_at": _time(record.end_time),
+        "failed_steps": _failed_steps(instance, run_id),
+        "error": _error(instance, run_id) if run.status == DagsterRunStatus.FAILURE else None,
+    }
+
+
+def _failed_steps(instance: DagsterInstance, run_id: str) -> Sequence[Mapping[str, Any]]:
+    records = instance.get_records_for_run(
+        run_id, of_type=dg.DagsterEventType.STEP_FAILURE, limit=_MOST_FAILED_STEPS
+    ).records
+    found = []
+    for record in records:
+        event = record.event_log_entry.dagster_event
+        if event is not None:
+            failure = failure_of_step(event)
+            found.append(
+                {
+                    "step": event.step_key,
+                    "error": failure.reason if failure else event.message,
+                    "at": _time(record.event_log_entry.timestamp),
+                    "due_at": failure.due_at.isoformat() if failure and failure.due_at else None,
+                }
+            )
+    return found
+
+
+def _error(instance: DagsterInstance, run_id: str) -> str | None:
+    """What the run's own end says: of one that died, no step does."""
+    records = instance.get_records_for_run(
+        run_id, of_type=dg.DagsterEventType.RUN_FAILURE, limit=1, ascending=False
+    ).records
+    event = records[0].event_log_entry.dagster_event if records else None
+    return event.message if event else None
+
+
+def _time(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()

@@ -1,0 +1,147 @@
+"""Dagster's instance: where it lives, which file configures it, and the pool limits that no file can hold."""
+
+import os
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+
+import dagster as dg
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from holocron_assets.derive.dispatch.pools import read_dispatch_settings
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.files.parquet import replacing
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.mounts import refuse_unmounted, remember_mount
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.assets.crawl import CRAWL_POOL
+from holocron_assets.orchestration.internals.clock_set_back import bring_ticks_back
+from holocron_assets.orchestration.resources.known_lake import expect_lake
+from holocron_assets.orchestration.runs.reaper import reap_dead_runs
+from holocron_assets.settings import (
+    PROJECT_FOLDER,
+    broker,
+    crawlers,
+    dagster_home,
+    data_folder,
+    dispatch_file,
+    run_retention,
+    shared_lake,
+    state_folder,
+)
+
+
+def pool_limits() -> Mapping[str, int]:
+    """Ops of each pool that run at once, whatever started them: crawls, and what asks models.
+
+    Raises:
+        DispatchError: the file of the models' pools cannot be used.
+        SettingError: HOLOCRON_CRAWLERS cannot.
+    """
+    return {**read_dispatch_settings(dispatch_file()).limits, CRAWL_POOL: crawlers()}
+
+
+def prepare_home() -> Path:
+    """Make Dagster's home and put the configuration in it that the environment asks for.
+
+    PostgreSQL is used when HOLOCRON_POSTGRES_URL is set, and workers on other machines when HOLOCRON_BROKER
+    is set too. A home that was chosen by DAGSTER_HOME keeps a `dagster.yaml` of its own.
+
+    Returns:
+        The home, which is now also this process's DAGSTER_HOME.
+
+    Raises:
+        PermanentError: HOLOCRON_POSTGRES_URL is no address, or lacks where it is needed.
+    """
+    home = dagster_home()
+    home.mkdir(parents=True, exist_ok=True)
+    chosen_by_person = "DAGSTER_HOME" in os.environ
+    if not (chosen_by_person and (home / "dagster.yaml").is_file()):
+        wanted = (_configuration() / "dagster.yaml").read_bytes()
+        file = home / "dagster.yaml"
+        if not file.is_file() or file.read_bytes() != wanted:
+            with replacing(file) as aside:
+                aside.write_bytes(wanted)
+    os.environ["DAGSTER_HOME"] = str(home)
+    if url := os.environ.get("HOLOCRON_POSTGRES_URL"):
+        os.environ["HOLOCRON_POSTGRES_URL"] = _database_address(url)
+    return home
+
+
+def _configuration() -> Path:
+    """The folder of the `dagster.yaml` that the environment asks for.
+
+    Raises:
+        PermanentError: there are workers, and no lake that they share.
+    """
+    has_database = bool(os.environ.get("HOLOCRON_POSTGRES_URL"))
+    if broker():
+        if not (has_database and shared_lake()):
+            raise PermanentError("HOLOCRON_BROKER needs HOLOCRON_LAKE and HOLOCRON_POSTGRES_URL too")
+        return PROJECT_FOLDER / "deploy" / "celery"
+    return PROJECT_FOLDER / "deploy" / "postgres" if has_database else PROJECT_FOLDER
+
+
+def _database_address(url: str) -> str:
+    """The address of Dagster's database, with the driver that dagster-postgres brings.
+
+    Raises:
+        PermanentError: it is none. What it says is not repeated: it may be a password.
+    """
+    address = re.sub(r"^postgres(ql)?://", "postgresql+psycopg2://", url)
+    try:
+        usable = make_url(address).host is not None
+    except (ValueError, ArgumentError):
+        usable = False
+    if not usable:
+        raise PermanentError(
+            "HOLOCRON_POSTGRES_URL is no address of a database; it must be one like "
+            "postgresql://user:password@localhost:5432/holocron"
+        )
+    return address
+
+
+def reap_without_daemon() -> None:
+    """Report as failed what runs there are that a daemon was starting: none lives that could start them.
+
+    It is so after a restore as well: a backup has runs that were about to begin, and no signs of life. Runs
+    that wait for a worker in a broker are left to it.
+    """
+    with open_instance() as instance:
+        if not broker():
+            reap_dead_runs(instance, Lake(data_folder()), time_to_start=timedelta(0))
+
+
+def open_to_look() -> dg.DagsterInstance:
+    """The instance at the prepared home, for who only looks: no run is reaped, no limit written."""
+    # Two processes that make Dagster's database at once would break it for good.
+    with Lake(data_folder()).lock("dagster-home"):
+        prepare_home()
+        return dg.DagsterInstance.get()
+
+
+def open_instance() -> dg.DagsterInstance:
+    """The instance at the prepared home, with the named pools limited and dead runs reaped.
+
+    Raises:
+        PermanentError: the disk of the data folder is not mounted.
+        SettingError: a variable that is needed later says what cannot be; no work was begun.
+        FolderGoneError: Dagster knows of work on a lake that is gone.
+    """
+    limits, _ = pool_limits(), run_retention()
+    refuse_unmounted(data_folder(), state_folder())
+    remember_mount(data_folder(), state_folder())
+    lake = Lake(data_folder())
+    # Two processes that make Dagster's database at once would break it for good.
+    with lake.lock("dagster-home"):
+        prepare_home()
+        instance = dg.DagsterInstance.get()
+        for pool, limit in limits.items():
+            instance.event_log_storage.set_concurrency_slots(pool, limit)
+        instance.get_runs_count()
+        bring_ticks_back(instance, now=utc_now())
+        expect_lake(instance, lake)
+    reap_dead_runs(instance, lake)
+    return instance

@@ -1,0 +1,87 @@
+"""The jobs over assets, but those of the knowledge base (`entity_assets`) and of models (`gpu_job`).
+
+Their steps record which files they replaced; see `asset_events`. The views are no file of the lake.
+"""
+
+import dagster as dg
+
+from holocron_assets.lake.tables import (
+    KNOWN_LINKS,
+    PAGES,
+    REVISION_CHECKS,
+    SEED_TITLES,
+    SITES,
+)
+from holocron_assets.orchestration.assets.batches import BATCH_STEP_NAMES
+from holocron_assets.orchestration.assets.events import DEFERRED
+from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE
+from holocron_assets.planning.job_names import (
+    BATCH_JOB,
+    LINKS_JOB,
+    QUALITY_JOB,
+    RECHECK_JOB,
+    SEEDS_JOB,
+    SETTLE_JOB,
+    SITES_JOB,
+    VIEWS_JOB,
+    WHOLE_RUN_CHECK,
+)
+
+_CHECKS = dg.AssetSelection.all_asset_checks()
+
+_OF_RUNS = dg.AssetSelection.checks(
+    *(dg.AssetCheckKey(dg.AssetKey(stages[-1].name), WHOLE_RUN_CHECK) for stages in (BY_TYPE, BY_SOURCE))
+)
+"""What ends a run says nothing of the lake."""
+
+_JOBS = [
+    dg.define_asset_job(
+        SITES_JOB,
+        selection=dg.AssetSelection.assets(SITES.name) - _CHECKS,
+        tags=DEFERRED,
+        description="Ask what a source's wiki says of itself.",
+    ),
+    dg.define_asset_job(
+        SEEDS_JOB,
+        selection=dg.AssetSelection.assets(SITES.name, SEED_TITLES.name) - _CHECKS,
+        tags=DEFERRED,
+        description="Ask what a source's wiki says of itself, and list what its crawl starts from.",
+    ),
+    dg.define_asset_job(
+        RECHECK_JOB,
+        selection=dg.AssetSelection.assets(REVISION_CHECKS.name) - _CHECKS,
+        tags=DEFERRED,
+        description="Compare a source's pages with its wiki, for ten minutes; what differs is fetched again.",
+    ),
+    dg.define_asset_job(
+        BATCH_JOB,
+        selection=dg.AssetSelection.assets(PAGES.name, *BATCH_STEP_NAMES) - _CHECKS,
+        tags=DEFERRED,
+        description="Fetch the pages of a batch, read their signals and classify them.",
+    ),
+    dg.define_asset_job(
+        SETTLE_JOB,
+        selection=dg.AssetSelection.assets(*BATCH_STEP_NAMES) - _CHECKS,
+        tags=DEFERRED,
+        description="Redo what follows from a batch's pages, after code or rules changed. Fetches nothing.",
+    ),
+    dg.define_asset_job(
+        LINKS_JOB,
+        selection=dg.AssetSelection.assets(KNOWN_LINKS.name) - _CHECKS,
+        tags=DEFERRED,
+        description="Compact what a source's batches say of titles, so that the frontier is quick to ask.",
+    ),
+    dg.define_asset_job(
+        VIEWS_JOB,
+        selection=dg.AssetSelection.assets("views") - _CHECKS,
+        description="Write `holocron.duckdb`, the views that any DuckDB client opens.",
+    ),
+    dg.define_asset_job(
+        QUALITY_JOB,
+        selection=_CHECKS - _OF_RUNS,
+        description="Check the lake's quality: unknown rate, what sources must yield, growth.",
+    ),
+]
+
+ASSET_JOBS = {job.name: job for job in _JOBS}
+"""Every asset job by name."""

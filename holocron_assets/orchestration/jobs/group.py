@@ -1,0 +1,87 @@
+"""The job that runs a group of work, for the clock and for whoever starts it in the UI."""
+
+import subprocess
+import sys
+from contextlib import suppress
+
+import dagster as dg
+from filelock import Timeout
+
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.operations.groups import last_run, read_group
+from holocron_assets.orchestration.resources.resources import LakeResource
+from holocron_assets.orchestration.runs.failures import clear_failures
+from holocron_assets.orchestration.runs.held import ended_when_held, refuse_all_held
+from holocron_assets.orchestration.runs.retries import LAKE
+from holocron_assets.planning.job_names import GROUP_JOB, WAITING_TAGS
+from holocron_assets.settings import groups_folder
+
+_MOST_SECONDS = 7 * 24 * 3600
+"""Of a run. Others are ended after six hours, but a step may crawl a whole wiki."""
+
+_SECONDS_TO_END = 30
+
+
+class GroupConfig(dg.Config):
+    """Which group is run: the name of its file, without `.yaml`."""
+
+    group: str
+
+
+@dg.op(
+    description="Run the steps of a group one after the other, as `holocron group run` does.",
+    out=dg.Out(dg.Nothing),
+    retry_policy=LAKE,  # what was done is not done again
+)
+def run_steps(context: dg.OpExecutionContext, config: GroupConfig, lake: LakeResource) -> None:
+    """Run a group, or go on with it where it was killed; fail if any step failed."""
+    opened, name = lake.open(), config.group
+    with ended_when_held(context), clear_failures():
+        refuse_all_held(context, opened)
+        read_group(groups_folder(), name)
+        _refuse_running(opened, name)
+        code = _run("group", "run", name)
+    rows = last_run(opened, name)
+    for row in rows:
+        context.log.info(f"{row['step']}: {row['status']} (holocron {row['command']})")
+    if code:
+        undone = [f"{row['step']} {row['status']}" for row in rows if row["status"] != "done"]
+        why = ", ".join(undone) or "its steps could not be begun"
+        raise dg.Failure(
+            f"group {name} ended with exit code {code}: {why}; the run's stdout and stderr tell why",
+            allow_retries=False,
+        )
+
+
+@dg.job(
+    name=GROUP_JOB,
+    description="Run a group of work: commands in sequence, from a file in data/groups/.",
+    executor_def=dg.in_process_executor,
+    tags={**WAITING_TAGS, "dagster/max_runtime": str(_MOST_SECONDS)},
+)
+def run_group() -> None:
+    """See `run_steps`."""
+    run_steps()
+
+
+def _refuse_running(lake: Lake, name: str) -> None:
+    """Fail where another process runs the group: its steps are not run twice at once."""
+    try:
+        with lake.lock(f"group-{name}", timeout=0):
+            return
+    except Timeout as error:
+        raise dg.Failure(f"another process runs group {name}", allow_retries=False) from error
+
+
+def _run(*words: str) -> int:
+    """Run a command of holocron in a process that ends with this one's work; give its exit code."""
+    command = [sys.executable, "-c", "from holocron_assets.cli.main import main; main()", *words]
+    with subprocess.Popen(command) as process:  # noqa: S603 - our own
+        try:
+            return process.wait()
+        finally:
+            if process.poll() is None:  # the run was told to end
+                process.terminate()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_SECONDS_TO_END)
+                process.kill()

@@ -1,0 +1,205 @@
+"""Jobs for CI and for people that start other runs: `refresh` and `add_pages`."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import dagster as dg
+
+from holocron_assets.crawl.frontier.batches import cut_batches, cut_given_titles
+from holocron_assets.crawl.sources.seeds import load_site, seeds_are_usable
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.decisions.controls import HeldBackError, Scope, refuse_held, standing_controls
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.resources.change_looks import look_to_the_end
+from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.runs.failures import clear_failures
+from holocron_assets.orchestration.runs.held import ended_when_held
+from holocron_assets.orchestration.runs.retries import LAKE
+from holocron_assets.orchestration.runs.waiting import LocalRuns, QueuedRuns, Runs
+from holocron_assets.planning.job_names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB, WAITING_TAGS
+from holocron_assets.planning.work import (
+    Work,
+    batches_to_fetch,
+    batches_to_settle,
+    checks_to_run,
+    entities_to_resolve,
+    links_to_compact,
+    sites_to_ask,
+    sources_to_tag,
+    views_to_publish,
+)
+
+
+class RefreshConfig(dg.Config):
+    """What `refresh` works on: one source, or every enabled one; and how many batches of each at most."""
+
+    source: str | None = None
+    maximum_batches: int = 1000
+
+
+class AddPagesConfig(dg.Config):
+    """What `add_pages` asks for."""
+
+    source: str
+    titles: list[str]
+
+
+@dg.op(
+    description="List seeds anew, cut batches, submit their runs, wait for them, resolve entities.",
+    out=dg.Out(dg.Nothing),
+    retry_policy=LAKE,
+)
+def refresh_sources(
+    context: dg.OpExecutionContext, config: RefreshConfig, lake: LakeResource, sources: SourcesResource
+) -> None:
+    """Bring sources up to date with runs of their own, and wait for them."""
+    opened = lake.open()
+    with (
+        ended_when_held(context),
+        clear_failures(),
+    ):  # all of it: a run that is told to end is not tried again
+        refuse_held(opened, source=config.source)
+        chosen = [sources.get(config.source)] if config.source else _free(context, opened, sources.enabled())
+        runs = _runs(context, opened)
+        problems = [] if config.source else [str(error) for error in sources.broken()]
+        for source in chosen:
+            steps = (
+                partial(_look, context, opened, source, sources),
+                partial(_finish, runs, [Work(SEEDS_JOB, source.name, context.run.run_id, source.host)]),
+                partial(_fetch, opened, source, runs, config.maximum_batches),
+            )
+            problems += _done(context, source, steps)
+        problems += _knowledge_made(opened, runs)
+        _finish(runs, views_to_publish(opened, sources.all()))
+    names = ", ".join(source.name for source in chosen)
+    if problems:
+        raise dg.Failure("; ".join(problems), allow_retries=False)
+    context.log.info(f"refreshed {names}" if names else "no source is enabled: nothing to refresh")
+
+
+@dg.op(
+    description="Cut a batch of given pages, submit its run and wait for it.",
+    out=dg.Out(dg.Nothing),
+    retry_policy=LAKE,
+)
+def add_given_pages(
+    context: dg.OpExecutionContext, config: AddPagesConfig, lake: LakeResource, sources: SourcesResource
+) -> None:
+    """Fetch pages that a person names, whatever was fetched before."""
+    opened = lake.open()
+    runs = _runs(context, opened)
+    with ended_when_held(context), clear_failures():
+        source = sources.get(config.source)
+        refuse_held(opened, source=source.name)
+        _finish(runs, sites_to_ask(opened, [source]))
+        batches = cut_given_titles(
+            opened, source, load_site(opened, source.name), config.titles, now=utc_now()
+        )
+        _finish(runs, [Work(BATCH_JOB, batch, "added", source.host) for batch in batches])
+        if problems := _knowledge_made(opened, runs):
+            raise dg.Failure("; ".join(problems), allow_retries=False)
+
+
+@dg.job(
+    name=REFRESH_JOB,
+    description="Bring one source, or all enabled ones, up to date; fail if any run fails. For CI.",
+    executor_def=dg.in_process_executor,
+    tags=WAITING_TAGS,
+)
+def refresh() -> None:
+    """See `refresh_sources`."""
+    refresh_sources()
+
+
+@dg.job(
+    name=ADD_PAGES_JOB,
+    description="Fetch given pages of a source now, and all that follows from them.",
+    executor_def=dg.in_process_executor,
+    tags=WAITING_TAGS,
+)
+def add_pages() -> None:
+    """See `add_given_pages`."""
+    add_given_pages()
+
+
+def _free(context: dg.OpExecutionContext, lake: Lake, sources: Sequence[Source]) -> list[Source]:
+    """The sources that nobody holds back, those that rank highest first; the others are named in the log."""
+    controls = standing_controls(lake)
+    for source in sources:
+        if hold := controls.holds(source=source.name):
+            context.log.info(f"{source.name} is left out: {hold}")
+    free = [source for source in sources if not controls.is_held(source=source.name)]
+    return sorted(free, key=lambda source: -controls.priority(Scope("source", source.name)))
+
+
+def _done(context: dg.OpExecutionContext, source: Source, steps: Sequence[Callable[[], None]]) -> list[str]:
+    """Do what can be done of some steps, the pages before a dump's break too, and give what could not."""
+    problems = []
+    for step in steps:
+        try:
+            step()
+        except HeldBackError as held:
+            context.log.info(f"{source.name} is left: {held}")
+            break
+        except dg.Failure as failure:
+            problems.append(f"{source.name}: {failure.description}")
+    return problems
+
+
+def _look(context: dg.OpExecutionContext, lake: Lake, source: Source, sources: SourcesResource) -> None:
+    """Let a source's wiki tell of its changes."""
+    if problem := look_to_the_end(lake, source, sources.shared_folder, context.instance):
+        raise dg.Failure(f"its changes were not told: {problem}", allow_retries=False)
+
+
+def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
+    """Settle, cut and run batches of one source, and checks of its pages, until nothing is left to do.
+
+    It ends, too, when the most batches were run.
+    """
+    while most > 0 and seeds_are_usable(lake, source):
+        refuse_held(lake, source=source.name)
+        _finish(runs, batches_to_settle(lake, [source]))
+        _finish(runs, links_to_compact(lake, [source], at_end=False))
+        cut_batches(lake, source, now=utc_now(), most=most, gather=False)
+        work = batches_to_fetch(lake, [source])[:most]
+        rest = [] if work else [*checks_to_run(lake, [source]), *links_to_compact(lake, [source])]
+        if not work and not rest:
+            return
+        _finish(runs, work or rest)
+        most -= len(work)
+
+
+def _knowledge_made(lake: Lake, runs: Runs) -> list[str]:
+    """Resolve entities, then tag and review what sources have, whatever failed; give what did."""
+    problems = []
+    for find in (entities_to_resolve, sources_to_tag):
+        try:
+            _finish(runs, find(lake))
+        except dg.Failure as failure:
+            problems.append(str(failure.description))
+    return problems
+
+
+def _runs(context: dg.OpExecutionContext, lake: Lake) -> Runs:
+    """The run queue if this run came out of it, else this process (`dagster job execute`)."""
+    if context.run.remote_job_origin:
+        return QueuedRuns(context, lake)
+    return LocalRuns(context.instance, lake, context.repository_def.get_job)
+
+
+def _finish(runs: Runs, work: Sequence[Work]) -> None:
+    """Run all of the work, then fail if any of it failed.
+
+    Raises:
+        dagster.Failure: some of it did.
+        HeldBackError: a person holds some of it back.
+    """
+    finished = runs.finish(work)
+    failed = [run for run in finished if run.error]
+    if failed:
+        named = "; ".join(f"{run.work}: {run.error}" for run in failed)
+        raise dg.Failure(f"{len(failed)} of {len(work)} runs failed: {named}", allow_retries=False)
+    if held := [run.held for run in finished if run.held]:
+        raise HeldBackError(held[0])

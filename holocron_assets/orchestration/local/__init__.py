@@ -1,0 +1,1 @@
+"""`holocron run`: all the work in one process."""

@@ -1,0 +1,247 @@
+"""The part of `holocron run` that asks models: unsure pages all, the rest of the most-linked pages only.
+
+What it leaves is pending: the dispatcher asks it, as long as `holocron ui` runs.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import count
+
+from rich.console import Console
+
+from holocron_assets.crawl.frontier.batches import source_of
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.decisions.controls import Scope, standing_controls
+from holocron_assets.derive.dispatch.backlog import StalePartition, model_to_ask, stale_partitions, waiting_of
+from holocron_assets.derive.dispatch.served import served_models
+from holocron_assets.derive.dispatch.standing_controls import StandingWishes
+from holocron_assets.derive.gpu.slots import GPU_POOL
+from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.items.items import derivation_of
+from holocron_assets.derive.items.wanted import wanted_rows
+from holocron_assets.derive.results.partition_work import PartitionWork
+from holocron_assets.derive.server.model_files.catalog import shipped_catalog
+from holocron_assets.derive.server.model_files.fetching import fetch_models, own_model_files
+from holocron_assets.derive.server.process.connection import fetch_command, model_server
+from holocron_assets.lake.attempts import DELAYS
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import RULE_CLASSIFICATIONS
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
+from holocron_assets.planning.derive_job_names import is_by_type, job_of
+from holocron_assets.planning.work import Work
+
+_MOST_LINKED = """
+    select pages.title_key, pages.batch
+    from current_pages as pages
+    join page_links as links on links.source = pages.source and links.target_key = pages.title_key
+    where pages.source = any($sources)
+    group by all
+    order by count(*) desc, pages.title_key
+    limit 500
+"""
+
+
+@dataclass(frozen=True)
+class ModelStage:
+    """What a run asks of models.
+
+    Attributes:
+        lake: where pages are and answers go.
+        sources: whose pages.
+        few: pages, and items, that further interrogations are asked about.
+        console: told of files that are fetched, and of whom it waits for.
+    """
+
+    lake: Lake
+    sources: Sequence[Source]
+    few: int
+    console: Console
+    _rounds: Iterator[int] = field(default_factory=lambda: count(1))
+
+    @contextmanager
+    def server(self) -> Iterator[None]:
+        """Keep the model server, so that runs do not load its models one after the other.
+
+        Raises:
+            UnknownModelError: no such model can be fetched.
+            ModelFileError: a model's file cannot be had.
+            ModelServerError: no server can be had. All say what to do.
+        """
+        fetch_lacking(self.console)
+        with model_server():
+            yield
+
+    def lacking(self) -> str | None:
+        """What cannot be asked, and how it can be; None if everything can.
+
+        Raises:
+            ModelServerUnavailable: the server does not answer.
+        """
+        names = sorted(served_models(_over_pages()).lacking)
+        if not names:
+            return None
+        return f"the model server has not got {', '.join(names)}; get it with `{fetch_command()} {names[0]}`"
+
+    def tell_of_waiting(self, holders: Iterable[str]) -> None:
+        """Say who asks models now: it may be long until they end."""
+        self.console.print(f"Waiting for the models, which are at work: {', '.join(sorted(holders))}.")
+
+    def unsure(self) -> list[WhatToAsk]:
+        """What page types wait for: all that interrogations want of what the rules left open.
+
+        Raises:
+            ModelServerUnavailable: the server does not answer.
+        """
+        now = utc_now()
+        stale = self._stale_unsure()
+        partitions = {part.partition for part in stale if any(one.is_due for one in waiting_of([part], now))}
+        names = [one.name for one in _about_rules()]
+        return [WhatToAsk(interrogations=names, partitions=sorted(partitions))] if partitions else []
+
+    def unsure_due(self) -> datetime | None:
+        """When the first of these is due that failed once, or that a process died with.
+
+        None if there is none. What failed more often is left pending.
+
+        Raises:
+            ModelServerUnavailable: the server does not answer.
+        """
+        now = utc_now()
+        dues = [part.counts.next_due(now) for part in self._stale_unsure() if part.counts]
+        return min((due for due in dues if due and due <= now + DELAYS[0]), default=None)
+
+    def _stale_unsure(self) -> list[StalePartition]:
+        asked = _about_rules()
+        stale = stale_partitions(self.lake, asked, digests=served_models(asked).digests)
+        return [part for part in StandingWishes(self.lake).heeded(stale) if self._is_own(part.partition)]
+
+    def most_linked(self) -> list[WhatToAsk]:
+        """The other interrogations, the most important first, each about the pages that most link to.
+
+        Raises:
+            ModelServerUnavailable: the server does not answer.
+        """
+        controls = standing_controls(self.lake)
+        sources = [one.name for one in self.sources if not controls.is_held(source=one.name)]
+        with connect(self.lake) as connection:
+            found = query(connection, _MOST_LINKED, {"sources": sources})
+        ranked = [(row["title_key"], row["batch"]) for row in found]
+        others = [one for one in _over_pages() if not _is_about_rules(one)]
+        digests = served_models(others).digests
+        asked = []
+        free = [one for one in others if not controls.is_held(interrogation=one.name)]
+        ranks = {one.name: controls.priority(Scope("interrogation", one.name), one.priority) for one in free}
+        for one in sorted(free, key=lambda one: -ranks[one.name]):
+            pages = self._first_wanted(one, ranked)
+            if self._is_open(one, pages, digests):
+                asked.append(
+                    WhatToAsk(
+                        interrogations=[one.name],
+                        partitions=sorted(set(pages.values())),
+                        pages=list(pages),
+                        items=self.few,
+                    )
+                )
+        return asked
+
+    def of_entities(self) -> list[WhatToAsk]:
+        """The interrogations about entities, the most important first, each about a few.
+
+        Raises:
+            ModelServerUnavailable: the server does not answer.
+        """
+        controls = standing_controls(self.lake)
+        asked = [one for one in load_interrogations() if one.over == "entities" and not one.is_of_code]
+        digests, found = served_models(asked).digests, []
+        for one in sorted(asked, key=lambda one: -one.priority):
+            chosen = model_to_ask(one, digests)
+            if chosen is None or controls.is_held(interrogation=one.name):
+                continue
+            model, digest = chosen
+            names = self.lake.partitions(derivation_of(one).inputs[0])
+            works = [PartitionWork(self.lake, one, name, model=model, digest=digest) for name in names]
+            ready = [work.partition for work in works if work.ready(utc_now())]
+            if ready and sum(work.answered + work.dead for work in works) < self.few:
+                found.append(WhatToAsk(interrogations=[one.name], partitions=ready, items=self.few))
+        return found
+
+    def _is_open(
+        self, interrogation: Interrogation, pages: Mapping[int, str], digests: Mapping[str, str]
+    ) -> bool:
+        """Whether too few items of some pages, given with their batches, have an outcome."""
+        chosen = model_to_ask(interrogation, digests)
+        if not (pages and chosen):
+            return False
+        condition = f"title_key in ({', '.join(map(str, pages))})"
+        about_them = interrogation.wants.model_copy(update={"sql": condition})
+        narrowed = interrogation.model_copy(update={"wants": about_them})
+        model, digest = chosen
+        works = [
+            PartitionWork(self.lake, narrowed, batch, model=model, digest=digest)
+            for batch in set(pages.values())
+        ]
+        settled = sum(work.answered + work.dead for work in works)
+        return settled < self.few and any(work.ready(utc_now()) for work in works)
+
+    def work(self, what: WhatToAsk) -> Work:
+        """The run that asks it. Each is other work: a run that stops half way is followed by another."""
+        config = what.run_config()
+        version = f"{content_hash(repr(config))} {next(self._rounds)}"
+        named = [one for one in load_interrogations() if one.name in (what.interrogations or ())]
+        job = job_of(GPU_POOL, by_type=any(map(is_by_type, named)))
+        return Work(job, None, version, config=config, about=", ".join(what.interrogations or ()))
+
+    def _first_wanted(
+        self, interrogation: Interrogation, ranked: Sequence[tuple[int, str]]
+    ) -> dict[int, str]:
+        """The first of some pages that an interrogation wants, with their batches."""
+        wanted: dict[str, set[int]] = {}
+        found: dict[int, str] = {}
+        for key, batch in ranked:
+            if len(found) == self.few:
+                break
+            if batch not in wanted:
+                has_types = self.lake.has(TYPE_TABLES[interrogation.wants.of], batch)
+                rows = wanted_rows(self.lake, interrogation, batch) if has_types else []
+                wanted[batch] = {row["title_key"] for row in rows}
+            if key in wanted[batch]:
+                found[key] = batch
+        return found
+
+    def _is_own(self, batch: str) -> bool:
+        return source_of(batch) in {source.name for source in self.sources}
+
+
+def _over_pages() -> list[Interrogation]:
+    return [one for one in load_interrogations() if one.over == "pages" and not one.is_of_code]
+
+
+def _about_rules() -> list[Interrogation]:
+    return [one for one in _over_pages() if _is_about_rules(one)]
+
+
+def _is_about_rules(interrogation: Interrogation) -> bool:
+    return interrogation.wants.of == RULE_CLASSIFICATIONS.name
+
+
+def fetch_lacking(console: Console, environment: Mapping[str, str] = os.environ) -> None:
+    """Fetch the files of models that interrogations name, once a machine, if the embedded server is used.
+
+    Raises:
+        UnknownModelError: no such model can be fetched.
+        ModelFileError: a file cannot be had; says what to do.
+    """
+    if environment.get("OLLAMA_HOST") and environment.get("HOLOCRON_LLM") != "embedded":
+        return
+    catalog, files = shipped_catalog(), own_model_files()
+    for one in _over_pages():
+        if not any(files.find(catalog.find(name)) for name in one.models):
+            fetch_models(one.models[:1], console, files)

@@ -1,0 +1,63 @@
+"""How far a run that asks a model is, for the person who waits for it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.results.result_journals import StateJournal, journal_path
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.packs.packs import FileMark
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
+
+_SECONDS = 2.0
+
+
+@contextmanager
+def outcomes_told(
+    lake: Lake, what: WhatToAsk, tell: Callable[[int], None], *, every: float = _SECONDS
+) -> Iterator[None]:
+    """While the block lasts, tell how many items have got an outcome since it began.
+
+    It looks at the journals that the run writes, and so needs nothing of the run.
+
+    Args:
+        lake: where the answers go.
+        what: what the run asks; names its interrogations and partitions.
+        tell: told the number from another thread, at most so often.
+        every: seconds between two looks.
+    """
+    names, partitions = set(what.interrogations or ()), what.partitions or ()
+    asked = [one for one in load_interrogations() if one.name in names]
+    counted = _Outcomes([journal_path(lake, one, partition) for one in asked for partition in partitions])
+    ended, before = Event(), counted.number()
+
+    def watch() -> None:
+        while not ended.wait(every):
+            tell(counted.number() - before)
+
+    watcher = Thread(target=watch, name="progress", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
+
+
+class _Outcomes:
+    """Counts items with an outcome; reads only what was written since it looked before."""
+
+    def __init__(self, journals: Sequence[Path]) -> None:
+        self._journals = journals
+        self._known: dict[Path, tuple[list[FileMark], int]] = {}
+
+    def number(self) -> int:
+        for path in self._journals:
+            marks = Journal(path).marks()
+            if self._known.get(path, ([], 0))[0] != marks:
+                states = StateJournal(path).states().values()
+                self._known[path] = (marks, sum(state.status in ("ok", "dead") for state in states))
+        return sum(number for _, number in self._known.values())

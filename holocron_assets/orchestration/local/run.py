@@ -1,0 +1,311 @@
+"""`holocron run`: everything there is to do, in this process, until nothing is pending."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from time import sleep
+
+import dagster as dg
+
+from holocron_assets.crawl.frontier.batches import cut_batches
+from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.sources.seeds import seeds_are_usable
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.decisions.controls import Scope, standing_controls
+from holocron_assets.derive.engine.problems import ModelServerUnavailable
+from holocron_assets.derive.gpu.slots import GPU_POOL
+from holocron_assets.derive.server.errors import ModelFileError, ModelServerError, UnknownModelError
+from holocron_assets.lake.attempts import MAX_ATTEMPTS
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import connect, query
+from holocron_assets.orchestration.checks.quality import concerns
+from holocron_assets.orchestration.local.models import ModelStage
+from holocron_assets.orchestration.local.progress import outcomes_told
+from holocron_assets.orchestration.model_runs.dispatch_runs import at_work
+from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
+from holocron_assets.orchestration.resources.holding import hold_on
+from holocron_assets.orchestration.runs.failures import failure_of
+from holocron_assets.orchestration.runs.waiting import QUIET, FinishedRun, LocalRuns, run_of_ours
+from holocron_assets.orchestration.sensors.run_requests import priority_of
+from holocron_assets.planning.job_names import BATCH_JOB, OUTCOME_TAG, QUALITY_JOB
+from holocron_assets.planning.repair import mending
+from holocron_assets.planning.work import (
+    Work,
+    batches_to_fetch,
+    batches_to_settle,
+    checks_to_run,
+    code_to_run,
+    entities_to_resolve,
+    links_to_compact,
+    seeds_to_list,
+    sites_to_ask,
+    sources_to_tag,
+    views_to_publish,
+)
+
+_NEXT_DUE = "select min(due_at) as due_at from frontier where status = 'waiting' and source = any($sources)"
+
+
+@dataclass
+class RunReport:
+    """What one `holocron run` did.
+
+    Attributes:
+        finished: the runs, in order.
+        unseen: wikis that did not tell of their changes: which and why.
+        held: who holds back what was left undone, and why.
+        failed_checks: quality checks that did not pass: name and why.
+        no_model: why no model could be asked, if one should have been.
+        seconds: time by asset.
+        started: when it began; what was set aside since is told of in the lake.
+    """
+
+    finished: list[FinishedRun] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)
+    failed_checks: list[tuple[str, str]] = field(default_factory=list)
+    seconds: Counter[str] = field(default_factory=Counter)
+    no_model: str | None = None
+    started: datetime = field(default_factory=utc_now)
+
+    @property
+    def errors(self) -> list[str]:
+        """Everything that failed and was not made good by a later run, a line each."""
+        last = {run.work.key: run for run in self.finished}
+        runs = [f"{run.work}: {run.error}" for run in last.values() if run.error]
+        models = [f"models: {self.no_model}"] if self.no_model else []
+        checks = [f"check {name}: {problem}" for name, problem in self.failed_checks]
+        return [*self.unseen, *runs, *models, *checks]
+
+
+@dataclass
+class LocalRun:
+    """One pass over all the work of some sources.
+
+    Attributes:
+        lake: the lake.
+        sources: whose work; disabled ones too, since they were named.
+        all_sources: those that the published views tell of.
+        job: gives a job by name.
+        instance: records the runs.
+        look: asks a source's wiki for its changes; gives why it did not tell them.
+        planned: told the work before it is run.
+        starting: told each run's work before it starts.
+        ended: told each run after it ended.
+        resting: told until when there is nothing to do.
+        answered: told how many items got an outcome, while a run asks a model.
+        models: what is asked of models when nothing else is pending; None if none is to be asked.
+        tags: a person's tags of its runs.
+    """
+
+    lake: Lake
+    sources: Sequence[Source]
+    all_sources: Sequence[Source]
+    job: Callable[[str], dg.JobDefinition]
+    instance: dg.DagsterInstance
+    look: Callable[[Source], str | None]
+    planned: Callable[[Sequence[Work]], None]
+    starting: Callable[[Work], None]
+    ended: Callable[[FinishedRun], None]
+    resting: Callable[[datetime], None]
+    answered: Callable[[Work, int], None]
+    models: ModelStage | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    report: RunReport = field(default_factory=RunReport)
+
+    def finish(self) -> RunReport:
+        """Work until nothing is pending: pages that failed for now are waited for.
+
+        A batch that failed as a whole is not tried again in this run, and the report names it; unless its
+        wiki, which answered before, only wants to be left alone for a while. What a person holds back is left
+        as it is, also if they say so meanwhile, and the report names it.
+        """
+        return mending(self._finish, _untold)
+
+    def _finish(self) -> RunReport:
+        for source in self._free():
+            if problem := self.look(source):
+                self.report.unseen.append(f"changes of {source.name}: {problem}")
+        while self._work_on():
+            pass
+        if self.models and not standing_controls(self.lake).is_held():
+            try:
+                self._ask_models(self.models)
+            except (ModelFileError, ModelServerError, ModelServerUnavailable, UnknownModelError) as error:
+                self.report.no_model = str(error)
+        return self._conclude()
+
+    def finish_given(self, batches: Sequence[str]) -> RunReport:
+        """Work on given batches of the first source, and what follows from them. Nothing else is fetched."""
+        host = self.sources[0].host
+        self._run([Work(BATCH_JOB, batch, "added", host) for batch in batches])
+        return mending(self._conclude, _untold)
+
+    def ask_sites(self) -> RunReport:
+        """Ask the wikis that were never asked what they are."""
+        self._run(sites_to_ask(self.lake, self.sources))
+        return self.report
+
+    def _work_on(self) -> bool:
+        """Do what can be done now, or sleep until something can be; say whether there was either."""
+        # Settling comes before the next look at the frontier: a batch that was killed has its links from it.
+        if self._run(self._listings()) or self._run(batches_to_settle(self.lake, self.sources)):
+            return True
+        self._run(links_to_compact(self.lake, self.sources, at_end=False))
+        for source in self._free():
+            if seeds_are_usable(self.lake, source):
+                cut_batches(self.lake, source, now=utc_now(), gather=False)
+        if self._run(batches_to_fetch(self.lake, self.sources)):
+            return True
+        rest = [*checks_to_run(self.lake, self.sources), *links_to_compact(self.lake, self.sources)]
+        return self._run(rest) or self._wait()
+
+    def _ask_models(self, models: ModelStage) -> None:
+        with models.server():
+            self.report.no_model = models.lacking()
+            self._ask(models, models.unsure())
+            while due := models.unsure_due():
+                self._rest(due)
+                self._ask(models, models.unsure())
+            while self._work_on():  # page types say what the model said
+                pass
+            self._ask(models, models.most_linked())
+            while self._work_on():  # tags of pages read answers too
+                pass
+            self._make_knowledge()
+            self._ask(models, models.of_entities())
+
+    def _ask(self, models: ModelStage, asked: Sequence[WhatToAsk]) -> None:
+        """Ask models, in as many runs as it takes. What failed for now is left pending."""
+        for what in asked:
+            outcome = "stopped"
+            while outcome == "stopped":
+                if holders := at_work(self.instance, self.lake, GPU_POOL):
+                    models.tell_of_waiting(holders)
+                work = models.work(what)
+                with outcomes_told(self.lake, what, partial(self.answered, work)):
+                    if not self._run([work]):
+                        return
+                run = self.instance.get_run_by_id(self.report.finished[-1].run_id)
+                outcome = run.tags.get(OUTCOME_TAG, "") if run else ""
+
+    def _free(self) -> list[Source]:
+        """The sources that nobody holds back, the highest in rank first; who does is noted."""
+        controls = standing_controls(self.lake)
+        for source in self.sources:
+            self._note(str(controls.holds(source=source.name) or ""))
+        free = [source for source in self.sources if not controls.is_held(source=source.name)]
+        return sorted(free, key=lambda source: -controls.priority(Scope("source", source.name)))
+
+    def _listings(self) -> list[Work]:
+        """Seeds to list; of disabled sources too, since they were named."""
+        named = [source.model_copy(update={"enabled": True}) for source in self.sources]
+        return seeds_to_list(self.lake, named)
+
+    def _wait(self) -> bool:
+        """Sleep until the first page or batch that failed for now is due; say whether there was one."""
+        with connect(self.lake, more_views=frontier_views(self.sources, self.lake)) as connection:
+            names = {"sources": [source.name for source in self._free()]}
+            pages = [row["due_at"] for row in query(connection, _NEXT_DUE, names) if row["due_at"]]
+        undone = self._startable(
+            [
+                *self._listings(),
+                *batches_to_fetch(self.lake, self.sources),
+                *checks_to_run(self.lake, self.sources),
+            ]
+        )
+        due = self._due()
+        runs = [due[item.key] for item in undone if item.key in due and not self._given_up(item)]
+        if not pages and not runs:
+            return False
+        self._rest(min([*pages, *runs]))
+        return True
+
+    def _rest(self, until: datetime) -> None:
+        self.resting(until)
+        sleep(max((until - utc_now()).total_seconds(), 0))
+
+    def _conclude(self) -> RunReport:
+        """Resolve entities, tag and review, check the quality and publish the views."""
+        self._make_knowledge()
+        if self.report.finished:
+            self._check()
+        self._run(views_to_publish(self.lake, self.all_sources))
+        return self.report
+
+    def _make_knowledge(self) -> None:
+        """Resolve entities, have code answer what it can, and tag and review."""
+        # What a run changed may make another type stale; what failed is not tried again.
+        while self._run(entities_to_resolve(self.lake)) and not self.report.finished[-1].error:
+            pass
+        while self._run(code_to_run(self.lake)) and not self.report.finished[-1].error:
+            pass
+        self._run(sources_to_tag(self.lake))
+
+    def _due(self) -> dict[str, datetime]:
+        """When work that failed only for now may be tried again, by its key."""
+        return {run.work.key: run.due_at for run in self.report.finished if run.due_at}
+
+    def _run(self, work: Sequence[Work]) -> bool:
+        """Run what was not given up and is due; say whether there was anything."""
+        due, now = self._due(), utc_now()
+        work = self._startable(
+            [item for item in work if not self._given_up(item) and due.get(item.key, now) <= now]
+        )
+        self.planned(work)
+        runs = LocalRuns(self.instance, self.lake, self.job, self.starting, self.ended, tags=self.tags)
+        for item in work:
+            for run in runs.finish(self._startable([item])):  # somebody may hold it back by now
+                self._note(run.held)
+                self.report.finished.append(run)
+                self.report.seconds.update(run.seconds)
+        return bool(work)
+
+    def _startable(self, work: Sequence[Work]) -> list[Work]:
+        """Those of some work that nobody holds back, the highest in rank first; who does is noted."""
+        controls = standing_controls(self.lake)
+        free = []
+        for item in sorted(work, key=lambda item: -priority_of(controls, item)):
+            hold = hold_on(self.lake, item)
+            if hold is None:
+                free.append(item)
+            else:
+                self._note(str(hold))
+        return free
+
+    def _note(self, hold: str | None) -> None:
+        if hold and hold not in self.report.held:
+            self.report.held.append(hold)
+
+    def _given_up(self, item: Work) -> bool:
+        """Whether the work was done in this run, whatever came of it, or failed for good."""
+        runs = [run for run in self.report.finished if run.work.key == item.key and not run.held]
+        failures = [run for run in runs if run.error]
+        if len(failures) < len(runs):
+            return True
+        if not failures:
+            return False
+        answered = any(run.work.host == item.host for run in self.report.finished if not run.error)
+        return failures[-1].due_at is None or not answered or len(failures) >= MAX_ATTEMPTS
+
+    def _check(self) -> None:
+        with run_of_ours(self.instance, self.lake) as run_id:
+            result = self.job(QUALITY_JOB).execute_in_process(
+                instance=self.instance, run_id=run_id, run_config=QUIET, raise_on_error=False
+            )
+        names = {source.name for source in self.sources}
+        evaluations = result.get_asset_check_evaluations()
+        self.report.failed_checks = [
+            (check.check_name, check.description or "it failed")
+            for check in evaluations
+            if not check.passed and concerns(check, names)
+        ]
+        if not result.success and all(check.passed for check in evaluations):
+            self.report.failed_checks.append((QUALITY_JOB, failure_of(self.instance, result.run_id).reason))
+
+
+def _untold(_message: str) -> None:
+    """What is set aside has a note in the lake; see `quarantine.all_set_aside`."""

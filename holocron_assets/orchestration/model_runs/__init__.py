@@ -1,0 +1,1 @@
+"""Runs that ask models, as assets and dispatcher know them."""

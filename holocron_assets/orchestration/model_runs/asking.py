@@ -1,0 +1,180 @@
+"""What runs that ask a model share: the model, who asks, what became complete, and how it is told."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+
+from holocron_assets.derive.dispatch.backlog import model_to_ask
+from holocron_assets.derive.dispatch.pools import DispatchSettings, read_dispatch_settings
+from holocron_assets.derive.dispatch.served import ServedModels, served_by_code, served_models
+from holocron_assets.derive.gpu.gpu_log import seconds_of
+from holocron_assets.derive.gpu.model_run import ModelRun, Stretch
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.results.partition_work import PartitionWork
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.files.damage import DamagedPartitionError
+from holocron_assets.lake.files.footers import Footer
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import LLM_RUNS
+from holocron_assets.orchestration.assets.events import Stored, materialization
+from holocron_assets.orchestration.assets.metadata import sample_list
+from holocron_assets.orchestration.resources.resources import ModelsResource
+from holocron_assets.orchestration.runs.failures import DUE_AT
+from holocron_assets.planning.job_names import WORK_TAG
+from holocron_assets.settings import dispatch_file
+
+_SENSOR_TAG = "dagster/sensor_name"
+_SAMPLES = 5
+_TOLD = ("subject", "status", "calls", "tokens_in", "tokens_out", "unsupported", "output", "error")
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A run that is about to ask models.
+
+    Attributes:
+        lake: where pages are and answers go.
+        server: address of the model server; empty where code answers.
+        served: what the server has, or the kinds of code.
+        settings: how work is dispatched.
+        run: the run.
+    """
+
+    lake: Lake
+    server: str
+    served: ServedModels
+    settings: DispatchSettings
+    run: dg.DagsterRun
+
+    @property
+    def is_dispatched(self) -> bool:
+        """Whether the dispatcher asked for the run, and not a person."""
+        return _SENSOR_TAG in self.run.tags
+
+    def by_model(self, interrogations: Sequence[Interrogation]) -> dict[str, list[Interrogation]]:
+        """Interrogations by the model that each is to ask."""
+        found: dict[str, list[Interrogation]] = {}
+        for interrogation in interrogations:
+            if chosen := model_to_ask(interrogation, self.served.digests):
+                found.setdefault(chosen[0], []).append(interrogation)
+        return found
+
+    def model_run(self, model: str, interrogations: Sequence[Interrogation]) -> ModelRun:
+        """What it is to ask one model."""
+        return ModelRun(
+            lake=self.lake,
+            server=self.server,
+            pool=self.settings.pool_of(model),
+            model=model,
+            digest=self.served.digests[model],
+            num_ctx=max(one.options.num_ctx for one in interrogations),
+            run_id=self.run.run_id,
+            started_by=self._started_by(),
+        )
+
+    def _started_by(self) -> str:
+        if self.is_dispatched:
+            return "dispatch"
+        return "local" if WORK_TAG in self.run.tags else "person"
+
+
+def asking(
+    lake: Lake, models: ModelsResource, run: dg.DagsterRun, interrogations: Sequence[Interrogation]
+) -> Asking:
+    """Find the model server, and what it has; what code answers needs none.
+
+    Raises:
+        PermanentError: no model is to be asked, or none of those that are named is there; says what to do.
+        ModelServerUnavailable: the server gives no answer.
+    """
+    settings = read_dispatch_settings(dispatch_file())
+    if all(one.is_of_code for one in interrogations):
+        return Asking(lake, "", served_by_code(interrogations), settings, run)
+    server = models.url()
+    if server is None:
+        raise PermanentError(
+            "HOLOCRON_LLM is off, so no model can be asked; set it to auto or embedded, and start again"
+        )
+    served = served_models(interrogations)
+    if not served.digests:
+        lacking = ", ".join(sorted(served.lacking))
+        raise PermanentError(
+            f"the model server at {server} has none of {lacking}; get one with `holocron models fetch NAME` "
+            f"for the embedded server, with `ollama pull NAME` for an Ollama"
+        )
+    return Asking(lake, server, served, settings, run)
+
+
+def raise_unfinished(stretch: Stretch, *, more: Sequence[str] = ()) -> None:
+    """Fail the run if it did not come to its end, with counts and when the rest is due.
+
+    Args:
+        stretch: what it came to.
+        more: what else keeps it from being whole.
+
+    Raises:
+        dagster.Failure: it did not; no retry would mend it now.
+        Exception: what the server lacks.
+    """
+    if stretch.problem:
+        raise stretch.problem
+    for error in stretch.problems.values():
+        if isinstance(error, DamagedPartitionError):  # it is set aside, and the rest is done without it
+            raise error
+    reasons = [f"{name} of {partition}: {error}" for (name, partition), error in stretch.problems.items()]
+    reasons += more
+    if stretch.remaining:
+        reasons.insert(0, stretch.told())
+    if reasons:
+        due = {DUE_AT: dg.MetadataValue.timestamp(stretch.due_at)} if stretch.due_at else {}
+        raise dg.Failure("; ".join(reasons), metadata=due, allow_retries=False)
+
+
+def written_event(lake: Lake, work: PartitionWork, footer: Footer) -> dg.AssetMaterialization:
+    """The event of a partition whose file was replaced."""
+    key = dg.AssetKey(work.interrogation.table.name)
+    return materialization(key, work.partition, Stored(footer, answers_metadata(lake, work, footer)))
+
+
+def answers_metadata(lake: Lake, work: PartitionWork, footer: Footer) -> dict[str, Any]:
+    """Items, calls and tokens of a partition, and some answers."""
+    asked = lake.has(LLM_RUNS, work.scope)  # where nothing is wanted, nothing is
+    runs = read_partition(lake, LLM_RUNS, work.scope, columns=_TOLD) if asked else []
+    states = Counter(run["status"] for run in runs)
+    answered = [run for run in runs if run["status"] == "ok"]
+    step = max(len(answered) // _SAMPLES, 1)
+    return {
+        "dagster/row_count": footer.rows,
+        "content_id": footer.content_id,
+        "items": len(runs),
+        "answered": states["ok"],
+        "given_up": states["dead"],
+        "calls": sum(run["calls"] for run in runs),
+        "calls_saved": sum(run["calls"] == 0 for run in answered),
+        "tokens_in": sum(run["tokens_in"] for run in runs),
+        "tokens_out": sum(run["tokens_out"] for run in runs),
+        "unsupported_rows": sum(run["unsupported"] for run in runs),
+        "sample_answers": sample_list(
+            f"{run['subject']}: {run['output']}" for run in answered[::step][:_SAMPLES]
+        ),
+    }
+
+
+def stretch_metadata(stretch: Stretch) -> Mapping[str, Any]:
+    """What a run that asked a model came to, for its log and its materializations."""
+    tally = stretch.tally
+    return {
+        "items_asked": tally.items.total(),
+        "calls": tally.calls,
+        "calls_saved": tally.calls_saved,
+        "loads": tally.loads,
+        "load_seconds": round(seconds_of(tally.loading), 3),
+        "busy_share": round(tally.busy_share, 4),
+        "tokens_in": tally.tokens_in,
+        "tokens_out": tally.tokens_out,
+        "given_up": stretch.dead,
+    }

@@ -1,0 +1,94 @@
+"""Runs that ask models, as the dispatcher knows them: their job and tags, which are at work, which failed."""
+
+from datetime import datetime
+from itertools import takewhile
+from typing import NamedTuple
+
+import dagster as dg
+from dagster import DagsterRunStatus, RunsFilter
+
+from holocron_assets.derive.dispatch.served import gpu_holder
+from holocron_assets.derive.gpu.slots import GPU_POOL
+from holocron_assets.lake.attempts import delay_after
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.runs.held import is_held
+from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY, due_after
+from holocron_assets.planning.job_names import (
+    MODEL_POOL_TAG,
+    MODEL_TAG,
+    PROGRESS_TAG,
+    WORK_TAG,
+)
+from holocron_assets.planning.work import Work
+
+_MOST_FAILURES = 4
+"""Runs of the past that matter: after so many, the wait grows no longer."""
+
+_STOPPED = (DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED)
+
+
+def at_work(instance: dg.DagsterInstance, lake: Lake, pool: str) -> set[str]:
+    """Who has the places of a pool: models that runs ask, runs that a person started, or another process."""
+    runs = instance.get_runs(RunsFilter(tags={MODEL_POOL_TAG: pool}, statuses=list(UNDER_WAY)))
+    found = {run.tags.get(MODEL_TAG, run.run_id) for run in runs}
+    # A person's run bears no tags, but its op holds a slot of the pool, or waits for one.
+    by_hand = _in_pool(instance, pool) - {run.run_id for run in runs}
+    found.update(f"run {run_id}" for run_id in by_hand)
+    if pool == GPU_POOL and not found and (holder := gpu_holder(lake)):
+        found.add(holder)
+    return found
+
+
+def _in_pool(instance: dg.DagsterInstance, pool: str) -> set[str]:
+    storage = instance.event_log_storage
+    if not storage.supports_global_concurrency_limits:
+        return set()
+    slots = storage.get_concurrency_info(pool)
+    return {slot.run_id for slot in slots.claimed_slots} | {step.run_id for step in slots.pending_steps}
+
+
+class History(NamedTuple):
+    """What became of the runs for some work.
+
+    Attributes:
+        last_run: the last run's id; None if there was none.
+        rests: why the work rests, and until when; None if it may be tried now.
+    """
+
+    last_run: str | None
+    rests: str | None
+
+
+def history(instance: dg.DagsterInstance, work: Work, progress: str) -> History:
+    """What became of the runs for some work.
+
+    A run that ended well and left work is followed by another at once. After one that failed, was stopped or
+    changed nothing, the next comes later, and later; much later if it failed for good, unless there is other
+    work now: what one partition lacks keeps none waiting that came since.
+
+    Args:
+        instance: knows the runs.
+        work: what they were for.
+        progress: what is left of it now; see `Plan.progress`.
+    """
+    records = instance.get_run_records(RunsFilter(tags={WORK_TAG: work.key}), limit=_MOST_FAILURES)
+    if not records:
+        return History(None, None)
+    in_vain = list(takewhile(lambda record: _was_in_vain(record.dagster_run, progress), records))
+    last_run = records[0].dagster_run.run_id
+    due = _due(instance, records[0], len(in_vain), progress) if in_vain else None
+    rests = f"is due at {due:%H:%M:%S} UTC, after run {last_run}" if due and due > utc_now() else None
+    return History(last_run, rests)
+
+
+def _due(instance: dg.DagsterInstance, last: dg.RunRecord, in_vain: int, progress: str) -> datetime:
+    if last.dagster_run.tags.get(PROGRESS_TAG) != progress:
+        return last.update_timestamp + delay_after(in_vain)
+    return due_after(instance, last, in_vain)
+
+
+def _was_in_vain(run: dg.DagsterRun, progress: str) -> bool:
+    if is_held(run):
+        return False
+    return run.status in _STOPPED or run.tags.get(PROGRESS_TAG) == progress

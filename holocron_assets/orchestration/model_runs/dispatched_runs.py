@@ -1,0 +1,185 @@
+"""Runs of the jobs `derive`: each asks one model, for as long as the dispatcher would choose it.
+
+A run works on a model's backlog, over interrogations and partitions, in turns. It records each file that it
+replaces, and waits for nothing: the dispatcher comes back when the rest is due. The run's first step that
+finds something to ask chooses the model, and the steps of other models have nothing to do then.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from time import monotonic
+
+import dagster as dg
+
+from holocron_assets.decisions.controls import HeldBackError, standing_controls
+from holocron_assets.derive.dispatch.standing_controls import StandingWishes
+from holocron_assets.derive.gpu.model_run import Stretch, work_on
+from holocron_assets.derive.gpu.slots import GPU_POOL
+from holocron_assets.derive.gpu.turns import LONGEST_SECONDS, Dispatched
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.lake.files.parquet import read_footer
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.assets.events import (
+    StepResult,
+    partitions_of_run,
+    recorded_late,
+    recorded_partitions,
+)
+from holocron_assets.orchestration.model_runs.asking import (
+    Asking,
+    asking,
+    raise_unfinished,
+    stretch_metadata,
+    written_event,
+)
+from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
+from holocron_assets.orchestration.resources.resources import ModelsResource
+from holocron_assets.planning.job_names import GPU_MODEL_TAG, MODEL_POOL_TAG, MODEL_TAG, OUTCOME_TAG
+
+_OUTCOMES = ("complete", "partial", "stopped", "paused")
+"""What becomes of a run, from what says least to what says most: of its steps, the last of these counts."""
+
+_SPARE_SECONDS = 60.0
+"""An event is later than its file, and clocks of machines that share a lake differ."""
+
+
+def asked_in_turns(  # noqa: PLR0913, PLR0917 - who asks, of what, and how much of it
+    context: dg.AssetExecutionContext,
+    lake: Lake,
+    models: ModelsResource,
+    what: WhatToAsk,
+    own: Sequence[Interrogation],
+    pool: str,
+) -> Iterator[StepResult]:
+    """Ask what one step may, if its model is the run's.
+
+    Args:
+        context: of the step.
+        lake: where pages are and answers go.
+        models: the model server.
+        what: what the run is to ask.
+        own: the interrogations whose assets the step makes.
+        pool: of their model.
+    """
+    named = what.named(pool)
+    mine = [one for one in own if one.name in named]
+    asked = asking(lake, models, context.run, list(named.values())) if mine else None
+    agenda = _agenda(context, asked, what, mine, pool) if asked else None
+    if agenda or context.retry_number > 0:  # what a step asks, no other asks now, nor is about to record
+        yield from _unrecorded(context, lake, own)
+    if asked and agenda:
+        yield from _done(context, asked, what, agenda)
+    else:
+        _note_outcome(context, "complete")
+    for one in own:
+        yield dg.MaterializeResult(asset_key=dg.AssetKey(one.table.name))
+
+
+def _unrecorded(
+    context: dg.AssetExecutionContext, lake: Lake, own: Sequence[Interrogation]
+) -> Iterator[dg.AssetMaterialization]:
+    """Events of files that have none: a step failed, or its run died, between the file and its event.
+
+    Looked at are those that are newer than the last event of their table: of an old lake's 14,000, few are.
+    """
+    for table in (one.table for one in own):
+        key = dg.AssetKey(table.name)
+        last = context.instance.get_latest_materialization_event(key)
+        since = (last.timestamp - _SPARE_SECONDS) * 1e9 if last else 0
+        new = [name for name, mark in lake.listing(table).own.items() if mark.mtime_ns >= since]
+        footers = {name: footer for name in new if (footer := read_footer(lake, table, name))}
+        for name in sorted(footers.keys() - recorded_partitions(context.instance, key, footers)):
+            yield recorded_late(key, name, footers[name])
+
+
+def run_tags(pool: str, model: str) -> dict[str, str]:
+    """Tags of a run that asks a model: what limits go by, and the next tick."""
+    tags = {MODEL_TAG: model, MODEL_POOL_TAG: pool}
+    return {**tags, GPU_MODEL_TAG: model} if pool == GPU_POOL else tags
+
+
+def _agenda(
+    context: dg.AssetExecutionContext,
+    asked: Asking,
+    what: WhatToAsk,
+    own: Sequence[Interrogation],
+    pool: str,
+) -> Dispatched | None:
+    """What the run's model is to be asked by this step; None if there is nothing."""
+    by_model = asked.by_model(list(what.named(pool).values()))
+    model = what.model or _model_of(context)
+    if what.model and not asked.is_dispatched:  # a person's choice: no other model takes its turn
+        by_model = {what.model: by_model.get(what.model, [])}
+    own_pool = asked.settings.pool_of(model) if model else pool
+    in_pool = {
+        name: several for name, several in by_model.items() if asked.settings.pool_of(name) == own_pool
+    }
+    candidates = [one for several in in_pool.values() for one in several]
+    _refuse_all_paused(asked.lake, candidates)
+    partitions = what.partitions or partitions_of_run(context.run) or None
+    agenda = Dispatched(
+        asked.lake,
+        candidates,
+        asked.served,
+        asked.settings,
+        None if partitions is None else frozenset(partitions),
+        StandingWishes(asked.lake),
+        model,
+        deadline=_deadline(context),
+    )
+    if not agenda.model:
+        decision = agenda.decision({})
+        context.log.info(" ".join(decision.reasons))
+        agenda.model = decision.model
+    mine = {one.name for one in by_model.get(agenda.model or "", ())} & {one.name for one in own}
+    if not (agenda.model and mine):
+        context.log.info(f"this step asks nothing of {agenda.model or 'any model'} in pool {pool}")
+        return None
+    agenda.own = frozenset(mine)
+    return agenda
+
+
+def _model_of(context: dg.AssetExecutionContext) -> str | None:
+    """The model that an earlier step of the run chose, if any did."""
+    run = context.instance.get_run_by_id(context.run.run_id)
+    return run.tags.get(MODEL_TAG) if run else None
+
+
+def _deadline(context: dg.AssetExecutionContext) -> float:
+    """When the run has had its time, on the clock `monotonic`: its steps share it."""
+    record = context.instance.get_run_record_by_id(context.run.run_id)
+    began = record.start_time if record and record.start_time else utc_now().timestamp()
+    return monotonic() + LONGEST_SECONDS - max(utc_now().timestamp() - began, 0)
+
+
+def _refuse_all_paused(lake: Lake, interrogations: Sequence[Interrogation]) -> None:
+    """Raise HeldBackError if a person has every interrogation paused that might be asked."""
+    controls = standing_controls(lake)
+    pauses = [controls.pauses(interrogation=one.name) for one in interrogations]
+    if pauses and all(pauses):
+        raise HeldBackError("; ".join(dict.fromkeys(map(str, pauses))))
+
+
+def _done(
+    context: dg.AssetExecutionContext, asked: Asking, what: WhatToAsk, agenda: Dispatched
+) -> Iterator[StepResult]:
+    """Ask the model; record what was written, and say what became of the rest."""
+    stretch, model = Stretch(), str(agenda.model)
+    context.instance.add_run_tags(context.run.run_id, run_tags(asked.settings.pool_of(model), model))
+    run = asked.model_run(model, [one for one in agenda.interrogations if model in one.models])
+    with closing(work_on(run, agenda, stretch, is_wanted=what.choice())) as working:
+        for written in working:
+            if written.footer:
+                yield written_event(asked.lake, written.opened.work, written.footer)
+    _note_outcome(context, stretch.outcome)
+    context.log.info(f"{stretch.outcome}: {stretch.reason}. {dict(stretch_metadata(stretch))}")
+    if stretch.problem or stretch.problems:
+        raise_unfinished(stretch)
+
+
+def _note_outcome(context: dg.AssetExecutionContext, outcome: str) -> None:
+    run = context.instance.get_run_by_id(context.run.run_id)
+    before = run.tags.get(OUTCOME_TAG) if run else None
+    if before not in _OUTCOMES or _OUTCOMES.index(outcome) > _OUTCOMES.index(before):
+        context.instance.add_run_tags(context.run.run_id, {OUTCOME_TAG: outcome})

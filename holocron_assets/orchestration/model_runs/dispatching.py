@@ -1,0 +1,42 @@
+"""Launching what the dispatcher decides, on a person's word."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from holocron_assets.derive.dispatch.plans import Plan
+from holocron_assets.derive.dispatch.pools import DispatchSettings
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.orchestration.jobs.derive import job_of_plan
+from holocron_assets.orchestration.model_runs.dispatched_runs import run_tags
+from holocron_assets.orchestration.runs.launching import launch_job
+
+
+def launch_plans(
+    plans: Iterable[Plan],
+    interrogations: Sequence[Interrogation],
+    settings: DispatchSettings,
+    tell: Callable[[str], None],
+) -> str | None:
+    """Put the runs of some plans into the run queue.
+
+    Args:
+        plans: what was decided; those without a model launch nothing.
+        interrogations: those that it was decided about.
+        settings: says which pool a model is of.
+        tell: told the runs' ids.
+
+    Returns:
+        Why runs were not launched; None if all were.
+    """
+    errors = [
+        launch_job(
+            job,
+            config={"model": model},
+            partition=None,
+            wait=False,
+            tell=tell,
+            tags=run_tags(one.pool, model),
+        )
+        for one in plans
+        if (model := one.decision.model) and (job := job_of_plan(one, interrogations, settings))
+    ]
+    return "; ".join(error for error in errors if error) or None

@@ -1,0 +1,63 @@
+"""What a run is to ask models: one config for all of its steps, whichever model each asks."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from holocron_assets.derive.dispatch.pools import CODE_POOL
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.items.items import Item
+from holocron_assets.errors import PermanentError
+
+RESOURCE = "what_to_ask"
+
+
+class WhatToAsk(dg.ConfigurableResource["WhatToAsk"]):
+    """What a run of a job `derive` is to ask; what is left out does not narrow it."""
+
+    model: str | None = Field(default=None, description="The model; by default the dispatcher's choice.")
+    interrogations: list[str] | None = Field(default=None, description="Only these, by name.")
+    partitions: list[str] | None = Field(default=None, description="Only these batches, or entity types.")
+    pages: list[int] | None = Field(default=None, description="Only these pages, by title key.")
+    items: int | None = Field(default=None, description="At most so many items of each interrogation.")
+
+    def run_config(self) -> dict[str, Any]:
+        """The run config of a run that is to ask this."""
+        config = {name: value for name, value in self.model_dump().items() if value is not None}
+        return {"resources": {RESOURCE: {"config": config}}} if config else {}
+
+    def choice(self) -> Callable[[Item], bool]:
+        """Says of each item, in order, whether to ask about it."""
+        pages, chosen = frozenset(self.pages or ()), Counter[str]()
+
+        def is_wanted(item: Item) -> bool:
+            name = item.interrogation.name
+            if self.pages is not None and item.row.get("title_key") not in pages:
+                return False
+            chosen[name] += 1
+            return self.items is None or chosen[name] <= self.items
+
+        return is_wanted
+
+    def named(self, pool: str) -> Mapping[str, Interrogation]:
+        """The interrogations that may be asked by a step, by name: of code, or of models.
+
+        Args:
+            pool: of the step.
+
+        Raises:
+            PermanentError: one that is named is not there; names those that are.
+        """
+        found = {one.name: one for one in load_interrogations()}
+        if unknown := set(self.interrogations or ()) - found.keys():
+            raise PermanentError(
+                f"no interrogation is called {', '.join(sorted(unknown))}; "
+                f"there are {', '.join(sorted(found))}"
+            )
+        chosen = found if self.interrogations is None else self.interrogations
+        is_of_code = pool == CODE_POOL
+        return {name: found[name] for name in chosen if found[name].is_of_code == is_of_code}

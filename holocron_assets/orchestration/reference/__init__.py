@@ -1,0 +1,1 @@
+"""Pages of docs and pictures that are written from the definitions."""

@@ -1,0 +1,259 @@
+"""The dependency graph, read from the definitions: what each stage requires and produces, who starts it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import dagster as dg
+
+from holocron_assets.definitions import defs
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.items.items import derivation_of
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.tables import (
+    ALERTS,
+    BATCH_PAGES,
+    CHANGE_LOOKS,
+    COMPARED_NAMES,
+    CONTROLS,
+    DECISIONS,
+    DUMP_INDEX,
+    ENTITIES,
+    ENTITY_FACTS,
+    ENTITY_JUDGEMENTS,
+    ENTITY_PAIRS,
+    ENTITY_RELATIONS,
+    GPU_RUNS,
+    GROUP_STEPS,
+    HTTP_ATTEMPTS,
+    LLM_ATTEMPTS,
+    LLM_RUNS,
+    NOTICES,
+    PAGE_CHANGES,
+    PAGES,
+    REPEAT_ANSWERS,
+    REVIEW_ITEMS,
+    REVISION_CHECKS,
+    RUN_TAGS,
+    SEED_TITLES,
+    SITES,
+    UNREAD_PAGES,
+)
+from holocron_assets.operations.notifications.dead_letters import TABLES as DEAD_LETTER_TABLES
+from holocron_assets.orchestration.assets.partitions import BATCHES, ENTITY_TYPES, SOURCES
+from holocron_assets.orchestration.assets.views import READ as OF_VIEWS
+from holocron_assets.orchestration.schedules.revision_checks import RECHECK_PREFIX
+from holocron_assets.orchestration.sensors.crawl_and_entities import (
+    ENTITY_TABLES,
+    FRONTIER_TABLES,
+    SETTLED_TABLES,
+)
+from holocron_assets.planning.batch_steps import BATCH_STEPS
+from holocron_assets.planning.job_names import GPU_JOB
+
+_OF_ONE = ((BATCHES, "batch"), (SOURCES, "source"), (ENTITY_TYPES, "entity type"))
+_BUILT_IN_JOB = "__ASSET_JOB"
+
+_MADE_BY_SENSORS = {BATCH_PAGES.name: "new_pages", PAGE_CHANGES.name: "changed_pages"}
+"""What a sensor writes in its tick. Of assets without a job Dagster does not know who makes them."""
+
+_READ_TOO: Mapping[str, tuple[Table, ...]] = {
+    **{
+        step.table.name: (*step.derivation.source_inputs, step.derivation.row_input.table)
+        if step.derivation.row_input
+        else step.derivation.source_inputs
+        for step in BATCH_STEPS
+    },
+    PAGES.name: (SITES,),
+    **{
+        table.name: (DECISIONS,)
+        for table in (ENTITY_JUDGEMENTS, ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS, REVIEW_ITEMS)
+    },
+}
+"""What a stage reads beside what Dagster orders it by: tables of other partitions, and people's decisions."""
+
+_WRITTEN_TOO: Mapping[str, tuple[Table, ...]] = {
+    **{
+        step.table.name: (UNREAD_PAGES,)
+        for step in BATCH_STEPS
+        if step.derivation.row_input and step.derivation.row_input.table == UNREAD_PAGES
+    },
+    SITES.name: (HTTP_ATTEMPTS,),
+    SEED_TITLES.name: (DUMP_INDEX, HTTP_ATTEMPTS),
+    PAGES.name: (HTTP_ATTEMPTS,),
+    PAGE_CHANGES.name: (CHANGE_LOOKS, HTTP_ATTEMPTS),
+    REVISION_CHECKS.name: (HTTP_ATTEMPTS,),
+    ENTITY_PAIRS.name: (COMPARED_NAMES,),
+    **{one.table.name: (LLM_RUNS, LLM_ATTEMPTS, GPU_RUNS) for one in load_interrogations()},
+}
+"""What a stage writes beside the table of its name: logs, indexes, what it could not read."""
+
+OF_NO_STAGE = (DECISIONS, CONTROLS, GROUP_STEPS, REPEAT_ANSWERS, NOTICES, ALERTS, RUN_TAGS)
+"""What people write, and what is told of."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """An asset: one table, and what it takes to make it.
+
+    Attributes:
+        name: of the asset and its table.
+        group: the asset group.
+        of_one: what one partition is of; empty for the one that has none.
+        requires: stages that must be there first.
+        reads_too: tables that it reads as well, as far as they are there.
+        produces: tables, its own first.
+        made_by: jobs, or the sensor that makes it in its tick; who makes most first.
+    """
+
+    name: str
+    group: str
+    of_one: str
+    requires: tuple[str, ...]
+    reads_too: tuple[str, ...]
+    produces: tuple[str, ...]
+    made_by: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """A sensor or schedule.
+
+    Attributes:
+        name: its name.
+        when: how often it looks.
+        looks_at: tables that tell it what is missing; empty for a schedule, which goes by the clock.
+        starts: the jobs that it asks for.
+    """
+
+    name: str
+    when: str
+    looks_at: tuple[str, ...]
+    starts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """All stages and who starts them, each by name."""
+
+    stages: tuple[Stage, ...]
+    triggers: tuple[Trigger, ...]
+
+    def homes(self) -> dict[str, list[Stage]]:
+        """Stages by the job that makes most with them; by a sensor's name, those that it makes itself."""
+        found: dict[str, list[Stage]] = {}
+        for stage in self.stages:
+            found.setdefault(next(iter(stage.made_by), ""), []).append(stage)
+        return dict(sorted(found.items()))
+
+    @property
+    def edges(self) -> list[tuple[str, str]]:
+        """From each stage to those that require it."""
+        return [(required, stage.name) for stage in self.stages for required in stage.requires]
+
+    @property
+    def side_edges(self) -> list[tuple[str, str]]:
+        """To stages, from what they read beside what they require, but for what they write themselves."""
+        return [
+            (table, stage.name)
+            for stage in self.stages
+            for table in stage.reads_too
+            if table not in stage.produces
+        ]
+
+    @property
+    def starts(self) -> list[tuple[str, str, str]]:
+        """From each trigger to a home of stages that it starts, or makes itself, and by which job."""
+        homes, found = self.homes(), []
+        for trigger in self.triggers:
+            if trigger.name in homes:
+                found.append((trigger.name, trigger.name, "in its tick"))
+            for job in trigger.starts:
+                found += [(trigger.name, home, job) for home in homes if self._makes(job, homes[home])]
+        return found
+
+    @staticmethod
+    def _makes(job: str, stages: Iterable[Stage]) -> bool:
+        return any(job in stage.made_by for stage in stages)
+
+
+def read_graph() -> Graph:
+    """The graph as it is defined now."""
+    nodes = sorted(defs.resolve_asset_graph().asset_nodes, key=lambda node: node.key)
+    made_by = _makers()
+    stages = [
+        _stage(
+            node.key.to_user_string(),
+            group=node.group_name,
+            of_one=next((name for known, name in _OF_ONE if known == node.partitions_def), ""),
+            requires=sorted(key.to_user_string() for key in node.parent_keys),
+            made_by=made_by,
+        )
+        for node in nodes
+    ]
+    triggers = sorted([*_sensors(), *_schedules()], key=lambda trigger: trigger.name)
+    return Graph(tuple(stages), tuple(triggers))
+
+
+def _stage(
+    name: str, *, group: str, of_one: str, requires: list[str], made_by: Mapping[str, tuple[str, ...]]
+) -> Stage:
+    own = ("holocron.duckdb",) if group == "views" else (name,)
+    return Stage(
+        name=name,
+        group=group,
+        of_one=of_one,
+        requires=tuple(requires),
+        reads_too=tuple(sorted(table.name for table in _READ_TOO.get(name, ()))),
+        produces=(*own, *sorted(table.name for table in _WRITTEN_TOO.get(name, ()))),
+        made_by=made_by[name],
+    )
+
+
+def _makers() -> dict[str, tuple[str, ...]]:
+    """Who makes each stage: the job that makes most first, then the others by name."""
+    made = {job.name: _makes(job) for job in _jobs()}
+    found: dict[str, tuple[str, ...]] = {}
+    for spec in defs.resolve_all_asset_specs():
+        name = spec.key.to_user_string()
+        jobs = sorted((job for job in made if name in made[job]), key=lambda job: (-len(made[job]), job))
+        sensor = _MADE_BY_SENSORS.get(name)
+        found[name] = (*jobs, *([sensor] if sensor else []))
+    return found
+
+
+@cache
+def _jobs() -> tuple[dg.JobDefinition, ...]:
+    return tuple(job for job in defs.resolve_all_job_defs() if job.name != _BUILT_IN_JOB)
+
+
+def _makes(job: dg.JobDefinition) -> frozenset[str]:
+    """The assets that a job makes."""
+    return frozenset(key.to_user_string() for key in job.asset_layer.selected_asset_keys)
+
+
+def _sensors() -> Iterator[Trigger]:
+    looks_at: Mapping[str, Iterable[Table]] = {
+        "new_pages": (*FRONTIER_TABLES, DECISIONS),
+        "settle": (*SETTLED_TABLES, DECISIONS),
+        "promotion": (*ENTITY_TABLES, *(one.table for one in load_interrogations()), DECISIONS),
+        "stale_views": OF_VIEWS,
+        "changed_pages": (SEED_TITLES, CHANGE_LOOKS, REVISION_CHECKS),
+        "tell_webhooks": (NOTICES, *DEAD_LETTER_TABLES),
+        "raise_alerts": (ALERTS, PAGES, LLM_RUNS, CONTROLS),
+    }
+    asked = [table for one in load_interrogations() for table in derivation_of(one).inputs]
+    for sensor in defs.sensors or ():
+        if isinstance(sensor, dg.SensorDefinition):
+            jobs = tuple(sorted(target.job_name for target in sensor.targets))
+            asks = any(job == GPU_JOB or job.startswith(f"{GPU_JOB}_") for job in jobs)
+            tables = (*asked, LLM_RUNS, DECISIONS) if asks else looks_at.get(sensor.name, ())
+            names = tuple(sorted({table.name for table in tables}))
+            yield Trigger(sensor.name, f"every {sensor.minimum_interval_seconds} s", names, jobs)
+
+
+def _schedules() -> Iterator[Trigger]:
+    """Schedules of the code; those that source files set are theirs."""
+    for schedule in defs.schedules or ():
+        if isinstance(schedule, dg.ScheduleDefinition) and not schedule.name.startswith(RECHECK_PREFIX):
+            yield Trigger(schedule.name, str(schedule.cron_schedule), (), (schedule.job_name,))

@@ -1,0 +1,61 @@
+"""`docs/graph.md`: the graph as a page, with all that each stage requires and produces as a table."""
+
+from collections.abc import Iterable, Sequence
+
+from holocron_assets.orchestration.reference.graph import Graph
+from holocron_assets.orchestration.reference.graph_drawing import mermaid
+
+_HEAD = """\
+# The graph
+
+What each stage requires and produces, and who starts it: drawn from the definitions by `holocron graph`.
+[graph.svg](graph.svg) is the same as a picture, in which the arrows that follow from others are faint. Solid
+arrows lead from a stage to those that require it; dotted ones from a sensor or schedule to what its runs
+make. What follows a `+` is read too, as far as it is there. A test compares page and picture with the
+definitions. After a change:
+
+    holocron graph --format markdown > docs/graph.md
+    holocron graph --format svg > docs/graph.svg
+"""
+_BESIDE = """\
+Every stage is one asset and the table of its name, one file a partition ([lake.md](lake.md)); `views` is
+`holocron.duckdb`. What it produces beside that are logs and indexes.
+"""
+
+
+def graph_markdown(graph: Graph) -> str:
+    """The page."""
+    stages = [
+        (
+            f"`{stage.name}`",
+            stage.of_one,
+            _code(stage.requires),
+            _code(stage.reads_too),
+            _code(table for table in stage.produces if table != stage.name),
+            _code(stage.made_by),
+        )
+        for stage in graph.stages
+    ]
+    triggers = [
+        (f"`{trigger.name}`", trigger.when, _code(trigger.looks_at), _code(trigger.starts))
+        for trigger in graph.triggers
+    ]
+    return "\n".join(
+        [
+            _HEAD,
+            f"```mermaid\n{mermaid(graph)}```\n",
+            "## Stages\n",
+            _BESIDE,
+            _table(("stage", "one a", "requires", "reads too", "produces too", "made by"), stages),
+            "## Sensors and schedules\n",
+            _table(("name", "when", "looks at", "starts"), triggers),
+        ]
+    )
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "".join(f"| {' | '.join(line)} |\n" for line in (columns, ["---"] * len(columns), *rows))
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,158 @@
+"""`docs/names.md`: every name that other tools may rely on, written from the definitions themselves.
+
+python -m holocron_assets.orchestration.reference.names > docs/names.md
+"""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+
+import dagster as dg
+
+from holocron_assets.definitions import defs
+from holocron_assets.orchestration.assets.partitions import BATCHES, ENTITY_TYPES, SOURCES
+from holocron_assets.orchestration.jobs.group import GroupConfig
+from holocron_assets.orchestration.jobs.refresh import AddPagesConfig, RefreshConfig
+from holocron_assets.orchestration.schedules.revision_checks import RECHECK_PREFIX
+from holocron_assets.planning import job_names as names
+
+_HEAD = """\
+# Names
+
+The names that other tools may rely on; those of SQL are in [views.md](views.md). A test compares this page
+with the definitions. After a change:
+
+    python -m holocron_assets.orchestration.reference.names > docs/names.md
+"""
+_BUILT_IN_JOB = "__ASSET_JOB"
+_PARTITION_NAMES = ((BATCHES, "batch"), (SOURCES, "source"), (ENTITY_TYPES, "entity type"))
+_CONFIGS: Mapping[str, type[dg.Config]] = {
+    "refresh_sources": RefreshConfig,
+    "add_given_pages": AddPagesConfig,
+    "run_steps": GroupConfig,
+}
+
+
+def names_markdown() -> str:
+    """Assets, jobs, sensors, schedules, checks and tags, as Markdown."""
+    sections = [
+        _section("Assets", ("asset", "group", "partitions", "made from"), _assets()),
+        _section("Partitions", ("of one", "definition", "keys"), _partition_sets()),
+        _section("Jobs", ("job", "partitions", "assets, checks or config", "what it does"), _jobs()),
+        _section("Sensors", ("sensor", "at first", "every", "jobs", "what it does"), _sensors()),
+        _section("Schedules", ("schedule", "at first", "cron", "job", "what it does"), _schedules()),
+        _section("Asset checks", ("check", "asset", "what it says"), _checks()),
+        _section("Run tags", ("tag", "what it holds"), _tags()),
+    ]
+    return "\n".join([_HEAD, *sections])
+
+
+def _section(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return f"## {title}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _assets() -> list[Sequence[str]]:
+    nodes = sorted(defs.resolve_asset_graph().asset_nodes, key=lambda node: node.key)
+    return [
+        (
+            _code([node.key.to_user_string()]),
+            node.group_name,
+            _partitions(node.partitions_def),
+            _code(sorted(key.to_user_string() for key in node.parent_keys)),
+        )
+        for node in nodes
+    ]
+
+
+def _jobs() -> list[Sequence[str]]:
+    jobs = [job for job in defs.resolve_all_job_defs() if job.name != _BUILT_IN_JOB]
+    return [
+        (_code([job.name]), _partitions(job.partitions_def), _selection(job), job.description or "")
+        for job in sorted(jobs, key=lambda job: job.name)
+    ]
+
+
+def _selection(job: dg.JobDefinition) -> str:
+    """The assets that a job makes, else the checks that it runs, else the config that it takes."""
+    made = sorted(key.to_user_string() for key in job.asset_layer.selected_asset_keys)
+    checked = sorted({key.name for key in job.asset_layer.asset_graph.asset_check_keys})
+    if made or not _config(job):
+        return _code(made or checked)
+    return _code(_config(job))
+
+
+def _config(job: dg.JobDefinition) -> list[str]:
+    return [
+        f"ops.{node.name}.config.{name}"
+        for node in job.nodes
+        if node.name in _CONFIGS
+        for name in _CONFIGS[node.name].model_fields
+    ]
+
+
+def _sensors() -> list[Sequence[str]]:
+    return [
+        (
+            _code([sensor.name]),
+            sensor.default_status.value.lower(),
+            f"{sensor.minimum_interval_seconds} s",
+            _code(sorted(target.job_name for target in sensor.targets)),
+            sensor.description or "",
+        )
+        for sensor in sorted(defs.sensors or (), key=lambda sensor: sensor.name)
+        if isinstance(sensor, dg.SensorDefinition)
+    ]
+
+
+def _schedules() -> list[Sequence[str]]:
+    of_code = [
+        (
+            _code([schedule.name]),
+            schedule.default_status.value.lower(),
+            _code([str(schedule.cron_schedule)]),
+            _code([schedule.job_name]),
+            schedule.description or "",
+        )
+        for schedule in defs.schedules or ()
+        if isinstance(schedule, dg.ScheduleDefinition) and not schedule.name.startswith(RECHECK_PREFIX)
+    ]
+    of_sources = (
+        _code([f"{RECHECK_PREFIX}SOURCE"]),
+        "running",
+        "the source's `changes.recheck`",
+        _code([names.RECHECK_JOB]),
+        "Compares all pages of a source with its wiki, where its file sets a time.",
+    )
+    return [*of_code, of_sources]
+
+
+def _checks() -> list[Sequence[str]]:
+    specs = [spec for checks in defs.asset_checks or () for spec in getattr(checks, "check_specs", ())]
+    return [
+        (_code([spec.name]), _code([spec.asset_key.to_user_string()]), spec.description or "")
+        for spec in sorted(specs, key=lambda spec: spec.name)
+    ]
+
+
+def _tags() -> list[Sequence[str]]:
+    return [(_code([tag]), meaning) for tag, meaning in names.TAGS.items()]
+
+
+def _partition_sets() -> list[Sequence[str]]:
+    return [
+        ("batch", f"dynamic: `{BATCHES.name}`", "Pages of one source that were cut to be fetched together"),
+        ("source", f"dynamic: `{SOURCES.name}`", "Names of source files"),
+        ("entity type", "static", _code(ENTITY_TYPES.get_partition_keys())),
+    ]
+
+
+def _partitions(definition: dg.PartitionsDefinition[str] | None) -> str:
+    return next((name for known, name in _PARTITION_NAMES if known == definition), "")
+
+
+def _code(texts: Iterable[str]) -> str:
+    return ", ".join(f"`{text}`" for text in texts)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(names_markdown())

@@ -1,0 +1,1 @@
+"""Resources: what assets are handed, as plain objects of the rooms."""

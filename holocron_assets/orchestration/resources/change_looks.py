@@ -1,0 +1,122 @@
+"""Looking for changes from sensors, jobs and commands: one process at a time looks at a source."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+import dagster as dg
+from filelock import Timeout
+
+from holocron_assets.crawl.changes.recent import Look, look_for_changes, next_look
+from holocron_assets.crawl.changes.store import drop_settled
+from holocron_assets.crawl.http.tally import Tally
+from holocron_assets.crawl.readers import wiki_client
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import Footer
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import PAGE_CHANGES
+from holocron_assets.orchestration.assets.metadata import (
+    OWNER,
+    table_description,
+    table_metadata,
+    written_metadata,
+)
+from holocron_assets.orchestration.assets.partitions import SOURCES
+from holocron_assets.orchestration.assets.politeness_metadata import politeness_metadata
+
+_ASKING_SECONDS = 10.0
+"""Of one look; then what was told is written."""
+
+_TURN_SECONDS = 60.0
+"""Who has to see the end of the list waits for so long for a sensor that looks: some looks."""
+
+page_changes = dg.AssetSpec(
+    PAGE_CHANGES.name,
+    partitions_def=SOURCES,
+    group_name="crawl",
+    kinds={"parquet", "mediawiki"},
+    owners=[OWNER],
+    description=table_description(PAGE_CHANGES)
+    + "\n\nWritten by the `changed_pages` sensor and by `revision_checks`; dropped once it was fetched.",
+    metadata=table_metadata(PAGE_CHANGES),
+)
+
+
+def look_once(  # noqa: PLR0913 - what is asked for what, who counts, and three wishes
+    lake: Lake,
+    source: Source,
+    shared_folder: Path,
+    tally: Tally,
+    *,
+    seconds: float,
+    patience_seconds: float | None = None,
+    turn_seconds: float = 1.0,
+) -> Look | None:
+    """Look for a source's changes, and drop those that were fetched since.
+
+    Args:
+        lake: where changes go.
+        source: a wiki of which batches were cut.
+        shared_folder: what processes share about hosts.
+        tally: counts the requests.
+        seconds: after so long no further answer is asked for.
+        patience_seconds: see `wiki_client`.
+        turn_seconds: how long another process that is looking is waited for.
+
+    Returns:
+        What it came to; None if another process is looking.
+    """
+    # A file a day, so that none grows without end.
+    scope = f"{source.name}-changes-{utc_now():%Y%m%d}"
+    try:
+        with (
+            lake.lock(f"look-{source.name}", timeout=turn_seconds),
+            wiki_client(
+                lake, source, scope, shared_folder, patience_seconds=patience_seconds, tally=tally
+            ) as client,
+        ):
+            look = look_for_changes(lake, source, client, seconds=seconds)
+    except Timeout:
+        return None
+    drop_settled(lake, source)
+    return look
+
+
+def look_to_the_end(
+    lake: Lake, source: Source, shared_folder: Path, instance: dg.DagsterInstance
+) -> str | None:
+    """Look until the wiki has told of every change so far, whether a look is due or not.
+
+    Returns:
+        Why it did not; None if it did, or if there is nothing to look for.
+    """
+    if next_look(lake, source) is None:
+        return None
+    started, tally = perf_counter(), Tally()
+    look_on = partial(look_once, lake, source, shared_folder, tally, seconds=_ASKING_SECONDS)
+    while look := look_on(turn_seconds=_TURN_SECONDS):
+        if look.footer:
+            seconds = perf_counter() - started
+            event = changes_told(source, look.footer, look.rows, tally, seconds=seconds)
+            instance.report_runless_asset_event(event)
+        if not look.goes_on:
+            return look.problem
+    return f"another process is looking for changes of {source.name}"
+
+
+def changes_told(
+    source: Source, footer: Footer, rows: Sequence[Row], tally: Tally, *, seconds: float
+) -> dg.AssetMaterialization:
+    """The event that tells Dagster of changes that a wiki told of."""
+    return dg.AssetMaterialization(
+        PAGE_CHANGES.name,
+        partition=source.name,
+        description=f"{source.host} told of {len(rows)} changes",
+        metadata={
+            **written_metadata(footer, rows, counted="kind", seconds=seconds),
+            **politeness_metadata(tally),
+        },
+    )

@@ -1,0 +1,34 @@
+"""Heeding what people hold back: what is not asked for, and why. How a run ends is in `held_runs`."""
+
+from holocron_assets.decisions.controls import DRAIN, Hold, standing_controls
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import PAGES, SEED_TITLES
+from holocron_assets.planning.batch_steps import BATCH_STEPS
+from holocron_assets.planning.job_names import BATCH_JOB, SEEDS_JOB, SETTLE_JOB
+from holocron_assets.planning.work import Work
+
+
+def hold_on(lake: Lake, work: Work) -> Hold | None:
+    """Who keeps some work from being started, if anybody. A drain lets be finished what was begun."""
+    hold = standing_controls(lake).holds(source=work.source)
+    return None if hold and hold.action == DRAIN and _is_begun(lake, work) else hold
+
+
+def is_begun(lake: Lake, batch: str) -> bool:
+    """Whether pages of a batch were read, or are being read."""
+    return lake.journal(PAGES, batch).exists() or lake.has(PAGES, batch)
+
+
+def _is_begun(lake: Lake, work: Work) -> bool:
+    if work.partition is None:
+        return False
+    if work.job == BATCH_JOB:
+        return is_begun(lake, work.partition)
+    if work.job == SETTLE_JOB:  # what was never made belongs to the batch; what is made anew is new work
+        return not all(lake.has(step.table, work.partition) for step in BATCH_STEPS)
+    return work.job == SEEDS_JOB and lake.journal(SEED_TITLES, work.partition).exists()
+
+
+def holds_named(lake: Lake) -> list[str]:
+    """Everything that is held back, a sentence for each, for who finds nothing to do."""
+    return [str(hold) for hold in standing_controls(lake).held.values()]

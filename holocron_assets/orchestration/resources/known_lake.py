@@ -1,0 +1,34 @@
+"""The lake that Dagster's runs are about: gone, it must not be begun anew by who finds nothing there."""
+
+import dagster as dg
+
+from holocron_assets.lake.place.marking import mark
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.presence import FolderGoneError, marker_of
+from holocron_assets.lake.shared.places import mirror_of
+
+_KEY = "holocron/lake "  # and its folder: one Dagster may know of several
+
+
+def expect_lake(instance: dg.DagsterInstance, lake: Lake) -> None:
+    """Mark a lake that is new, and see that one which Dagster has worked on is there.
+
+    Raises:
+        FolderGoneError: Dagster knows of work on a lake here, and there is none.
+    """
+    if instance.is_ephemeral:
+        return
+    storage, folder = instance.daemon_cursor_storage, lake.root / "lake"
+    mirror = mirror_of(lake.root)
+    if mirror:
+        mirror.recognise()  # a new machine has its marker then
+    key = f"{_KEY}{mirror.url if mirror else lake.root}"
+    known = storage.get_cursor_values({key}).get(key)
+    if known and not folder.exists():
+        raise FolderGoneError(
+            f"{folder} is gone, and Dagster knows of work on it. Mount its disk, or put it back. To begin "
+            "with an empty lake, make an empty folder there"
+        )
+    mark(folder)
+    if (name := marker_of(folder)) and name != known:
+        storage.set_cursor_values({key: name})

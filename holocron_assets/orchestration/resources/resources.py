@@ -1,0 +1,170 @@
+"""Resources: what assets are handed, as plain objects of the rooms."""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import dagster as dg
+from pydantic import PrivateAttr
+
+from holocron_assets.crawl.sources.files import SourceError, load_source, read_sources
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.derive.opening import open_lake
+from holocron_assets.derive.server.process.connection import model_server
+from holocron_assets.entities.snapshot import Look, look_at
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.operations.run_tags import keep_tags
+from holocron_assets.orchestration.resources.known_lake import expect_lake
+from holocron_assets.orchestration.runs.reaper import held_by_run
+from holocron_assets.orchestration.runs.registration import set_range
+from holocron_assets.orchestration.runtime.observing import run_observed
+from holocron_assets.planning.job_names import OUTCOME_TAG, REPEATED
+
+
+class LakeResource(dg.ConfigurableResource["LakeResource"]):
+    """The lake.
+
+    Attributes:
+        folder: the data folder, absolute.
+    """
+
+    folder: str
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["LakeResource"]:
+        """Show, for as long as a run has the lake, that its process is alive.
+
+        Raises:
+            FolderGoneError: the lake is gone that runs have worked on.
+        """
+        if context.run is None:
+            yield self
+            return
+        if context.instance:
+            expect_lake(context.instance, self.open())
+            set_range(context.instance, self.open(), context.run)
+            if context.run.parent_run_id and OUTCOME_TAG in context.run.tags:
+                # Dagster gives a run that repeats another that one's tags; what became of it is not ours.
+                context.instance.add_run_tags(context.run.run_id, {OUTCOME_TAG: REPEATED})
+        keep_tags(self.open(), context.run.run_id, context.run.job_name, context.run.tags)
+        with held_by_run(self.open(), context.run.run_id), run_observed(context.run):
+            yield self
+
+    def open(self) -> Lake:
+        """The lake itself, with the tables of interrogations."""
+        return open_lake(Path(self.folder))
+
+
+class SnapshotResource(dg.ConfigurableResource["SnapshotResource"]):
+    """The snapshot of the lake that entities are made from: one for all steps of a run, which has it alone.
+
+    A run that makes entities must see what runs before it made of them. So it has the lock from its first
+    step that asks for the snapshot to its end; where each step is a process of its own, each step has it.
+
+    Attributes:
+        folder: the data folder, absolute.
+    """
+
+    folder: str
+
+    _stack: ExitStack = PrivateAttr(default_factory=ExitStack)
+    _look: Look | None = PrivateAttr(default=None)
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["SnapshotResource"]:
+        """Let go of the lock and the snapshot's memory when the run has ended."""
+        del context
+        try:
+            yield self
+        finally:
+            self._close()
+
+    def look(self, *, is_new: bool = False) -> Look:
+        """The snapshot.
+
+        Args:
+            is_new: whether to take another than the run had: a step that is tried again may have set aside a
+                damaged file, which the old one still names.
+        """
+        if is_new:
+            self._close()
+        if self._look is None:
+            lake = open_lake(Path(self.folder))
+            self._stack.enter_context(lake.lock("entities"))
+            self._look = self._stack.enter_context(look_at(lake))
+        return self._look
+
+    def _close(self) -> None:
+        self._look = None
+        self._stack.close()
+
+
+class ModelsResource(dg.ConfigurableResource["ModelsResource"]):
+    """The model server: the one that is configured, or the embedded one, which a run starts if need be.
+
+    Attributes:
+        folder: the data folder, absolute; processes that work on it share an embedded server.
+    """
+
+    folder: str
+
+    _stack: ExitStack = PrivateAttr(default_factory=ExitStack)
+    _urls: list[str | None] = PrivateAttr(default_factory=list)
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["ModelsResource"]:
+        """Let go of the server when the run has ended. It keeps its models from one step to the next."""
+        del context
+        with ExitStack() as self._stack:
+            self._urls = []
+            yield self
+
+    def url(self) -> str | None:
+        """The server's address; None if no model is to be asked.
+
+        Raises:
+            ModelServerError: there is none, and none can be started; says what to do.
+        """
+        if not self._urls:
+            self._urls.append(
+                self._stack.enter_context(model_server({**os.environ, "HOLOCRON_DATA": self.folder}))
+            )
+        return self._urls[0]
+
+
+class SourcesResource(dg.ConfigurableResource["SourcesResource"]):
+    """The source files.
+
+    Attributes:
+        folder: the folder of YAML files, absolute.
+        politeness_folder: where processes share what they know of each host, absolute.
+    """
+
+    folder: str
+    politeness_folder: str
+
+    @property
+    def shared_folder(self) -> Path:
+        """Where processes share what they know of each host."""
+        return Path(self.politeness_folder)
+
+    def all(self) -> list[Source]:
+        """Every source whose file can be read, by name. The others are told of by `broken`."""
+        return list(read_sources(Path(self.folder))[0].values())
+
+    def enabled(self) -> list[Source]:
+        """The sources that are crawled without being asked."""
+        return [source for source in self.all() if source.enabled]
+
+    def broken(self) -> list[SourceError]:
+        """What is wrong with the source files that cannot be read."""
+        return read_sources(Path(self.folder))[1]
+
+    def get(self, name: str) -> Source:
+        """One source.
+
+        Raises:
+            SourceError: its file is missing or wrong; names file, line and key.
+        """
+        return load_source(Path(self.folder) / f"{name}.yaml")

@@ -1,0 +1,1 @@
+"""Runs: asked for, waited for, ended, and tried again."""

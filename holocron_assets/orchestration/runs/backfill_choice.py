@@ -1,0 +1,95 @@
+"""Which partitions a person means who names an asset, a source, a range, or what failed or is stale."""
+
+from collections.abc import Collection, Sequence
+
+import dagster as dg
+
+from holocron_assets.crawl.frontier.batches import source_of, unfinished_batches
+from holocron_assets.derive.dispatch.backlog import stale_partitions as stale_answers
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.entities.snapshot import look_at
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.freshness import stale_partitions
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import PAGES
+from holocron_assets.orchestration.runs.backfilling import (
+    BackfillRefusedError,
+    asset_partitions,
+    failed_partitions,
+    source_of_partition,
+)
+from holocron_assets.planning.batch_steps import BATCH_STEPS
+from holocron_assets.planning.entity_stages import STAGES
+
+
+def chosen_partitions(  # noqa: PLR0913 - what a person may say
+    lake: Lake,
+    instance: dg.DagsterInstance,
+    asset: str,
+    *,
+    named: Collection[str] | None = None,
+    source: str | None = None,
+    between: tuple[str | None, str | None] = (None, None),
+    failed: bool = False,
+    stale: bool = False,
+) -> Sequence[str]:
+    """The partitions that all of it is true of, in order.
+
+    Args:
+        lake: tells what is stale.
+        instance: knows the asset's partitions and what failed.
+        asset: the asset's name.
+        named: only these; all if None.
+        source: only those of this source.
+        between: the first and the last one; None for an open end.
+        failed: only those whose last run failed.
+        stale: only those that would be otherwise today, or are not there.
+
+    Raises:
+        PermanentError: there is no such asset or partition, or nobody can say whether it is stale.
+        BackfillRefusedError: the last one comes before the first.
+    """
+    known = asset_partitions(instance, asset)
+    _refuse_unknown(asset, known, [*(named or ()), *(name for name in between if name)])
+    first, last = between
+    start = known.index(first) if first else 0
+    end = known.index(last) + 1 if last else len(known)
+    if start >= end:
+        raise BackfillRefusedError(f"nothing is from {first} to {last}: {last} comes before {first}")
+    chosen = [
+        name
+        for name in known[start:end]
+        if (named is None or name in named) and (source is None or source == source_of_partition(asset, name))
+    ]
+    if source and not chosen:
+        raise PermanentError(f"asset {asset!r} has no partition of source {source!r}")
+    if failed:
+        chosen = failed_partitions(instance, asset, chosen)
+    return _stale(lake, asset, chosen) if stale else chosen
+
+
+def _refuse_unknown(asset: str, known: Sequence[str], named: Collection[str]) -> None:
+    if unknown := [name for name in named if name not in set(known)]:
+        raise PermanentError(
+            f"asset {asset!r} has no partition {', '.join(unknown)}; the first is {known[0]}"
+        )
+
+
+def _stale(lake: Lake, asset: str, partitions: Sequence[str]) -> list[str]:
+    if asset == PAGES.name:
+        sources = {source_of(name) for name in partitions}
+        unfinished = {batch for source in sources for batch in unfinished_batches(lake, source)}
+        return [name for name in partitions if name in unfinished]
+    for step in BATCH_STEPS:
+        if step.table.name == asset:
+            return stale_partitions(lake, [step.derivation], partitions)
+    for stage in STAGES:
+        if stage.name == asset:
+            with look_at(lake) as look:
+                return stage.stale(look, partitions)
+    asked = [one for one in load_interrogations() if one.table.name == asset]
+    if not asked:
+        raise PermanentError(f"whether {asset!r} is stale is known to its wiki only: leave --stale out")
+    found = stale_answers(lake, asked, digests={}, most_opened=0, without_models=True)
+    names = {part.partition for part in found}
+    return [name for name in partitions if name in names]

@@ -1,0 +1,243 @@
+"""Backfills by command: Dagster's own, with guards. What runs already is left out, and too much is refused.
+
+Dagster would take any number of partitions, and any of them twice. Its backfills show in the UI like those
+that are started there, and can be ended there.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import dagster as dg
+from dagster import DagsterRunStatus, RunsFilter
+
+from holocron_assets.crawl.frontier.batches import source_of
+from holocron_assets.decisions.controls import refuse_held
+from holocron_assets.definitions import defs
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.errors import PermanentError
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.assets.entities import failures_of_steps
+from holocron_assets.orchestration.assets.events import DEFERRED, partitions_of_run
+from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
+from holocron_assets.orchestration.runs.open_work import made_already, runs_for, runs_waiting
+from holocron_assets.planning.job_names import SOURCE_TAG
+from holocron_assets.settings import PROJECT_FOLDER
+
+# It is no module that Python runs, and an argument of a process holds fewer partitions than there may be.
+_GRAPHQL = "import sys; from dagster_graphql.cli import main; sys.argv += ['-v', sys.stdin.read()]; main()"
+_ENDED = (DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE)
+_MUTATION = """
+mutation ($params: LaunchBackfillParams!) {
+  launchPartitionBackfill(backfillParams: $params) {
+    __typename
+    ... on LaunchBackfillSuccess { backfillId }
+    ... on Error { message }
+  }
+}
+"""
+
+
+class BackfillRefusedError(Exception):
+    """A backfill that is not started; the message says why, and what can be done."""
+
+
+@dataclass(frozen=True)
+class Guards:
+    """What a backfill may ask for.
+
+    Attributes:
+        most_runs: runs that one backfill may ask for.
+        most_queued: runs that may be queued already when it is started.
+    """
+
+    most_runs: int = 100
+    most_queued: int = 100
+
+
+@dataclass(frozen=True)
+class Backfill:
+    """A backfill that is about to be started.
+
+    Attributes:
+        asset: the asset's name.
+        partitions: what is to be made, in order.
+        left_out: partitions that were meant too, and the run or backfill that makes them already.
+        runs: how many runs that takes.
+        queued: runs that wait in the queue, or that open backfills of any asset will put there.
+    """
+
+    asset: str
+    partitions: Sequence[str]
+    left_out: Mapping[str, str]
+    runs: int
+    queued: int
+
+
+def asset_partitions(instance: dg.DagsterInstance, asset: str) -> Sequence[str]:
+    """The partitions that an asset has, in order.
+
+    Raises:
+        PermanentError: there is no such asset, it cannot be made by itself, or it has no partitions.
+    """
+    partitions = _definition(asset).get_partition_keys(dynamic_partitions_store=instance)
+    if not partitions:
+        raise PermanentError(f"asset {asset!r} has no partition yet")
+    return partitions
+
+
+def failed_partitions(instance: dg.DagsterInstance, asset: str, partitions: Sequence[str]) -> list[str]:
+    """Those of some partitions whose last run failed, be it a run of ours or of Dagster's own making."""
+    statuses = instance.get_status_by_partition(dg.AssetKey(asset), partitions, _definition(asset)) or {}
+    failed = {name for name, status in statuses.items() if status and status.value == "FAILED"}
+    failed |= _failed_in_jobs(instance, asset)
+    return [name for name in partitions if name in failed]
+
+
+def _failed_in_jobs(instance: dg.DagsterInstance, asset: str) -> set[str]:
+    """Partitions whose last run by a job of ours failed; Dagster keeps no state of these."""
+    key, last = dg.AssetKey(asset), dict[str, dg.RunRecord]()
+    for job in defs.resolve_all_job_defs():
+        if not _is_of(job, key) or not DEFERRED.items() <= job.run_tags.items():
+            continue
+        for record in instance.get_run_records(RunsFilter(job_name=job.name, statuses=_ENDED)):
+            for name in partitions_of_run(record.dagster_run):
+                if name not in last or record.create_timestamp > last[name].create_timestamp:
+                    last[name] = record
+    return {name for name, record in last.items() if _failed_of(instance, record.dagster_run, asset, name)}
+
+
+def _failed_of(instance: dg.DagsterInstance, run: dg.DagsterRun, asset: str, partition: str) -> bool:
+    """Whether a run failed to make a partition of an asset; of one over several, its steps say of which."""
+    if run.status != DagsterRunStatus.FAILURE:
+        return False
+    by_step = failures_of_steps(instance, run.run_id)
+    return partition in by_step.get(asset, ()) if by_step else True
+
+
+def plan_backfill(instance: dg.DagsterInstance, asset: str, partitions: Sequence[str]) -> Backfill:
+    """What a backfill of some partitions comes to, as things stand.
+
+    Args:
+        instance: knows the asset's partitions, the queue, and what runs.
+        asset: the asset's name.
+        partitions: what is meant, of those that the asset has.
+
+    Raises:
+        PermanentError: there is no such asset.
+    """
+    known, meant = asset_partitions(instance, asset), set(partitions)
+    busy = made_already(instance, asset, known)
+    free = [name for name in known if name in meant and name not in busy]
+    return Backfill(
+        asset,
+        free,
+        {name: busy[name] for name in known if name in meant and name in busy},
+        runs_for(asset, known, free),
+        runs_waiting(instance),
+    )
+
+
+def refuse_unguarded(lake: Lake, backfill: Backfill, guards: Guards) -> None:
+    """Refuse a backfill that would flood the queue, or do what a person holds back.
+
+    Raises:
+        BackfillRefusedError: it asks for too many runs, too many are queued, or nothing is left to do.
+        HeldBackError: a person holds back what it is about.
+    """
+    if not backfill.partitions:
+        why = f": {len(backfill.left_out)} are queued or running already" if backfill.left_out else ""
+        raise BackfillRefusedError(f"nothing is left to do{why}")
+    if backfill.runs > guards.most_runs:
+        raise BackfillRefusedError(
+            f"it takes {backfill.runs} runs, and may ask for {guards.most_runs} at once: name fewer "
+            f"partitions, or say --most-runs {backfill.runs}"
+        )
+    if backfill.queued > guards.most_queued:
+        raise BackfillRefusedError(
+            f"{backfill.queued} runs wait already, and it may be started behind {guards.most_queued} at "
+            f"most: wait, or say --most-queued {backfill.queued}"
+        )
+    # By its table: an asset of entities may be called as an interrogation is.
+    named = {one.table.name: one.name for one in load_interrogations()}
+    for source in tuple(_sources(backfill)) or (None,):
+        refuse_held(lake, source=source, interrogation=named.get(backfill.asset))
+
+
+def launch_backfill(backfill: Backfill, tags: Mapping[str, str]) -> str:
+    """Have Dagster start a backfill, and give its id. A daemon makes its runs.
+
+    Raises:
+        PermanentError: Dagster refused it.
+    """
+    params = {
+        "assetSelection": [{"path": [backfill.asset]}],
+        "partitionNames": list(backfill.partitions),
+        "title": f"holocron backfill {backfill.asset}",
+        "tags": [{"key": key, "value": value} for key, value in {**source_tag(backfill), **tags}.items()],
+    }
+    answer = _ask({"params": params})["launchPartitionBackfill"]
+    if answer["__typename"] != "LaunchBackfillSuccess":
+        raise PermanentError(f"Dagster refused the backfill: {answer.get('message', answer['__typename'])}")
+    return str(answer["backfillId"])
+
+
+def _ask(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Ask Dagster by GraphQL, over the instance that is open in this process."""
+    command = [sys.executable, "-c", _GRAPHQL, "-w", str(PROJECT_FOLDER / "workspace.yaml")]
+    command += ["-t", _MUTATION]
+    done = subprocess.run(  # noqa: S603 - our own
+        command, input=json.dumps(variables), capture_output=True, text=True, check=False
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    answer = json.loads(lines[-1]) if lines else {}
+    if not answer.get("data"):
+        raise PermanentError(f"Dagster did not take it: {done.stderr.strip() or done.stdout.strip()}")
+    found: dict[str, Any] = answer["data"]
+    return found
+
+
+def source_of_partition(asset: str, partition: str) -> str | None:
+    """The source that a partition of an asset belongs to; None of an entity type.
+
+    Raises:
+        PermanentError: there is no such asset, or it has no partitions.
+    """
+    definition = _definition(asset)
+    if definition == SOURCES:
+        return partition
+    return source_of(partition) if definition == BATCHES else None
+
+
+def source_tag(backfill: Backfill) -> dict[str, str]:
+    """The tag of the source that a backfill is about, if that is one."""
+    sources = _sources(backfill)
+    return {SOURCE_TAG: sources[0]} if len(sources) == 1 else {}
+
+
+def _sources(backfill: Backfill) -> list[str]:
+    found = {source_of_partition(backfill.asset, name) for name in backfill.partitions}
+    return sorted(name for name in found if name)
+
+
+def _definition(asset: str) -> dg.PartitionsDefinition[str]:
+    graph = defs.resolve_asset_graph()
+    key = dg.AssetKey(asset)
+    names = sorted(one.to_user_string() for one in graph.executable_asset_keys)
+    if asset not in names:
+        near = ", ".join(get_close_matches(asset, names) or names)
+        raise PermanentError(f"no asset is called {asset!r} that a run could make; there are {near}")
+    found = graph.get(key).partitions_def
+    if found is None:
+        makes = [f"`holocron launch {job.name}`" for job in defs.resolve_all_job_defs() if _is_of(job, key)]
+        raise PermanentError(f"asset {asset!r} has no partitions: {makes[0] if makes else 'the UI'} makes it")
+    return found
+
+
+def _is_of(job: dg.JobDefinition, asset: dg.AssetKey) -> bool:
+    """Whether a job makes an asset, and is not Dagster's own, which makes every one."""
+    return asset in job.asset_layer.selected_asset_keys and not job.name.startswith("__")

@@ -1,0 +1,57 @@
+"""How a run ends whose work a person holds back, whoever started it.
+
+It is canceled, not failed: nothing went wrong, it counts as no attempt, and what it was for is there to be
+done when the hold is gone.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import dagster as dg
+from dagster import DagsterRunStatus
+
+from holocron_assets.decisions.controls import DRAIN, HeldBackError, Hold, standing_controls
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.planning.job_names import OUTCOME_TAG, PAUSED
+
+
+def refuse_all_held(context: dg.OpExecutionContext | dg.AssetExecutionContext, lake: Lake) -> None:
+    """Raise HeldBackError if a person holds everything back, for work that is no source's and no model's.
+
+    A drain lets a run come to its end that began before it.
+    """
+    hold = standing_controls(lake).holds()
+    if hold and not (hold.action == DRAIN and _began_before(context, hold)):
+        raise HeldBackError(str(hold))
+
+
+def _began_before(context: dg.OpExecutionContext | dg.AssetExecutionContext, hold: Hold) -> bool:
+    record = context.instance.get_run_record_by_id(context.run.run_id)
+    return bool(record and record.start_time and record.start_time < hold.since.timestamp())
+
+
+@contextmanager
+def ended_when_held(context: dg.OpExecutionContext | dg.AssetExecutionContext) -> Iterator[None]:
+    """Let a run that meets HeldBackError end as canceled, with who holds its work back and why.
+
+    Raises:
+        dagster.Failure: it did; no retry is made.
+    """
+    try:
+        yield
+    except HeldBackError as held:
+        end_as_held(context.instance, context.run, str(held))
+        raise dg.Failure(str(held), allow_retries=False) from held
+
+
+def end_as_held(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) -> None:
+    """Have a run end as canceled once its step has failed."""
+    instance.add_run_tags(run.run_id, {OUTCOME_TAG: PAUSED})
+    now = instance.get_run_by_id(run.run_id)
+    if now and now.status == DagsterRunStatus.STARTED:
+        instance.report_run_canceling(now, message=why)
+
+
+def is_held(run: dg.DagsterRun | None) -> bool:
+    """Whether a run ended since a person holds back what it was for."""
+    return run is not None and run.tags.get(OUTCOME_TAG) == PAUSED

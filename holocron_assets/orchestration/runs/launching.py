@@ -1,0 +1,155 @@
+"""Launching jobs as `dagster job launch` does, with the exit code that it lacks."""
+
+import json
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from time import sleep, time
+from typing import Any
+
+from dagster import DagsterInstance, DagsterRunStatus
+
+from holocron_assets.crawl.sources.files import source_names
+from holocron_assets.definitions import defs
+from holocron_assets.orchestration.assets.events import makes_what_is_stale
+from holocron_assets.orchestration.internals.instance import open_instance
+from holocron_assets.orchestration.model_runs.what_to_ask import RESOURCE
+from holocron_assets.orchestration.runs.failures import failure_of
+from holocron_assets.planning.job_names import ADD_PAGES_JOB, GPU_JOB, PARTITION_TAG, REFRESH_JOB
+from holocron_assets.settings import PROJECT_FOLDER, sources_folder
+
+_POLL_SECONDS = 0.5
+_QUEUE_DAEMON = "QUEUED_RUN_COORDINATOR"
+_SHOWN = 5
+_SILENT_SECONDS = 180  # a daemon shows every half minute that it lives
+
+
+@dataclass(frozen=True)
+class _Configured:
+    """Where a job's config stands in its run config, and which of it is needed and allowed."""
+
+    place: tuple[str, str]
+    needed: frozenset[str]
+    allowed: frozenset[str]
+
+    def run_config(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The run config with this config in its place."""
+        kind, name = self.place
+        return {kind: {name: {"config": dict(config)}}}
+
+
+_CONFIGURED: Mapping[str, _Configured] = {
+    REFRESH_JOB: _Configured(
+        ("ops", "refresh_sources"), frozenset(), frozenset({"source", "maximum_batches"})
+    ),
+    ADD_PAGES_JOB: _Configured(
+        ("ops", "add_given_pages"), frozenset({"source", "titles"}), frozenset({"source", "titles"})
+    ),
+}
+_OPTIONS = {"source": "--source", "titles": "--title", "maximum_batches": "--maximum-batches"}
+_WORKSPACE = PROJECT_FOLDER / "workspace.yaml"
+
+
+def launch_job(  # noqa: PLR0913 - what is launched, and how it is told of
+    job: str,
+    *,
+    config: Mapping[str, Any],
+    partition: str | None,
+    wait: bool,
+    tell: Callable[[str], None],
+    tags: Mapping[str, str] | None = None,
+) -> str | None:
+    """Launch a job through the run queue.
+
+    Args:
+        job: its name.
+        config: of the jobs that take some; others have none.
+        partition: of partitioned jobs.
+        wait: whether to wait for the run's end.
+        tell: told the run's id and state.
+        tags: what limits know the run by.
+
+    Returns:
+        Why the launch or the run failed; None if neither did.
+
+    Raises:
+        ValueError: no such job, source or partition, or it takes no such config; says what there is.
+    """
+    _refuse_wrong_target(job, config, partition)
+    run_id = str(uuid.uuid4())
+    with open_instance() as instance:
+        if partition:
+            _refuse_unknown_partition(instance, job, partition)
+        command = [sys.executable, "-m", "dagster", "job", "launch", "-w", str(_WORKSPACE), "-j", job]
+        command += ["--run-id", run_id]
+        if config:
+            command += ["--config-json", json.dumps(_configured(job).run_config(config))]
+        if all_tags := {**(tags or {}), **({PARTITION_TAG: partition} if partition else {})}:
+            command += ["--tags", json.dumps(all_tags)]
+        launched = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+        if launched.returncode:
+            return f"job {job} was not launched: {launched.stderr.strip() or launched.stdout.strip()}"
+        tell(f"launched {job}: run {run_id}")
+        return _outcome(instance, job, run_id, tell) if wait else None
+
+
+def _outcome(instance: DagsterInstance, job: str, run_id: str, tell: Callable[[str], None]) -> str | None:
+    """Wait for a run; say why it failed, or why it cannot even start."""
+    while (run := instance.get_run_by_id(run_id)) is None or not run.is_finished:
+        if run and run.status == DagsterRunStatus.QUEUED and not _daemon_lives(instance):
+            return f"run {run_id} of {job} stays queued: no daemon takes it. `make ui` starts one."
+        sleep(_POLL_SECONDS)
+    if run.status == DagsterRunStatus.SUCCESS:
+        tell(f"run {run_id} succeeded")
+        return None
+    return f"run {run_id} of {job} ended as {run.status.value}: {failure_of(instance, run_id).reason}"
+
+
+def _daemon_lives(instance: DagsterInstance) -> bool:
+    last = instance.get_daemon_statuses([_QUEUE_DAEMON])[_QUEUE_DAEMON].last_heartbeat
+    return last is not None and time() - last.timestamp < _SILENT_SECONDS
+
+
+def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | None) -> None:
+    every_job = defs.resolve_all_job_defs()
+    jobs = {definition.name: definition for definition in every_job if not definition.name.startswith("__")}
+    if job not in jobs:
+        raise ValueError(f"there is no job {job!r}; there are {', '.join(sorted(jobs))}")
+    takes = _configured(job)
+    if wrong := config.keys() - takes.allowed:
+        raise ValueError(f"job {job} takes no {_options(wrong)}")
+    if lacking := takes.needed - config.keys():
+        raise ValueError(f"job {job} needs {_options(lacking)}")
+    partitioned = jobs[job].partitions_def is not None
+    if partitioned != bool(partition) and not (partitioned and makes_what_is_stale(jobs[job].run_tags)):
+        raise ValueError(f"job {job} {'needs' if partitioned else 'takes no'} --partition")
+    if (source := config.get("source")) is not None:
+        _refuse_unknown("there is no source", source, source_names(sources_folder()))
+
+
+def _refuse_unknown_partition(instance: DagsterInstance, job: str, partition: str) -> None:
+    """Refuse what the run would fail of, when it comes to its turn."""
+    definition = defs.resolve_job_def(job).partitions_def
+    known = definition.get_partition_keys(dynamic_partitions_store=instance) if definition else ()
+    _refuse_unknown(f"job {job} has no partition", partition, known)
+
+
+def _refuse_unknown(lacking: str, name: str, known: Sequence[str]) -> None:
+    if name in known:
+        return
+    near = get_close_matches(name, known) or sorted(known)[:_SHOWN]
+    more = f" and {len(known) - len(near)} more" if len(known) > len(near) else ""
+    raise ValueError(f"{lacking} {name!r}; there is {', '.join(near) or 'none yet'}{more}")
+
+
+def _configured(job: str) -> _Configured:
+    if job == GPU_JOB or job.startswith(f"{GPU_JOB}_"):  # one for each pool of models
+        return _Configured(("resources", RESOURCE), frozenset(), frozenset({"model"}))
+    return _CONFIGURED.get(job, _Configured(("", ""), frozenset(), frozenset()))
+
+
+def _options(names: Iterable[str]) -> str:
+    return " and ".join(sorted(_OPTIONS[name] for name in names))

@@ -1,0 +1,158 @@
+"""Runs whose process died with everything around it: Dagster would hold their places for hours."""
+
+import atexit
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from threading import Event, Thread
+
+import dagster as dg
+from dagster import DagsterRunStatus, RunsFilter
+from filelock import Timeout
+
+from holocron_assets.lake.journals.notes import Note
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.shared.server_locks import Lock
+from holocron_assets.orchestration.runs.orphans import end_with_code_server, has_code_server
+
+_UNFINISHED = (
+    DagsterRunStatus.NOT_STARTED,
+    DagsterRunStatus.STARTING,
+    DagsterRunStatus.STARTED,
+    DagsterRunStatus.CANCELING,
+)
+
+_LOG = logging.getLogger(__name__)
+
+_HELD: dict[tuple[Path, str], Lock] = {}
+"""The locks that this process holds: who holds one may hold it again."""
+
+
+@contextmanager
+def held_by_run(lake: Lake, run_id: str) -> Iterator[None]:
+    """Hold the run's lock, as a sign of life: the operating system takes it from a dead process.
+
+    A process that a code server started for the run holds it until it ends, and ends with the code server: an
+    orphan would go on, and nobody could stop it. Others hold it for as long as they work on the run; who
+    holds it already may hold it again.
+    """
+    end_with_code_server()
+    with ExitStack() as stack:
+        stack.enter_context(_held(lake, run_id))
+        if has_code_server():
+            # Dagster takes the resources from a run before it reports the run's end.
+            atexit.register(stack.pop_all().close)
+        yield
+
+
+@contextmanager
+def _held(lake: Lake, run_id: str) -> Iterator[None]:
+    """Hold a run's lock; its sign is removed first, so that a sign without a holder is a dead run's."""
+    sign = _sign(lake, run_id)
+    lock = _HELD.setdefault((lake.root, run_id), _lock(lake, run_id))
+    with lock:
+        if sign.mark() is None:  # on one machine, the lock's file is there by now
+            sign.write("")
+        try:
+            yield
+        finally:
+            if lock.lock_counter == 1:
+                sign.remove()
+                _HELD.pop((lake.root, run_id), None)
+
+
+def reap_dead_runs(
+    instance: dg.DagsterInstance, lake: Lake, *, time_to_start: timedelta | None = None
+) -> list[str]:
+    """Report runs as failed whose process is gone, or never came.
+
+    Dagster notices a dead worker through the code server that started it. When both are killed together, the
+    run stays started, and its partition and host stay taken. So does a run that was made and never launched.
+
+    Args:
+        instance: knows the runs.
+        lake: holds their locks.
+        time_to_start: a run whose state changed so short a time ago may not have its lock yet: its process
+            loads the code. By default as long as Dagster itself gives a run to start. Who knows that there
+            is no daemon that starts any gives none.
+
+    Returns:
+        Ids of the runs reaped.
+    """
+    if time_to_start is None:
+        time_to_start = timedelta(seconds=instance.run_monitoring_start_timeout_seconds)
+    reaped = []
+    for record in instance.get_run_records(RunsFilter(statuses=list(_UNFINISHED))):
+        run, sign = record.dagster_run, _sign(lake, record.dagster_run.run_id)
+        is_recent = abs(utc_now() - record.update_timestamp) < time_to_start  # the clock may be set back
+        is_signed = sign.mark() is not None
+        if (is_recent and not is_signed) or (is_signed and _is_held(lake, run.run_id)):
+            continue
+        if _has_ended(instance, run.run_id):
+            continue
+        # First: were this process killed after the report, nobody would look at the run's places again.
+        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+        instance.report_run_failed(run, "Its process is gone: killed, or the machine went down.")
+        sign.remove()
+        reaped.append(run.run_id)
+    _free_places_of_the_ended(instance, lake)
+    return reaped
+
+
+def _free_places_of_the_ended(instance: dg.DagsterInstance, lake: Lake) -> None:
+    """Free the places in pools that ended runs hold still: killed in between, or copied so by a backup.
+
+    Dagster's daemon does so too, but there may be none. A run that was ended by force may be at work still.
+    """
+    storage = instance.event_log_storage
+    for run_id in storage.get_concurrency_run_ids() if storage.supports_global_concurrency_limits else ():
+        lives = _sign(lake, run_id).mark() is not None and _is_held(lake, run_id)
+        if not lives and _has_ended(instance, run_id):
+            storage.free_concurrency_slots_for_run(run_id)
+
+
+@contextmanager
+def reaping(instance: dg.DagsterInstance, lake: Lake, *, seconds: float = 30) -> Iterator[None]:
+    """Reap dead runs every so many seconds, for who works without a daemon and may wait for their places."""
+    ended = Event()
+
+    def reap() -> None:
+        while not ended.wait(seconds):
+            try:
+                reap_dead_runs(instance, lake)
+            except Exception:  # noqa: BLE001 - as the daemon's sensors: what fails now may do later
+                _LOG.warning("could not look for runs whose process is gone; trying again", exc_info=True)
+
+    thread = Thread(target=reap, name="reaper", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _is_held(lake: Lake, run_id: str) -> bool:
+    try:
+        with _lock(lake, run_id, blocking=False):
+            return False
+    except Timeout:
+        return True
+
+
+def _has_ended(instance: dg.DagsterInstance, run_id: str) -> bool:
+    """Whether the run ended since it was listed: between its lock and its end there is a moment."""
+    run = instance.get_run_by_id(run_id)
+    return run is None or run.is_finished
+
+
+def _lock(lake: Lake, run_id: str, *, blocking: bool = True) -> Lock:
+    return lake.lock(f"run-{run_id}", blocking=blocking)
+
+
+def _sign(lake: Lake, run_id: str) -> Note:
+    """What is there while a run lives, and after it died: on one machine, the lock's own file."""
+    return lake.note(f"run-{run_id}.lock")

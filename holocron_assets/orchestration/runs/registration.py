@@ -1,0 +1,80 @@
+"""Partitions that Dagster's instance knows: those that the lake has are registered, each once."""
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import cast
+
+import dagster as dg
+from sqlalchemy.exc import IntegrityError
+
+from holocron_assets.crawl.frontier.batches import manifest
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.files.parquet import Footer, read_footer
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import BATCH_PAGES, SITES
+from holocron_assets.orchestration.assets.events import RANGE_OF_TAG, RANGE_TAGS, range_tags
+from holocron_assets.orchestration.assets.metadata import written_metadata
+from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
+from holocron_assets.planning.job_names import PARTITION_TAG
+
+_LISTED_IN: Mapping[str, tuple[dg.DynamicPartitionsDefinition, Table]] = {
+    str(definition.name): (definition, table)
+    for definition, table in ((BATCHES, BATCH_PAGES), (SOURCES, SITES))
+}
+"""The table of the lake whose partitions a definition has, by the definition's name."""
+
+
+def batch_cut(lake: Lake, batch: str) -> dg.AssetMaterialization:
+    """The event that tells Dagster of a manifest, once its partition is made."""
+    started = perf_counter()
+    rows = manifest(lake, batch)
+    footer = read_footer(lake, BATCH_PAGES, batch) or Footer(rows=len(rows), content_id="")
+    return dg.AssetMaterialization(
+        BATCH_PAGES.name,
+        partition=batch,
+        description="Cut from the frontier",
+        metadata=written_metadata(footer, rows, counted="reason", seconds=perf_counter() - started),
+    )
+
+
+def register_partition(
+    instance: dg.DagsterInstance, lake: Lake, definition: dg.DynamicPartitionsDefinition, partition: str
+) -> None:
+    """Tell the instance of a partition, unless it knows it."""
+    name = str(definition.name)
+    if instance.has_dynamic_partition(name, partition):
+        return
+    try:
+        instance.add_dynamic_partitions(name, [partition])
+    except IntegrityError:
+        # In SQLite, Dagster looks, and then inserts: another process did so in between, and tells of it.
+        if not instance.has_dynamic_partition(name, partition):
+            raise
+        return
+    if definition is BATCHES:
+        instance.report_runless_asset_event(batch_cut(lake, partition))
+
+
+def set_range(instance: dg.DagsterInstance, lake: Lake, run: dg.DagsterRun) -> None:
+    """Give a run that begins the range of all partitions that there are, if its job asks for that.
+
+    Whoever launches such a job need not know them. Steps of this process go by the tags of `run` itself.
+    """
+    name = run.tags.get(RANGE_OF_TAG)
+    if name is None or PARTITION_TAG in run.tags or RANGE_TAGS[0] in run.tags:
+        return
+    if known := instance.get_dynamic_partitions(name) or _first_registered(instance, lake, name):
+        tags = range_tags(known)
+        instance.add_run_tags(run.run_id, tags)
+        # Dagster's steps go by the tags that the run had when it was loaded; those in the storage come too
+        # late.
+        cast("dict[str, str]", run.tags).update(tags)
+
+
+def _first_registered(instance: dg.DagsterInstance, lake: Lake, name: str) -> Sequence[str]:
+    """Register one partition of a lake that is older than Dagster's storage: a range needs no more."""
+    definition, table = _LISTED_IN[name]
+    there = lake.partitions(table)[:1]
+    for partition in there:
+        register_partition(instance, lake, definition, partition)
+    return there

@@ -1,0 +1,62 @@
+"""How often a step is tried again, by what it waits for: the table of `docs/retries.md`.
+
+These retries are for moments: a disk that is full until a log is rotated, a database that restarts. A step
+that waits holds its slots, so all waits of a step together last at most 10 s (chance doubles a delay at
+most). What needs longer ends the run with the time when it is due: a wiki that wants to be left alone, a
+model server that is gone. What no waiting mends ends it at once.
+"""
+
+from collections.abc import Mapping
+
+import dagster as dg
+
+from holocron_assets.errors import TransientError
+from holocron_assets.settings import database_address, shared_lake
+
+NETWORK = dg.RetryPolicy(
+    max_retries=2, delay=1.5, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS
+)
+"""Of steps that ask a wiki. Requests have retries of their own; this is for what fails around them."""
+
+MODEL_SERVER = dg.RetryPolicy(max_retries=1, delay=2, jitter=dg.Jitter.PLUS_MINUS)
+"""Of steps that ask a model. Items have attempts of their own, and a step that waits holds the GPU."""
+
+_LOCAL_LAKE = dg.RetryPolicy(
+    max_retries=2, delay=1, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS
+)
+_SHARED_LAKE = dg.RetryPolicy(
+    max_retries=3, delay=0.7, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS
+)
+LAKE = _SHARED_LAKE if shared_lake() or database_address() else _LOCAL_LAKE
+"""Of steps that read and write the lake: more often where a store or a database is asked over a network."""
+
+PUBLISHING = dg.RetryPolicy(max_retries=2, delay=1, backoff=dg.Backoff.LINEAR, jitter=dg.Jitter.PLUS_MINUS)
+"""Of steps that replace what readers open: another program may have the file for a moment."""
+
+POLICIES: Mapping[str, dg.RetryPolicy] = {
+    "network": NETWORK,
+    "model server": MODEL_SERVER,
+    "lake": LAKE,
+    "publishing": PUBLISHING,
+}
+"""Every policy by its name in the docs."""
+
+_COMPUTATION = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    NotImplementedError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+def is_computation(error: BaseException) -> bool:
+    """Whether an error is one of pure computation: the same input gives it again, so no retry mends it.
+
+    Errors of the system and of the network are none, although some are `ValueError` too.
+    """
+    return isinstance(error, _COMPUTATION) and not isinstance(error, OSError | TransientError)

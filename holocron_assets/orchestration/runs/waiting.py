@@ -1,0 +1,206 @@
+"""Starting the runs of some work and waiting for them: through Dagster's run queue, or in this process."""
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from time import sleep
+from typing import Any, Protocol
+
+import dagster as dg
+from dagster import DagsterRunStatus
+from dagster._core.origin import JobPythonOrigin
+from dagster._core.remote_origin import RemoteJobOrigin
+
+from holocron_assets.interrupts import end_if_asked
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.operations.run_tags import tags_by_people
+from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
+from holocron_assets.orchestration.runs.failures import failure_of
+from holocron_assets.orchestration.runs.held import is_held
+from holocron_assets.orchestration.runs.reaper import held_by_run
+from holocron_assets.orchestration.runs.registration import register_partition
+from holocron_assets.orchestration.sensors.run_requests import work_tags
+from holocron_assets.planning.job_names import (
+    BATCH_JOB,
+    PARTITION_TAG,
+    RECHECK_JOB,
+    SEEDS_JOB,
+    SETTLE_JOB,
+    SITES_JOB,
+)
+from holocron_assets.planning.work import Work
+
+_POLL_SECONDS = 0.5
+
+QUIET: Mapping[str, Any] = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+"""Run config under which a run says nothing on the terminal; its events are kept all the same."""
+
+_PARTITIONED_BY = {
+    SITES_JOB: SOURCES,
+    SEEDS_JOB: SOURCES,
+    RECHECK_JOB: SOURCES,
+    BATCH_JOB: BATCHES,
+    SETTLE_JOB: BATCHES,
+}
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run that came to its end.
+
+    Attributes:
+        work: what it was for.
+        run_id: its id.
+        error: why it failed; None if it did not.
+        due_at: when the same may work, if it failed only for now.
+        held: who holds its work back, if it ended for that: then it did not fail.
+        seconds: how long each step took, by name.
+    """
+
+    work: Work
+    run_id: str
+    error: str | None
+    due_at: datetime | None
+    seconds: Mapping[str, float]
+    held: str | None = None
+
+
+class Runs(Protocol):
+    """Where work is run."""
+
+    def finish(self, work: Sequence[Work]) -> list[FinishedRun]:
+        """Run all of it and wait. A run that fails does not stop the others."""
+        ...
+
+
+class LocalRuns:
+    """Runs in this process, one after the other, without a daemon. They show in the UI like any other."""
+
+    def __init__(  # noqa: PLR0913 - where it runs, whom it tells, and what it is tagged with
+        self,
+        instance: dg.DagsterInstance,
+        lake: Lake,
+        job: Callable[[str], dg.JobDefinition],
+        starting: Callable[[Work], None] = lambda _: None,
+        ended: Callable[[FinishedRun], None] = lambda _: None,
+        *,
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Run the jobs that `job` gives by name, with a person's `tags`; call the others around each run."""
+        self._instance, self._lake = instance, lake
+        self._job, self._tags = job, tags or {}
+        self._starting, self._ended = starting, ended
+
+    def finish(self, work: Sequence[Work]) -> list[FinishedRun]:
+        """Run all of it (see `Runs.finish`)."""
+        return [self._run(item) for item in work]
+
+    def _run(self, item: Work) -> FinishedRun:
+        self._starting(item)
+        make_partition(self._instance, self._lake, item)
+        with run_of_ours(self._instance, self._lake) as run_id:
+            result = self._job(item.job).execute_in_process(
+                instance=self._instance,
+                run_id=run_id,
+                partition_key=item.partition,
+                tags={**self._tags, **work_tags(item)},
+                run_config={**QUIET, **item.config},
+                raise_on_error=False,
+            )
+        finished = _finished(self._instance, item, run_id, succeeded=result.success)
+        self._ended(finished)
+        # Dagster ends the run, or forgets a signal that came between two steps, and goes on.
+        end_if_asked()
+        return finished
+
+
+@contextmanager
+def run_of_ours(instance: dg.DagsterInstance, lake: Lake) -> Iterator[str]:
+    """Give a run of this process its id. From before its start to after its end it is seen to live.
+
+    A run that is interrupted outside of its steps is ended: Dagster would take it for one that goes on.
+    """
+    run_id = str(uuid.uuid4())
+    with held_by_run(lake, run_id):
+        try:
+            yield run_id
+        except BaseException:
+            run = instance.get_run_by_id(run_id)
+            if run and not run.is_finished:
+                instance.event_log_storage.free_concurrency_slots_for_run(run_id)
+                instance.report_run_failed(run, "It was interrupted.")
+            raise
+
+
+class QueuedRuns:
+    """Runs put into Dagster's run queue by a run that the queue itself started. The daemon launches them."""
+
+    def __init__(self, context: dg.OpExecutionContext, lake: Lake) -> None:
+        """Submit runs to the code location that the context's run is of."""
+        self._context = context
+        self._instance, self._lake = context.instance, lake
+
+    def finish(self, work: Sequence[Work]) -> list[FinishedRun]:
+        """Submit all of it and wait for the last to end (see `Runs.finish`)."""
+        submitted = [(item, self._submit(item)) for item in work]
+        finished = []
+        for item, run_id in submitted:
+            status = self._wait(run_id)
+            succeeded = status == DagsterRunStatus.SUCCESS
+            finished.append(_finished(self._instance, item, run_id, succeeded=succeeded))
+        return finished
+
+    def _submit(self, item: Work) -> str:
+        make_partition(self._instance, self._lake, item)
+        partition = {PARTITION_TAG: item.partition} if item.partition else {}
+        parent = self._context.run
+        remote, code = parent.remote_job_origin, parent.job_code_origin
+        if remote is None or code is None:
+            raise dg.Failure(f"run {parent.run_id} was not launched by a daemon", allow_retries=False)
+        job = self._context.repository_def.get_job(item.job)
+        run = self._instance.create_run_for_job(
+            job,
+            status=DagsterRunStatus.NOT_STARTED,
+            tags={**job.run_tags, **tags_by_people(parent.tags), **work_tags(item), **partition},
+            root_run_id=parent.run_id,
+            parent_run_id=parent.run_id,
+            remote_job_origin=RemoteJobOrigin(remote.repository_origin, item.job),
+            job_code_origin=JobPythonOrigin(item.job, code.repository_origin),
+        )
+        self._instance.report_dagster_event(dg.DagsterEvent.job_enqueue(run), run_id=run.run_id)
+        self._context.log.info(f"submitted {item}: run {run.run_id}")
+        return run.run_id
+
+    def _wait(self, run_id: str) -> DagsterRunStatus:
+        while True:
+            run = self._instance.get_run_by_id(run_id)
+            if run is None:
+                return DagsterRunStatus.FAILURE
+            if run.is_finished:
+                return run.status
+            sleep(_POLL_SECONDS)
+
+
+def _finished(instance: dg.DagsterInstance, item: Work, run_id: str, *, succeeded: bool) -> FinishedRun:
+    failure = None if succeeded else failure_of(instance, run_id)
+    if failure and is_held(instance.get_run_by_id(run_id)):
+        return FinishedRun(item, run_id, None, None, step_seconds(instance, run_id), failure.reason)
+    error, due_at = (failure.reason, failure.due_at) if failure else (None, None)
+    return FinishedRun(item, run_id, error, due_at, step_seconds(instance, run_id))
+
+
+def make_partition(instance: dg.DagsterInstance, lake: Lake, item: Work) -> None:
+    """Tell the instance of a partition that it does not know yet."""
+    definition = _PARTITIONED_BY.get(item.job)
+    if definition and item.partition:
+        register_partition(instance, lake, definition, item.partition)
+
+
+def step_seconds(instance: dg.DagsterInstance, run_id: str) -> dict[str, float]:
+    """How long each step of a run took, in seconds."""
+    steps = instance.get_run_step_stats(run_id)
+    return {
+        step.step_key: step.end_time - step.start_time for step in steps if step.end_time and step.start_time
+    }

@@ -1,0 +1,95 @@
+"""The faces for machines, over this Holocron's lake and Dagster."""
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import dagster as dg
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection
+from starlette.routing import Match
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from holocron_assets.crawl.sources.files import read_sources
+from holocron_assets.derive.opening import open_lake
+from holocron_assets.lake.place.mounts import refuse_unmounted
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.operations.state.totals import look_at_totals
+from holocron_assets.operations.state.watch import Watch
+from holocron_assets.orchestration.internals.dagster_state import look_at_dagster, run_report
+from holocron_assets.orchestration.internals.instance import open_to_look
+from holocron_assets.orchestration.resources.snapshot import look_now
+from holocron_assets.orchestration.runtime.settings_files import broken_settings
+from holocron_assets.review.web.endpoints import Faces, face_routes
+from holocron_assets.settings import (
+    dagster_home,
+    data_folder,
+    politeness_folder,
+    sources_folder,
+    state_folder,
+)
+
+_PAGES_OF_DAGSTER = ("/runs/", "/health")
+"""Paths at which Dagster's web UI has pages too: browsers that look for a page are shown those."""
+
+
+def make_faces(instance: Callable[[], dg.DagsterInstance], ui: str | None = None) -> Faces:
+    """Faces over the lake and Dagster that the environment names.
+
+    Args:
+        instance: gives Dagster's instance, and raises where it cannot be opened.
+        ui: the address of Dagster's web UI, with a slash; by default the one that is asked.
+    """
+    watch = Watch(
+        status=lambda: look_now(
+            _lake(), list(read_sources(sources_folder())[0].values()), politeness_folder(), instance
+        ),
+        totals=lambda: look_at_totals(_lake()),
+        dagster=lambda: look_at_dagster(instance()),
+        settings=broken_settings,
+    )
+
+    def run(run_id: str) -> Mapping[str, Any] | None:
+        return run_report(instance(), run_id)
+
+    return Faces(watch, run, ui)
+
+
+@cache
+def instance_for_looks() -> dg.DagsterInstance:
+    """Dagster's instance for a process that only looks, opened once."""
+    return open_to_look()
+
+
+def instance_if_any() -> dg.DagsterInstance | None:
+    """As `instance_for_looks`; None where nothing was ever run: who only asks leaves no Dagster behind."""
+    is_there = "HOLOCRON_POSTGRES_URL" in os.environ or dagster_home().is_dir()
+    return instance_for_looks() if is_there else None
+
+
+class WithFaces:
+    """Dagster's web application, with the faces at their paths."""
+
+    def __init__(self, app: ASGIApp, faces: Faces) -> None:
+        """Put faces before an application."""
+        self._app, self._routes = app, face_routes(lambda: faces)
+        self._faces = Starlette(routes=self._routes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or pass on."""
+        answering = self._faces if self._is_for_faces(scope) else self._app
+        await answering(scope, receive, send)
+
+    def _is_for_faces(self, scope: Scope) -> bool:
+        if scope["type"] != "http":
+            return False
+        if all(route.matches(scope)[0] == Match.NONE for route in self._routes):
+            return False
+        wants_page = "text/html" in HTTPConnection(scope).headers.get("accept", "")
+        return not (wants_page and scope["path"].startswith(_PAGES_OF_DAGSTER))
+
+
+def _lake() -> Lake:
+    refuse_unmounted(data_folder(), state_folder())
+    return open_lake(data_folder())

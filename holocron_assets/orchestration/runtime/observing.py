@@ -1,0 +1,77 @@
+"""What Dagster's processes and runs tell of themselves: lines and spans, with the run that they are of."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import dagster as dg
+from dagster import _loggers as dagster_loggers
+from dagster._core.definitions import instigation_logger
+from structlog.types import EventDict, WrappedLogger
+
+from holocron_assets.planning.job_names import PARTITION_TAG, SOURCE_TAG, TRACE_TAG
+from holocron_assets.telemetry.context import about
+from holocron_assets.telemetry.logs import json_formatter, log_format
+from holocron_assets.telemetry.setup import observe_process
+from holocron_assets.telemetry.spans import flush_traces, span
+
+
+def observe_runs() -> None:
+    """Set up logs and traces of a process that works on runs.
+
+    Raises:
+        ObserveError: the environment asks for what there is not; names the variable.
+    """
+    observe_process()
+    if log_format() == "json":
+        # A run whose config names no logger gets Dagster's own, in colours, and so does a tick; no setting
+        # chooses another.
+        for module in (dagster_loggers, instigation_logger):
+            module.create_console_logger = _json_console_logger  # type: ignore[attr-defined]
+
+
+@contextmanager
+def run_observed(run: dg.DagsterRun) -> Iterator[None]:
+    """Let every line and span of this process be of a run, until the block ends; then send its spans."""
+    partition, source = run.tags.get(PARTITION_TAG), run.tags.get(SOURCE_TAG)
+    told = {
+        "holocron.run_id": run.run_id,
+        "holocron.job": run.job_name,
+        "holocron.partition": partition,
+        "holocron.source": source,
+    }
+    try:
+        with (
+            about(run_id=run.run_id, job=run.job_name, partition=partition),
+            span(f"run {run.job_name}", "consumer", told, parent=run.tags.get(TRACE_TAG)),
+        ):
+            yield
+    finally:
+        flush_traces()
+
+
+def _json_console_logger(name: str, level: str | int) -> logging.Logger:
+    made = logging.getLoggerClass()(name, level=level)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(json_formatter(_of_run))
+    made.addHandler(handler)
+    return made
+
+
+def _of_run(_logger: WrappedLogger, _name: str, line: EventDict) -> EventDict:
+    """A line of a run, with what Dagster knows of it in keys of our own."""
+    known: dict[str, Any] = getattr(line.get("_record"), "dagster_meta", None) or {}
+    event = known.get("dagster_event")
+    details = getattr(event and event.event_specific_data, "error", None)
+    told = {
+        "event": known.get("orig_message"),
+        "run_id": known.get("run_id"),
+        "job": known.get("job_name"),
+        "step": known.get("step_key"),
+        "dagster_event": event and event.event_type_value,
+        "partition": event and event.partition,
+        "error": details and details.to_string(),
+    }
+    return {**line, **{key: value for key, value in told.items() if value}}

@@ -1,0 +1,234 @@
+"""The processes that work unattended: a code server, daemon and web UI. They live and die together."""
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+
+import grpc
+
+from holocron_assets.errors import PermanentError
+from holocron_assets.telemetry.logs import log_format
+
+LOAD_ANEW = signal.SIGUSR1
+"""Tells whoever looks after a family to have its code loaded anew."""
+_LOCATION = "holocron_assets"
+_SECONDS_TO_LOAD = 300  # a slow machine under load; the code takes 5 seconds to load
+_SECONDS_TO_ANSWER = 20
+_SECONDS_TO_DIE = 30
+_POLL_SECONDS = 0.1
+
+
+class FamilyError(Exception):
+    """A process of the family ended, or does not answer; the message says which."""
+
+
+@dataclass(frozen=True)
+class Duties:
+    """What a family does; one of the two at least.
+
+    Attributes:
+        daemon: whether it has the daemon, whose sensors start runs.
+        port: of its web UI; none without.
+    """
+
+    daemon: bool
+    port: int | None
+
+    @property
+    def name(self) -> str:
+        """What no second family of a lake has: who has the daemon is one, whatever else it does."""
+        return "daemon" if self.daemon else f"webserver-{self.port}"
+
+    @property
+    def command(self) -> str:
+        """What a person starts it with."""
+        alone = "daemon" if self.daemon else "webserver"
+        return f"holocron {'ui' if self.daemon and self.port is not None else alone}"
+
+
+class Family:
+    """A code server, and what shares it, in one process group: a daemon, a web UI, or both.
+
+    What they start is in the group too: the process that holds the code, and the runs. They hold the
+    lock on a file that names the group, so that a family without anyone to look after it can be found.
+    """
+
+    def __init__(self, lock_file: Path, folder: Path, duties: Duties) -> None:
+        """Nothing is started yet.
+
+        Args:
+            lock_file: locked for as long as one of them lives; it names their process group.
+            folder: empty, for their socket; its path is short, as that of a socket must be.
+            duties: what it does.
+
+        Raises:
+            BlockingIOError: another family holds the lock.
+        """
+        self._lock = lock_file.open("a+")
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._lock.truncate(0)  # an earlier family's number may be a stranger's by now
+        self._socket, self._workspace, self._duties = folder / "code.sock", folder / "workspace.yaml", duties
+        self._members: dict[str, subprocess.Popen[bytes]] = {}
+        self._group = 0
+
+    def start(self, pause: Callable[[], None]) -> None:
+        """Start all of them.
+
+        Args:
+            pause: called again and again while the code loads; it may raise, which ends the wait.
+
+        Raises:
+            FamilyError: the code server does not answer.
+        """
+        python = sys.executable
+        logs = ["--log-format", "json"] if log_format() == "json" else []
+        code = ["-m", "dagster", "code-server", "start", "-m", "holocron_assets.definitions"]
+        named = ["--socket", str(self._socket), "--location-name", _LOCATION, "--log-level", "warning"]
+        self._add("code server", [python, *code, *named, *logs])
+        deadline = monotonic() + _SECONDS_TO_LOAD
+        while not self.answers():
+            self.check()
+            if monotonic() > deadline:
+                raise FamilyError(f"the code server did not answer within {_SECONDS_TO_LOAD} s")
+            pause()
+        server = {"socket": str(self._socket), "host": "localhost", "location_name": _LOCATION}
+        # JSON is YAML too.
+        self._workspace.write_text(json.dumps({"load_from": [{"grpc_server": server}]}), encoding="utf-8")
+        shared = ["-w", str(self._workspace)]
+        if self._duties.daemon:
+            self._add("daemon", [python, "-m", "dagster._daemon", "run", *shared, *logs])
+        if self._duties.port is not None:
+            web = ["-m", "holocron_assets.orchestration.runtime.web_ui", "-h", "127.0.0.1"]
+            self._add("web UI", [python, *web, "-p", str(self._duties.port), *shared])
+
+    def check(self) -> None:
+        """Raise FamilyError if one of them has ended."""
+        for name, member in self._members.items():
+            if member.poll() is not None:
+                raise FamilyError(f"the {name} ended with {member.returncode}")
+
+    def answers(self) -> bool:
+        """Whether the process that holds the code answers; the code server passes the question on to it."""
+        with grpc.insecure_channel(f"unix:{self._socket}") as channel:
+            ping = channel.unary_unary("/api.DagsterApi/Ping")
+            with suppress(grpc.RpcError):
+                ping(b"", timeout=_SECONDS_TO_ANSWER)
+                return True
+        return False
+
+    def code_problem(self) -> str | None:
+        """Why the code cannot be loaded; None if it could. Its server answers all the same."""
+        with grpc.insecure_channel(f"unix:{self._socket}") as channel, suppress(grpc.RpcError):
+            listing = channel.unary_unary("/api.DagsterApi/ListRepositories")
+            answer: bytes = listing(b"", timeout=_SECONDS_TO_ANSWER)
+            told = json.loads(answer[answer.index(b"{") :])  # the one field of the message
+            if told["__class__"] == "SerializableErrorInfo":
+                while told["cause"] and str(told["cls_name"]).startswith("Dagster"):
+                    told = told["cause"]  # ours names the file, and what it came of does not
+                return str(told["message"]).strip()
+        return None
+
+    def load_anew(self, pause: Callable[[], None]) -> None:
+        """Have the code loaded anew; runs under way end with the code that they began with.
+
+        Args:
+            pause: called again and again meanwhile; it may raise, which ends the wait.
+
+        Raises:
+            FamilyError: it did not do so.
+        """
+        with grpc.insecure_channel(f"unix:{self._socket}") as channel:
+            loading = channel.unary_unary("/api.DagsterApi/ReloadCode").future(b"", timeout=_SECONDS_TO_LOAD)
+            while not loading.done():
+                self.check()
+                pause()
+            if loading.exception():
+                raise FamilyError("the code server did not load its code anew")
+
+    def end(self, in_a_hurry: Callable[[], bool]) -> None:
+        """Let all of them, the runs too, end in order; kill what is left after a time, or once in a hurry."""
+        self._signal(signal.SIGTERM)
+        deadline = monotonic() + _SECONDS_TO_DIE
+        while self._lives() and monotonic() < deadline and not in_a_hurry():
+            sleep(_POLL_SECONDS)
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill all of them."""
+        self._signal(signal.SIGKILL)
+        for member in self._members.values():
+            member.wait()
+        self._members.clear()
+        self._group = 0
+        self._lock.truncate(0)
+        self._socket.unlink(missing_ok=True)
+
+    def _add(self, name: str, command: Sequence[str]) -> None:
+        leads = not self._members
+        member = subprocess.Popen(  # noqa: S603 - our own commands
+            command, process_group=0 if leads else self._group, pass_fds=[self._lock.fileno()]
+        )
+        self._members[name] = member
+        if leads:
+            self._group = member.pid
+            self._lock.truncate(0)
+            self._lock.write(str(member.pid))
+            self._lock.flush()
+
+    def _lives(self) -> bool:
+        for member in self._members.values():
+            member.poll()  # so that none of ours is there only because nobody asked for its end
+        with suppress(ProcessLookupError):
+            os.killpg(self._group, 0)
+            return True
+        return False
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._group:
+            with suppress(ProcessLookupError):
+                os.killpg(self._group, number)
+
+
+def end_leftovers(lock_file: Path) -> bool:
+    """Kill a family that nobody looks after: whoever started it, and its keeper, were killed.
+
+    Its group cannot have become another's, since the lock shows that one of its processes lives.
+
+    Returns:
+        Whether there was one.
+
+    Raises:
+        PermanentError: its processes cannot be found, or do not die.
+    """
+    lock_file.parent.mkdir(parents=True, exist_ok=True)
+    with lock_file.open("a+") as file:
+        if _taken(file.fileno()):
+            return False
+        deadline, killed = monotonic() + _SECONDS_TO_DIE, ""
+        while monotonic() < deadline:
+            file.seek(0)
+            group = file.read().strip()
+            if group and group != killed:
+                with suppress(ProcessLookupError):
+                    os.killpg(int(group), signal.SIGKILL)
+                killed = group
+            sleep(_POLL_SECONDS)
+            if _taken(file.fileno()):
+                return True
+    raise PermanentError(f"processes that an earlier Holocron started still hold {lock_file}; end them first")
+
+
+def _taken(descriptor: int) -> bool:
+    """Whether the lock is ours now; closing the file gives it back."""
+    with suppress(BlockingIOError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False

@@ -1,0 +1,71 @@
+"""What people write for Holocron, read anew: what cannot be used is known before somebody misses it."""
+
+import os
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from holocron_assets.crawl.sources.files import read_sources
+from holocron_assets.derive.dispatch.pools import read_dispatch_settings
+from holocron_assets.derive.interrogations.files import read_interrogations
+from holocron_assets.errors import PermanentError
+from holocron_assets.operations.notifications.alert_rules import read_alert_rules
+from holocron_assets.operations.notifications.webhooks import read_webhooks
+from holocron_assets.operations.schedules import read_schedules
+from holocron_assets.settings import (
+    alerts_file,
+    crawlers,
+    dispatch_file,
+    groups_folder,
+    interrogations_folder,
+    run_retention,
+    schedules_file,
+    sources_folder,
+    webhooks_file,
+)
+from holocron_assets.telemetry.masking import without_secrets
+
+
+def broken_settings() -> dict[str, str]:
+    """What cannot be used as it is now, and why; the reasons name file and key, and hold no secret."""
+    problems = {}
+    for name, read in _READERS.items():
+        try:
+            read()
+        except (PermanentError, ValueError, OSError) as error:
+            problems[name] = without_secrets(str(error))
+    return problems
+
+
+def _sources() -> None:
+    _, errors = read_sources(sources_folder())
+    if errors:
+        raise ValueError("; ".join(map(str, errors)))
+
+
+def _interrogations() -> None:
+    folder = interrogations_folder()
+    files = (Path(place) / name for place, _, names in os.walk(folder, followlinks=True) for name in names)
+    _readable(folder, frozenset((file, file.stat().st_mtime_ns) for file in files))
+
+
+@lru_cache(maxsize=1)
+def _readable(folder: Path, _files: frozenset[tuple[Path, int]]) -> None:
+    """Read interrogations, which takes a third of a second, unless they could be read as they are."""
+    read_interrogations(folder)
+
+
+def _environment() -> None:
+    crawlers()
+    run_retention()
+
+
+_READERS: Mapping[str, Callable[[], object]] = {
+    "sources": _sources,
+    "interrogations": _interrogations,
+    "dispatch": lambda: read_dispatch_settings(dispatch_file()),
+    "schedules": lambda: read_schedules(schedules_file(), sources=sources_folder(), groups=groups_folder()),
+    "alerts": lambda: read_alert_rules(alerts_file()),
+    "webhooks": lambda: read_webhooks(webhooks_file()),
+    "environment": _environment,
+}

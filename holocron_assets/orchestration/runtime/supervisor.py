@@ -1,0 +1,182 @@
+"""A process that keeps a family alive, and ends it when the command that started it ends, however that ends.
+
+Run as `python -m holocron_assets.orchestration.runtime.supervisor`. Its input stays open for as long as it is
+wanted.
+"""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+
+from holocron_assets.lake.attempts import delay_after
+from holocron_assets.lake.place.clock import WallClock
+from holocron_assets.orchestration.runtime.process_group import LOAD_ANEW, Duties, Family, FamilyError
+from holocron_assets.telemetry.logs import say
+from holocron_assets.telemetry.setup import observe_process
+
+_LOOKS_SECONDS = 0.5
+_INSTANCE = "from holocron_assets.orchestration.internals.instance import"
+# In processes of their own: this one stays small.
+_BRING_TICKS_BACK = [sys.executable, "-c", f"{_INSTANCE} open_instance; open_instance().dispose()"]
+_REAP = [sys.executable, "-c", f"{_INSTANCE} reap_without_daemon; reap_without_daemon()"]
+_SECONDS_BETWEEN_QUESTIONS = 10
+_MOST_SILENCES = 3
+_LONG_LIFE_SECONDS = 120
+_MOST_SHORT_LIVES = 3
+_SECONDS_TO_HELP = 60
+
+
+class _AskedToEndError(Exception):
+    """Whoever started this asked it to end."""
+
+
+class _AbandonedError(Exception):
+    """Whoever started this is gone, or wants an end at once."""
+
+
+class Keeper:
+    """Starts a family, and starts all of it again when one of it ends or falls silent."""
+
+    def __init__(self, family: Family, *, has_daemon: bool) -> None:
+        """Look after a family that is not started yet.
+
+        Args:
+            family: the family.
+            has_daemon: whether runs are its own: who has none leaves them, and the sensors, to who has.
+        """
+        self._family, self._has_daemon = family, has_daemon
+        self._asked = 0
+        self._is_code_old = False
+        self._wake = threading.Event()
+        self._is_abandoned = False
+
+    def keep(self) -> int:
+        """Keep the family alive until asked to end, or until it cannot be kept alive.
+
+        Returns:
+            The exit code.
+        """
+        signal.signal(signal.SIGTERM, self._ask_to_end)
+        signal.signal(LOAD_ANEW, self._ask_to_load)
+        threading.Thread(target=self._watch_input, daemon=True).start()
+        try:
+            return self._restart_until_it_ends()
+        except _AskedToEndError:
+            self._family.end(in_a_hurry=lambda: self._is_abandoned)
+            return 0
+        except _AbandonedError:
+            self._family.kill()
+            return 1
+
+    def _restart_until_it_ends(self) -> int:
+        short_lives, worked_once = 0, False
+        while True:
+            started = monotonic()
+            try:
+                self._live()
+            except FamilyError as error:
+                self._family.kill()
+                is_short = monotonic() - started < _LONG_LIFE_SECONDS
+                short_lives, worked_once = short_lives + 1 if is_short else 0, worked_once or not is_short
+                # One that was killed along with this process's own parent must not come to life again.
+                self._pause()
+                if short_lives >= _MOST_SHORT_LIVES and not worked_once:
+                    say(f"{error}, again and again. All of it is ended.")
+                    return 1
+                made_good = "; runs that died with it are made good" if self._has_daemon else ""
+                say(f"{error}. All of it is started again{made_good}.")
+                # What worked once works again when the trouble has passed: memory, a database, a disk.
+                self._rest(delay_after(short_lives - 1).total_seconds() if short_lives > 1 else 0)
+                if self._has_daemon:
+                    self._run(_REAP)
+
+    def _live(self) -> None:
+        self._family.start(self._pause)
+        self._tell_of_code()
+        silences, asked_at, clock = 0, monotonic(), WallClock()
+        while True:
+            self._pause()
+            self._family.check()
+            if self._has_daemon and clock.was_set_back():
+                say("The clock was set back: sensors go on by it.")
+                self._run(_BRING_TICKS_BACK)
+            if self._is_code_old:
+                self._is_code_old = False
+                self._family.load_anew(self._pause)
+                self._tell_of_code()
+            if monotonic() - asked_at > _SECONDS_BETWEEN_QUESTIONS:
+                silences = 0 if self._family.answers() else silences + 1
+                asked_at = monotonic()
+            if silences >= _MOST_SILENCES:
+                raise FamilyError("the code server does not answer any more")
+
+    def _tell_of_code(self) -> None:
+        if problem := self._family.code_problem():
+            say(
+                f"The code cannot be loaded, and nothing is done until it can: {problem}\n"
+                "Mend that, then load it anew: by SIGUSR1, in the web UI, or by a restart."
+            )
+
+    def _run(self, command: Sequence[str]) -> None:
+        """Run a command of ours for a minute at most, and hear meanwhile if this is to end."""
+        until = monotonic() + _SECONDS_TO_HELP
+        process = subprocess.Popen(command)  # noqa: S603 - our own
+        try:
+            while process.poll() is None and monotonic() < until:
+                self._pause()
+        finally:
+            process.kill()
+            process.wait()
+
+    def _rest(self, seconds: float) -> None:
+        until = monotonic() + seconds
+        while monotonic() < until:
+            self._pause()
+
+    def _pause(self) -> None:
+        """Wait for a moment; raise if this is to end."""
+        self._wake.wait(_LOOKS_SECONDS)
+        if self._is_abandoned:
+            raise _AbandonedError
+        if self._asked:
+            raise _AskedToEndError
+
+    def _ask_to_end(self, _number: int, _frame: object) -> None:
+        self._asked += 1
+        self._is_abandoned = self._asked > 1  # who asks twice does not want to wait
+        self._wake.set()
+
+    def _ask_to_load(self, _number: int, _frame: object) -> None:
+        self._is_code_old = True
+
+    def _watch_input(self) -> None:
+        sys.stdin.read()  # until the other end closes
+        self._is_abandoned = True
+        self._wake.set()
+
+
+def main() -> None:
+    """Keep a family as the child of the command that a person or a service manager gave."""
+    observe_process()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lock-file", type=Path, required=True)
+    parser.add_argument("--daemon", action="store_true")
+    parser.add_argument("--port", type=int)
+    arguments = parser.parse_args()
+    duties = Duties(arguments.daemon, arguments.port)
+    # Not in a unit's own /tmp, which other units do not see: a web UI of another ends runs at this socket.
+    shown = os.environ.get("RUNTIME_DIRECTORY")
+    with tempfile.TemporaryDirectory(prefix="holocron-", dir=shown) as folder:
+        family = Family(arguments.lock_file, Path(folder), duties)
+        sys.exit(Keeper(family, has_daemon=duties.daemon).keep())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Dagster's web UI behind our own guard: `dagster-webserver` answers whoever asks, under any name.
+
+Its API launches and ends runs. Without the guard any page that someone on this machine looks at could do the
+same: by a form, by an address that it says is a picture's, or as a site whose name is made to mean 127.0.0.1.
+"""
+
+import argparse
+import signal
+from collections.abc import Sequence
+from http import HTTPStatus
+
+import dagster as dg
+from dagster._core.workspace.context import WorkspaceProcessContext
+from dagster._core.workspace.load_target import WorkspaceFileTarget
+from dagster_webserver.app import create_app_from_workspace_process_context
+from starlette.datastructures import QueryParams
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from holocron_assets.loopback_guard import OwnMachineOnly
+from holocron_assets.orchestration.internals.instance import prepare_home
+from holocron_assets.orchestration.runtime.endpoints import WithFaces, make_faces
+from holocron_assets.review.web.serving import serve
+from holocron_assets.telemetry.logs import log_format, logger
+from holocron_assets.telemetry.setup import observe_process
+
+_STATEMENT_MILLISECONDS, _RECYCLE_SECONDS, _MORE_CONNECTIONS = 15_000, 3600, 20
+"""What `dagster-webserver` has a database keep to, unless told otherwise."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Serve until told to stop."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], add_help=False)
+    parser.add_argument("-h", "--host", default="127.0.0.1")
+    parser.add_argument("-p", "--port", type=int, default=3000)
+    parser.add_argument("-w", "--workspace", required=True)
+    options = parser.parse_args(arguments)
+    observe_process()
+    # A web server ends by the signal that it was told to end with; what it has open is to be closed first.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    prepare_home()
+    with dg.DagsterInstance.get() as instance:
+        instance.optimize_for_webserver(_STATEMENT_MILLISECONDS, _RECYCLE_SECONDS, _MORE_CONNECTIONS)
+        workspace = WorkspaceFileTarget([options.workspace])
+        with WorkspaceProcessContext(instance, workspace) as context:
+            app = WithFaces(create_app_from_workspace_process_context(context), make_faces(lambda: instance))
+            serve(guarded(app), options.host, options.port, _tell)
+
+
+def guarded(app: ASGIApp) -> ASGIApp:
+    """Dagster's web application, for this machine's own pages alone."""
+    return OwnMachineOnly(_NothingDoneByLinks(app))
+
+
+class _NothingDoneByLinks:
+    """Refuses GraphQL that stands in an address: Dagster would do what it says, changes too.
+
+    Browsers that do not tell which site a request comes from give no other sign of a picture's address.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if _is_query_in_address(scope):
+            told = "GraphQL is sent as a POST's JSON here, never in an address.\n"
+            await PlainTextResponse(told, HTTPStatus.METHOD_NOT_ALLOWED)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _is_query_in_address(scope: Scope) -> bool:
+    if scope["type"] != "http" or not scope["path"].rstrip("/").endswith("/graphql"):
+        return False
+    return "query" in QueryParams(scope["query_string"])
+
+
+def _tell(address: str) -> None:
+    if log_format() == "json":
+        logger("holocron_assets.orchestration.runtime.web_ui").info(
+            "serves Dagster's web UI", address=address
+        )
+    else:
+        print(f"Dagster's web UI: {address}", flush=True)  # noqa: T201 - to who started it
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Schedules: what is done by the clock."""

@@ -1,0 +1,64 @@
+"""The file of schedules: what of it counts since the code was loaded, and who tells of its troubles."""
+
+from typing import NamedTuple
+
+import dagster as dg
+
+from holocron_assets.crawl.sources.files import SourceError
+from holocron_assets.operations.schedules import Schedules, read_schedules
+from holocron_assets.settings import groups_folder, schedules_file, sources_folder
+
+_CHANGED = "the file of schedules was changed; that counts once the code location is reloaded"
+_INSTEAD = (
+    "Upkeep, compaction and quality checks come at their usual times, crawls and groups do not come. "
+    "Mend the file, then reload the code location."
+)
+_BEFORE = (
+    "What was loaded before it was changed goes on. After a reload, upkeep, compaction and quality checks "
+    "would come at their usual times, and crawls and groups not at all: mend the file first."
+)
+
+
+class Loaded(NamedTuple):
+    """What counts since the code was loaded.
+
+    Attributes:
+        schedules: of the file; the usual ones where it could not be used.
+        trouble: what was wrong with it, if anything.
+    """
+
+    schedules: Schedules
+    trouble: str | None = None
+
+
+def load_schedules() -> Loaded:
+    """The schedules; a file that cannot be used does not keep the rest of the code from being loaded."""
+    try:
+        said = read_schedules(schedules_file(), sources=sources_folder(), groups=groups_folder())
+    except SourceError as error:
+        return Loaded(Schedules(), str(error))
+    return Loaded(said)
+
+
+def schedules_sensor(loaded: Loaded) -> dg.SensorDefinition:
+    """The sensor whose ticks fail while the file of schedules cannot be used.
+
+    Args:
+        loaded: what counts since the code was loaded.
+    """
+
+    @dg.sensor(
+        name="read_schedules",
+        minimum_interval_seconds=60,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Fails while the file of schedules cannot be used, and says when a change of it counts.",
+    )
+    def read_schedules(_context: dg.SensorEvaluationContext) -> dg.SkipReason:
+        now = load_schedules()
+        if now.trouble:
+            raise dg.Failure(f"{now.trouble}\n{_INSTEAD if loaded.trouble else _BEFORE}")
+        if now != loaded:
+            return dg.SkipReason(_CHANGED)
+        return dg.SkipReason("schedules are as their file says")
+
+    return read_schedules

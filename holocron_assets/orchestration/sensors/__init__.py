@@ -1,0 +1,1 @@
+"""Sensors: they read the lake and ask for runs."""

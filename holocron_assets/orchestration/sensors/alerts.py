@@ -1,0 +1,126 @@
+"""The sensor that raises alerts: it looks at how things stand, and notes what begins or ends to be amiss."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+import dagster as dg
+from filelock import Timeout
+
+from holocron_assets.derive.dispatch.served import is_switched_off
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.place.presence import marker_of
+from holocron_assets.operations.backups.rotation import newest_backup
+from holocron_assets.operations.notifications.alert_rules import AlertRules, findings, read_alert_rules
+from holocron_assets.operations.notifications.alerts import (
+    FIRING,
+    alert_notices,
+    firing,
+    standing_alerts,
+    update_alerts,
+)
+from holocron_assets.operations.notifications.blind_rules import BLIND_RULES, NoLook, blind_findings
+from holocron_assets.operations.notifications.notifications import NoticeBook, open_book
+from holocron_assets.operations.notifications.webhooks import Webhooks, read_webhooks
+from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.runtime.settings_files import broken_settings
+from holocron_assets.orchestration.sensors.snapshots import Lookout, Sight, lasting_look
+from holocron_assets.planning.repair import mended_tick
+from holocron_assets.settings import alerts_file, webhooks_file
+
+_LOOK_SECONDS = 10.0  # with the patience below, a tick is over before Dagster gives it up
+_PATIENCE_SECONDS = 40.0  # who sends has the notices for 35 s at most, where receivers hang
+_ABSENT = timedelta(minutes=10)
+"""Ticks that are further apart do not know whether there was a look in between."""
+
+_LOOKOUT = Lookout()
+
+
+@dg.sensor(
+    # What rules measure is an hour's. A look takes seconds at 200,000 pages, and minutes at a lake that is
+    # not packed: it goes on between ticks.
+    minimum_interval_seconds=120,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Raises alerts by the rules in the alerts' file, and says when they are over.",
+)
+@mended_tick
+def raise_alerts(
+    context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
+) -> dg.SkipReason:
+    """Look at how things stand; what is amiss is told by `tell_webhooks`, and by this tick."""
+    opened, broken = lake.open(), broken_settings()
+    before = {(row["rule"], row["subject"]) for row in firing(opened)}
+    look = lasting_look(opened, sources.all(), sources.shared_folder, context.instance)
+    sight = _LOOKOUT.see(opened.root, look, patience_seconds=_LOOK_SECONDS)
+    for told in (*sight.mended, *([sight.problem] if sight.problem else [])):
+        context.log.error(told)
+    no_look = _no_look(context, sight)
+    try:
+        rows = _raised(opened, sight, no_look, broken)
+    except Timeout:
+        return dg.SkipReason("webhooks are being told; alerts are looked at after that")
+    _LOOKOUT.judged(opened.root, sight)
+    standing = {(row["rule"], row["subject"]): row for row in rows if row["state"] == FIRING}
+    for key in standing.keys() - before:
+        context.log.error(f"alert {': '.join(key)}: {standing[key]['message']}")
+    for key in before - standing.keys():
+        context.log.info(f"alert {': '.join(key)} is over")
+    under_way = [f"a look is under way since {sight.since:%H:%M:%S} UTC"] if sight.is_under_way else []
+    amiss = [row["message"] for row in standing.values()]
+    return dg.SkipReason("; ".join([*under_way, *amiss]) or "nothing is amiss")
+
+
+def _no_look(context: dg.SensorEvaluationContext, sight: Sight) -> NoLook | None:
+    """That there is no look, and since when: the cursor knows it where the process was ended meanwhile."""
+    if not sight.is_under_way:
+        context.update_cursor("")
+        return NoLook(sight.since, sight.problem) if sight.problem else None
+    now = utc_now()
+    kept = json.loads(context.cursor) if context.cursor else {}
+    if kept and now - datetime.fromisoformat(kept["ticked_at"]) <= _ABSENT:
+        since = min(sight.since, datetime.fromisoformat(kept["since"]))
+    else:
+        since = sight.since
+    context.update_cursor(json.dumps({"since": since.isoformat(), "ticked_at": now.isoformat()}))
+    return NoLook(since)
+
+
+def _raised(lake: Lake, sight: Sight, no_look: NoLook | None, broken: Mapping[str, str]) -> list[Row]:
+    """All alerts as they stand, with what is new about them noted.
+
+    Where the rules cannot be used, the usual ones count. Where webhooks cannot, a later tick notes whom to
+    tell.
+    """
+    rules = AlertRules() if "alerts" in broken else read_alert_rules(alerts_file())
+    webhooks = None if "webhooks" in broken else read_webhooks(webhooks_file())
+    found = blind_findings(
+        rules,
+        now=utc_now(),
+        no_look=no_look,
+        broken_settings=broken,
+        newest_backup=_newest_backup(lake, rules),
+    )
+    if sight.status:
+        found += findings(sight.status, rules, models_are_asked=not is_switched_off())
+    with open_book(lake, patience_seconds=_PATIENCE_SECONDS) as book:
+        # What a process that was killed left untold goes first: an alert may begin anew in this very tick.
+        _note(book, standing_alerts(lake), webhooks)
+        rows = update_alerts(
+            lake,
+            found,
+            resolved_after_minutes=rules.resolved_after_minutes,
+            judged=None if sight.status else BLIND_RULES,
+        )
+        _note(book, rows, webhooks)
+    return rows
+
+
+def _note(book: NoticeBook, rows: Sequence[Row], webhooks: Webhooks | None) -> None:
+    if webhooks is not None:
+        book.note(alert_notices(rows), webhooks)
+
+
+def _newest_backup(lake: Lake, rules: AlertRules) -> datetime | None:
+    return newest_backup(rules.backups.folder, marker_of(lake.root / "lake")) if rules.backups else None

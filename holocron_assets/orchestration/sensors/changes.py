@@ -1,0 +1,135 @@
+"""The sensor that keeps wikis current: it asks for their changes, and lets checks of all pages go on."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import monotonic
+
+import dagster as dg
+
+from holocron_assets.crawl.changes.recent import Look, next_look
+from holocron_assets.crawl.http.tally import Tally
+from holocron_assets.crawl.sources.seeds import seeds_are_usable
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.crawl.sources.standing import left_alone
+from holocron_assets.decisions.controls import standing_controls
+from holocron_assets.lake.files.damage import DamagedPartitionError
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.assets.partitions import SOURCES
+from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
+from holocron_assets.orchestration.resources.change_looks import changes_told, look_once
+from holocron_assets.orchestration.resources.holding import holds_named
+from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.sensors.run_requests import run_requests
+from holocron_assets.planning.job_names import RECHECK_JOB
+from holocron_assets.planning.repair import mend, mended_tick
+from holocron_assets.planning.work import Work, checks_to_run
+
+# A tick ends at 60 s whatever it does. No look begins after 10 s; the last one sends nothing after 8 s more,
+# and its last answer comes within 30 s.
+_ASKING_SECONDS = 10.0
+_PATIENCE_SECONDS = 8.0
+
+
+@dataclass
+class _Told:
+    """What the looks of one tick came to."""
+
+    events: list[dg.AssetMaterialization] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+    faults: list[Exception] = field(default_factory=list)
+
+    @contextmanager
+    def faults_of(self, source: Source) -> Iterator[None]:
+        """Keep what fails at one source from the others."""
+        try:
+            try:
+                yield
+            except DamagedPartitionError as damage:
+                self.messages.append(f"{source.name}: {mend(damage)}")
+        except Exception as fault:  # noqa: BLE001 - whatever it is, the tick ends by telling it
+            self.faults.append(fault)
+            self.messages.append(f"{source.name}: {fault}")
+
+
+@dg.sensor(
+    jobs=[ASSET_JOBS[RECHECK_JOB]],
+    minimum_interval_seconds=30,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Asks wikis for their recent changes, and goes on with checks of all pages.",
+)
+@mended_tick
+def changed_pages(
+    context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
+) -> dg.SensorResult:
+    """Look where a look is due. What was told is in the lake; `new_pages` cuts it into batches."""
+    opened, enabled, told = lake.open(), sources.enabled(), _Told()
+    controls = standing_controls(opened)
+    due = _due(opened, [one for one in enabled if not controls.is_held(source=one.name)], told)
+    deadline = monotonic() + _ASKING_SECONDS
+    for source in due:
+        if monotonic() < deadline:
+            with told.faults_of(source):
+                _look(opened, source, sources, told, deadline - monotonic())
+    work = _checks(opened, enabled, sources, told)
+    requested = run_requests(context.instance, opened, work)
+    # What else there is to tell is told first: it would be lost with the tick. A fault is met again.
+    if told.faults and not (requested.requests or told.events):
+        raise ExceptionGroup("; ".join(told.messages), told.faults)
+    for message in told.messages if requested.requests else ():  # without, it is the tick's skip reason
+        context.log.info(message)
+    waiting = requested.waiting or holds_named(opened)
+    skipped = "; ".join([*told.messages, *waiting]) or "no look is due"
+    known = set(context.instance.get_dynamic_partitions(SOURCES.name or ""))
+    new = [source.name for source in enabled if source.name not in known]
+    return dg.SensorResult(
+        run_requests=requested.requests,
+        dynamic_partitions_requests=[SOURCES.build_add_request(new)] if new else [],
+        asset_events=told.events,
+        skip_reason=None if requested.requests else skipped,
+    )
+
+
+def _due(lake: Lake, sources: Sequence[Source], told: _Told) -> list[Source]:
+    """Sources whose look is due, the longest due first, so that each gets its turn."""
+    now, due = utc_now(), []
+    for source in sources:
+        with told.faults_of(source):
+            if seeds_are_usable(lake, source) and (moment := next_look(lake, source)) and moment <= now:
+                due.append((moment, source))
+    return [source for _, source in sorted(due, key=lambda one: one[0])]
+
+
+def _checks(lake: Lake, enabled: Sequence[Source], sources: SourcesResource, told: _Told) -> list[Work]:
+    """Checks to go on with. A run that asks a wiki which is being left alone could only fail."""
+    alone, work = left_alone(enabled, sources.shared_folder, utc_now()), []
+    for source in enabled:
+        with told.faults_of(source):
+            work += checks_to_run(lake, [source])
+    told.messages += [f"{item} waits: {alone[item.host]}" for item in work if item.host in alone]
+    return [item for item in work if item.host not in alone]
+
+
+def _look(lake: Lake, source: Source, sources: SourcesResource, told: _Told, seconds: float) -> None:
+    started, tally = monotonic(), Tally()
+    look = look_once(
+        lake, source, sources.shared_folder, tally, seconds=seconds, patience_seconds=_PATIENCE_SECONDS
+    )
+    told.messages.append(f"{source.name}: {_in_words(look)}")
+    if look and look.footer:
+        event = changes_told(source, look.footer, look.rows, tally, seconds=monotonic() - started)
+        told.events.append(event)
+
+
+def _in_words(look: Look | None) -> str:
+    if look is None:
+        return "another process is looking"
+    parts = [f"{len(look.rows)} changes"]
+    if look.goes_on:
+        parts.append("the list goes on")
+    if look.gap:
+        parts.append("the list does not reach back to the last look, so all pages are checked")
+    if look.problem:
+        parts.append(look.problem)
+    return ", ".join(parts)

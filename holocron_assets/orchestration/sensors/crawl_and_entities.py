@@ -1,0 +1,313 @@
+"""Sensors: thin shells over `work`. They read the lake and ask for runs; their cursors only save looking."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import dagster as dg
+from dagster import DagsterRunStatus, RunsFilter
+
+from holocron_assets.crawl.frontier.batches import cut_batches, unfinished_batches
+from holocron_assets.crawl.frontier.known_links import looks_are_slow
+from holocron_assets.crawl.sources.seeds import seeds_are_usable
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.crawl.sources.standing import left_alone
+from holocron_assets.decisions.controls import standing_controls
+from holocron_assets.decisions.log import decisions_mark, standing_mark
+from holocron_assets.entities.store import ENTITIES_VERSION
+from holocron_assets.entities.tags.store import vocabulary_mark
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.files.damage import DamagedPartitionError
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import (
+    BATCH_PAGES,
+    ENTITY_CANDIDATES,
+    KNOWN_LINKS,
+    PAGE_CHANGES,
+    PAGE_FACTS,
+    PAGE_LINKS,
+    PAGE_SIGNALS,
+    PAGE_TAGS,
+    PAGE_TYPES,
+    PAGES,
+    SEED_TITLES,
+    SITES,
+    UNREAD_PAGES,
+)
+from holocron_assets.orchestration.assets.entities import ENTITY_JOBS
+from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
+from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
+from holocron_assets.orchestration.resources.holding import holds_named
+from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
+from holocron_assets.orchestration.runs.reaper import reap_dead_runs
+from holocron_assets.orchestration.runs.registration import batch_cut
+from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY, Requested, run_requests
+from holocron_assets.planning.batch_steps import BATCH_STEPS
+from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE
+from holocron_assets.planning.job_names import (
+    BATCH_JOB,
+    ENTITIES_JOB,
+    LINKS_JOB,
+    SEEDS_JOB,
+    SETTLE_JOB,
+    SOURCES_JOB,
+    VIEWS_JOB,
+    WORK_TAG,
+)
+from holocron_assets.planning.repair import mended_tick
+from holocron_assets.planning.work import (
+    SETTLED_VERSION,
+    Work,
+    batches_to_fetch,
+    batches_to_settle,
+    entities_to_resolve,
+    links_to_compact,
+    seeds_to_list,
+    sources_to_tag,
+    views_to_publish,
+)
+from holocron_assets.settings import tags_file
+
+_RUNNING = dg.DefaultSensorStatus.RUNNING
+_LONGEST_WAIT = timedelta(minutes=10)
+_LONG_AGO = datetime.min.replace(tzinfo=UTC).isoformat()
+_LOOK_AGAIN = timedelta(minutes=1)
+MOST_LOOKED_AT = 1000
+"""Batches of which a tick looks at all candidates: five seconds' work."""
+FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES)
+"""What `new_pages` looks at."""
+SETTLED_TABLES = (
+    *(SITES, PAGES, UNREAD_PAGES),
+    *(table for step in BATCH_STEPS for table in (step.table, *step.derivation.optional_inputs)),
+)
+"""What `settle` looks at."""
+SOURCE_TABLES = tuple(stage.table for stage in BY_SOURCE)
+ENTITY_TABLES = (
+    *(PAGES, PAGE_LINKS, PAGE_SIGNALS, PAGE_TYPES, PAGE_FACTS, PAGE_TAGS, ENTITY_CANDIDATES),
+    *(stage.table for stage in BY_TYPE),
+)
+"""What `promotion` looks at before it has entities resolved. What follows by source is looked at then."""
+
+
+@dg.sensor(
+    jobs=[ASSET_JOBS[SEEDS_JOB], ASSET_JOBS[BATCH_JOB], ASSET_JOBS[LINKS_JOB]],
+    minimum_interval_seconds=15,
+    default_status=_RUNNING,
+    description="Lists the seeds of enabled sources, cuts what is pending into batches and fetches them.",
+)
+@mended_tick
+def new_pages(
+    context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
+) -> dg.SensorResult | dg.SkipReason:
+    """Ask for runs that list seeds and fetch batches; adopt batches that a crash left without a partition."""
+    opened, enabled = lake.open(), sources.enabled()
+    for run_id in reap_dead_runs(context.instance, opened):
+        context.log.warning(f"run {run_id} was dead and is reported failed")
+    problems = [str(error) for error in sources.broken()]
+    # A run that asks a wiki which is being left alone could only fail.
+    alone = left_alone(enabled, sources.shared_folder, utc_now())
+    listings = [work for work in seeds_to_list(opened, enabled) if work.host not in alone]
+    controls = standing_controls(opened)
+    free = [source for source in enabled if not controls.is_held(source=source.name)]
+    listed = [source for source in free if seeds_are_usable(opened, source)]
+    slow = [source for source in listed if looks_are_slow(opened, source)]
+    compactions = links_to_compact(opened, listed, at_end=False)
+    try:
+        batches = _cut(context, opened, [source for source in listed if source not in slow])
+    except DamagedPartitionError as error:
+        if not error.is_for_good:
+            raise
+        # What was cut before is fetched all the same.
+        problems.append(str(error))
+        batches = None
+    if batches is not None and not batches:
+        compactions = links_to_compact(opened, listed)
+    for batch in batches or ():
+        context.log.info(f"cut {batch}")
+    fetches = [work for work in batches_to_fetch(opened, enabled) if work.host not in alone]
+    adopted = {
+        SOURCES: _unknown(context.instance, SOURCES, [source.name for source in enabled]),
+        BATCHES: _unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES)),
+    }
+    requested = run_requests(context.instance, opened, [*listings, *compactions, *fetches])
+    lacking = "; ".join([*holds_named(opened), *alone.values()]) or "nothing is pending"
+    for problem in problems if requested.requests else ():  # without, it is the tick's skip reason
+        context.log.error(problem)
+    return _answer(opened, requested, adopted, lacking, problems)
+
+
+@dg.sensor(
+    job=ASSET_JOBS[SETTLE_JOB],
+    minimum_interval_seconds=30,
+    default_status=_RUNNING,
+    description="Redoes links, signals, types and candidates whose code, rules or inputs changed.",
+)
+@mended_tick
+def settle(
+    context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
+) -> dg.SensorResult | dg.SkipReason:
+    """Ask for runs that settle fetched batches."""
+    opened = lake.open()
+    # What was settled stays so until a file or the code changes; looking at every footer costs seconds.
+    mark = f"{opened.mark(SETTLED_TABLES)} {standing_mark(opened, 'classify', 'requeue')} {SETTLED_VERSION}"
+    if context.cursor == mark:
+        return dg.SkipReason("every batch is settled")
+    stale = batches_to_settle(opened, sources.all())
+    if not stale:
+        context.update_cursor(mark)
+    adopted = {BATCHES: _unknown(context.instance, BATCHES, opened.partitions(BATCH_PAGES))}
+    requested = run_requests(context.instance, opened, stale)
+    return _answer(opened, requested, adopted, "every batch is settled")
+
+
+@dg.sensor(
+    jobs=ENTITY_JOBS,
+    minimum_interval_seconds=15,
+    default_status=_RUNNING,
+    description="Resolves entity types whose candidates changed, once no batch is in flight; then sources.",
+)
+@mended_tick
+def promotion(
+    context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
+) -> dg.SensorResult | dg.SkipReason:
+    """Ask for a run that resolves all stale types; without one, for a run over the sources."""
+    opened, memory = lake.open(), _memory(context)
+    marks = _marks(opened)
+    if memory.get("resolved") == marks[SOURCES_JOB]:
+        return dg.SkipReason("every entity type is resolved")
+    if any(_is_under_way(context.instance, job) for job in marks):
+        return dg.SkipReason("entities are being resolved")
+    now = utc_now()
+    goes_on = _crawl_goes_on(context.instance, opened, sources.enabled())
+    waiting_since = datetime.fromisoformat(memory.get("waiting_since") or now.isoformat())
+    if goes_on and timedelta(0) <= now - waiting_since < _LONGEST_WAIT:  # the clock may be set back
+        context.update_cursor(json.dumps({"waiting_since": waiting_since.isoformat()}))
+        return dg.SkipReason("batches are in flight; entities are resolved after them, or in 10 minutes")
+    waiting: list[str] = []
+    finds = [(ENTITIES_JOB, entities_to_resolve), (SOURCES_JOB, sources_to_tag)]
+    if _last_failed(context.instance, ENTITIES_JOB):  # what failed keeps the sources from nothing
+        finds.reverse()
+    for job, find in finds:
+        work = _stale_knowledge(context.instance, opened, job, marks[job], find)
+        requested = run_requests(context.instance, opened, work)
+        waiting += requested.waiting
+        if requested.requests:
+            context.update_cursor("{}")
+            return _answer(opened, requested, {}, "")
+    if not waiting:
+        context.update_cursor(json.dumps({"resolved": marks[SOURCES_JOB]}))
+    return _answer(opened, Requested([], waiting), {}, "every entity type is resolved")
+
+
+@dg.sensor(
+    job=ASSET_JOBS[VIEWS_JOB],
+    minimum_interval_seconds=300,
+    default_status=_RUNNING,
+    description="Publishes the views, when they are not those that the lake and the sources would give.",
+)
+@mended_tick
+def stale_views(
+    context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
+) -> dg.SensorResult | dg.SkipReason:
+    """Ask for a run that publishes the views."""
+    opened = lake.open()
+    requested = run_requests(context.instance, opened, views_to_publish(opened, sources.all()))
+    return _answer(opened, requested, {}, "the views are those that the lake gives")
+
+
+SENSORS = [new_pages, settle, promotion, stale_views]
+
+
+def _marks(lake: Lake) -> dict[str, str]:
+    """Marks of all that each job of the knowledge base looks at: another as soon as any of it is."""
+    said = f"{decisions_mark(lake)} {ENTITIES_VERSION} {vocabulary_mark(tags_file())}"
+    tables = (*ENTITY_TABLES, *lake.derived_tables)
+    return {
+        ENTITIES_JOB: f"{lake.mark(tables)} {said}",
+        SOURCES_JOB: f"{lake.mark((*tables, *SOURCE_TABLES))} {said}",
+    }
+
+
+def _last_failed(instance: dg.DagsterInstance, job: str) -> bool:
+    return any(
+        run.status == DagsterRunStatus.FAILURE for run in instance.get_runs(RunsFilter(job_name=job), limit=1)
+    )
+
+
+def _stale_knowledge(
+    instance: dg.DagsterInstance, lake: Lake, job: str, mark: str, find: Callable[[Lake], list[Work]]
+) -> list[Work]:
+    """What a job of the knowledge base has to do, if something that it is made from may have changed.
+
+    A look at thousands of batches takes longer than a tick may. There the run itself finds what is stale, and
+    one that found nothing is remembered by what it looked at.
+    """
+    if len(lake.partitions(ENTITY_CANDIDATES)) <= MOST_LOOKED_AT:
+        return find(lake)
+    work = Work(job, None, mark)
+    done = RunsFilter(tags={WORK_TAG: work.key}, statuses=[DagsterRunStatus.SUCCESS])
+    return [] if instance.get_runs_count(done) else [work]
+
+
+def _crawl_goes_on(instance: dg.DagsterInstance, lake: Lake, sources: Sequence[Source]) -> bool:
+    """Whether candidates are still being made: batches are in flight and not held back, or being settled."""
+    controls = standing_controls(lake)
+    free = [source.name for source in sources if not controls.is_held(source=source.name)]
+    if any(unfinished_batches(lake, name) for name in free):
+        return True
+    return _is_under_way(instance, BATCH_JOB) or _is_under_way(instance, SETTLE_JOB)
+
+
+def _is_under_way(instance: dg.DagsterInstance, job: str) -> bool:
+    return instance.get_runs_count(RunsFilter(job_name=job, statuses=list(UNDER_WAY))) > 0
+
+
+def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Source]) -> list[str] | None:
+    """Cut what is pending; give None without a look.
+
+    Unless something was written, a look a minute is enough to see what comes due.
+    """
+    memory, now = _memory(context), utc_now()
+    mark = lake.mark(FRONTIER_TABLES) + standing_mark(lake, "requeue") + content_hash(repr(sources))
+    looked_at = datetime.fromisoformat(
+        memory.get("looked_at") or datetime.min.replace(tzinfo=UTC).isoformat()
+    )
+    if memory.get("nothing_pending") == mark and timedelta(0) <= now - looked_at < _LOOK_AGAIN:
+        return None
+    batches = [batch for source in sources for batch in cut_batches(lake, source, now=now)]
+    remembered = {} if batches else {"nothing_pending": mark, "looked_at": now.isoformat()}
+    context.update_cursor(json.dumps(remembered))
+    return batches
+
+
+def _memory(context: dg.SensorEvaluationContext) -> dict[str, str]:
+    """What a sensor keeps between ticks: only what saves it looking again. Losing it costs one look."""
+    memory: dict[str, str] = json.loads(context.cursor or "{}")
+    return memory
+
+
+def _answer(
+    lake: Lake,
+    requested: Requested,
+    adopted: Mapping[dg.DynamicPartitionsDefinition, Sequence[str]],
+    lacking: str,
+    problems: Sequence[str] = (),
+) -> dg.SensorResult:
+    """The tick's result: partitions first, then the runs for them."""
+    return dg.SensorResult(
+        run_requests=requested.requests,
+        dynamic_partitions_requests=[
+            definition.build_add_request(list(keys)) for definition, keys in adopted.items() if keys
+        ],
+        asset_events=[batch_cut(lake, batch) for batch in adopted.get(BATCHES, ())],
+        skip_reason=None if requested.requests else "; ".join([*problems, *(requested.waiting or [lacking])]),
+    )
+
+
+def _unknown(
+    instance: dg.DagsterInstance, definition: dg.DynamicPartitionsDefinition, keys: Sequence[str]
+) -> list[str]:
+    """Keys that the instance does not know yet: new ones, and those that a crash left behind."""
+    known = set(instance.get_dynamic_partitions(definition.name or ""))
+    return [key for key in keys if key not in known]

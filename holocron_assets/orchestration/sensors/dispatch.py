@@ -1,0 +1,187 @@
+"""Sensors that give work to models, one for each pool of them: thin shells over `derive.plans`."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import dagster as dg
+
+from holocron_assets.derive.dispatch.backlog import backlog
+from holocron_assets.derive.dispatch.choosing import Waiting
+from holocron_assets.derive.dispatch.plans import Plan, plan_pool, version_of
+from holocron_assets.derive.dispatch.pools import (
+    CODE_POOL,
+    DispatchError,
+    DispatchSettings,
+    read_dispatch_settings,
+)
+from holocron_assets.derive.dispatch.served import ServedModels, is_switched_off, served_models
+from holocron_assets.derive.dispatch.standing_controls import StandingWishes
+from holocron_assets.derive.engine.problems import ModelServerUnavailable
+from holocron_assets.derive.gpu.slots import GPU_POOL
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.interrogation import Interrogation
+from holocron_assets.derive.server.errors import ModelServerError
+from holocron_assets.derive.server.process.connection import fetch_command
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import GPU_RUNS
+from holocron_assets.orchestration.jobs.derive import job_of_plan, jobs_of_pool
+from holocron_assets.orchestration.model_runs.dispatch_runs import at_work, history
+from holocron_assets.orchestration.model_runs.dispatched_runs import run_tags
+from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
+from holocron_assets.orchestration.resources.holding import holds_named
+from holocron_assets.orchestration.resources.resources import LakeResource
+from holocron_assets.planning.job_names import PROGRESS_TAG, WORK_TAG
+from holocron_assets.planning.repair import mended_tick
+from holocron_assets.planning.work import Work
+from holocron_assets.settings import dispatch_file
+
+if TYPE_CHECKING:
+    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+
+_NAME = "model_dispatch"
+_SHADOW = "shadow"
+
+
+def _dispatch_sensor(pool: str, jobs: "Sequence[UnresolvedAssetJobDefinition]") -> dg.SensorDefinition:
+    @dg.sensor(
+        name=_NAME if pool == GPU_POOL else f"{_NAME}_{pool}",
+        jobs=list(jobs) or None,
+        # At every round of Dagster's daemon, five seconds: from one run's end to the next one's start the GPU
+        # waits for us. With five here, a round that comes a moment early would be left out.
+        minimum_interval_seconds=1,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Picks the model whose waiting work has the highest priority, and asks for a run of it.",
+    )
+    @mended_tick
+    def dispatch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult | dg.SkipReason:
+        if is_switched_off() and pool != CODE_POOL:
+            return dg.SkipReason("no model is asked: HOLOCRON_LLM is off")
+        try:
+            return _tick(context, lake.open(), pool, read_dispatch_settings(dispatch_file()))
+        except (DispatchError, ModelServerError, ModelServerUnavailable) as error:
+            return dg.SkipReason(str(error))
+
+    return dispatch
+
+
+class _Answer(NamedTuple):
+    """What becomes of a plan: a run to ask for, or why its model rests."""
+
+    plan: Plan
+    request: dg.RunRequest | None
+    rests: str | None
+
+
+def _tick(
+    context: dg.SensorEvaluationContext, lake: Lake, pool: str, settings: DispatchSettings
+) -> dg.SensorResult | dg.SkipReason:
+    """Ask for a run for each free place that finds work; or record what would be asked for."""
+    if pool not in settings.limits:
+        return dg.SkipReason(f"there is no pool {pool} any more; reload the code location")
+    busy = at_work(context.instance, lake, pool)
+    if len(busy) >= settings.limits[pool]:
+        return dg.SkipReason(f"models are at work: {', '.join(sorted(busy))}")
+    interrogations = [one for one in load_interrogations() if one.is_of_code == (pool == CODE_POOL)]
+    served = served_models(interrogations)
+    heed = StandingWishes(lake).heeded
+    waiting = backlog(lake, interrogations, digests=served.digests, now=utc_now(), heed=heed)
+    answers, resting = _answers(context.instance, pool, waiting, settings, interrogations, served, busy)
+    requests = [answer.request for answer in answers if answer.request]
+    reasons = [" ".join(answer.plan.decision.reasons) for answer in answers]
+    if requests and settings.mode == _SHADOW:
+        return _recorded(context, lake, answers)
+    if requests:
+        for reason in reasons:  # a tick that asks for nothing says them itself, and a log is a file a tick
+            context.log.info(reason)
+        return dg.SensorResult(run_requests=requests)
+    return dg.SkipReason("; ".join([*(resting or reasons), *holds_named(lake), *_lacks(served)]))
+
+
+def _lacks(served: ServedModels) -> list[str]:
+    """What the server lacks, lest it looks as if nothing were to be done."""
+    return [
+        f"the model server has not got {model}: `{fetch_command()} {model}` gets it"
+        for model in sorted(served.lacking)
+    ]
+
+
+def _answers(  # noqa: PLR0913, PLR0917 - all that a decision is made of
+    instance: dg.DagsterInstance,
+    pool: str,
+    waiting: Sequence[Waiting],
+    settings: DispatchSettings,
+    interrogations: Sequence[Interrogation],
+    served: ServedModels,
+    busy: set[str],
+) -> tuple[list[_Answer], list[str]]:
+    """What becomes of each plan, and which models rest: others have their places meanwhile."""
+    resting: dict[str, str] = {}
+    while True:
+        plans = plan_pool(
+            pool, waiting, settings, served.loaded, utc_now(), at_work=busy, resting=resting.keys()
+        )
+        answers = [_answer(instance, one, settings, interrogations, served) for one in plans]
+        rest = {str(one.plan.decision.model): one.rests for one in answers if one.rests}
+        if not rest:
+            return answers, [f"{model} {why}" for model, why in resting.items()]
+        resting |= rest
+
+
+def _answer(
+    instance: dg.DagsterInstance,
+    wanted: Plan,
+    settings: DispatchSettings,
+    interrogations: Sequence[Interrogation],
+    served: ServedModels,
+) -> _Answer:
+    model, job = wanted.decision.model, job_of_plan(wanted, interrogations, settings)
+    if model is None or job is None:
+        return _Answer(wanted, None, None)
+    work = Work(job, None, version_of(interrogations, model, served.digests[model]))
+    last_run, rests = history(instance, work, wanted.progress)
+    if rests:
+        return _Answer(wanted, None, rests)
+    request = dg.RunRequest(
+        # A run key is refused for ever once used, even after a failure; so it names the run that came before.
+        run_key=f"{work.key}/{wanted.progress}/{last_run or 'first'}",
+        job_name=job,
+        run_config=WhatToAsk(model=model).run_config(),
+        tags={**run_tags(wanted.pool, model), WORK_TAG: work.key, PROGRESS_TAG: wanted.progress},
+    )
+    return _Answer(wanted, request, None)
+
+
+def _recorded(context: dg.SensorEvaluationContext, lake: Lake, answers: Sequence[_Answer]) -> dg.SkipReason:
+    """Keep what would be asked for, once as long as it stays the same, and ask for nothing."""
+    asked = [(answer.plan, answer.request) for answer in answers if answer.request]
+    mark = json.dumps([request.run_key for _, request in asked])
+    if context.cursor != mark:
+        with Journal(lake.journal(GPU_RUNS, _SHADOW)) as journal:
+            for one, request in asked:
+                told = {"at": utc_now(), "pool": one.pool, "run_key": request.run_key}
+                journal.append({**told, **one.decision.to_json()})
+        context.update_cursor(mark)
+    models = ", ".join(str(one.decision.model) for one, _ in asked)
+    return dg.SkipReason(f"shadow mode: would launch {models}; nothing is launched")
+
+
+def dispatch_sensors(
+    settings: DispatchSettings,
+    jobs: "Sequence[UnresolvedAssetJobDefinition]",
+    interrogations: Sequence[Interrogation],
+) -> list[dg.SensorDefinition]:
+    """A sensor for each pool of models; the first is `model_dispatch`, of the GPU.
+
+    Args:
+        settings: names the pools.
+        jobs: those that ask models.
+        interrogations: what they ask.
+    """
+    sensors = []
+    for pool in settings.limits:
+        names = jobs_of_pool(pool, interrogations, settings)
+        sensors.append(_dispatch_sensor(pool, [job for job in jobs if job.name in names]))
+    return sensors

@@ -1,0 +1,135 @@
+"""The sensor that tells: it notes what happened, then sends what was noted to whoever wants to know.
+
+What it noted and sent is in the lake. Its cursor only says up to which of Dagster's events it has looked, and
+moves when all of that is noted.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+import dagster as dg
+from dagster import DagsterEventType, EventLogRecord, RunsFilter, RunStatusChangeRecordsFilter
+from filelock import Timeout
+from pydantic import BaseModel
+
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.operations.notifications.dead_letters import TABLES as DEAD_LETTER_TABLES
+from holocron_assets.operations.notifications.dead_letters import dead_letter_notices
+from holocron_assets.operations.notifications.delivering import deliver
+from holocron_assets.operations.notifications.notifications import Notice, NoticeBook, open_book
+from holocron_assets.operations.notifications.webhooks import Event, Webhooks, read_webhooks
+from holocron_assets.orchestration.resources.resources import LakeResource
+from holocron_assets.orchestration.runs.failures import failure_of
+from holocron_assets.planning.job_names import PARTITION_TAG, SOURCE_TAG
+from holocron_assets.planning.repair import mended_tick
+from holocron_assets.settings import webhooks_file
+from holocron_assets.telemetry.masking import without_secrets
+
+_Ended = Literal[DagsterEventType.RUN_SUCCESS, DagsterEventType.RUN_FAILURE]
+_ENDS: dict[_Ended, Event] = {
+    DagsterEventType.RUN_SUCCESS: "run.success",
+    DagsterEventType.RUN_FAILURE: "run.failure",
+}
+_MOST_RUNS = 200
+_OVERLAP = 100
+"""Events looked at again: in PostgreSQL one may appear after another that came later. None is noted twice."""
+
+
+_LOOK_AGAIN = timedelta(minutes=1)
+"""While pages are fetched, dead letters are looked at no more often: a look reads a column of all batches."""
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class _Cursor(BaseModel):
+    """Up to which events runs were looked at, by event; and of what the dead letters were.
+
+    Attributes:
+        first: the newest event when telling began. Nobody is told of what came before.
+        seen: the newest event that was looked at.
+        dead: mark of the tables when dead letters were looked at.
+        dead_at: when that was.
+    """
+
+    first: dict[Event, int] = {}
+    seen: dict[Event, int] = {}
+    dead: str = ""
+    dead_at: datetime = _LONG_AGO
+
+
+@dg.sensor(
+    minimum_interval_seconds=15,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Tells webhooks how runs ended, what was given up, and which alerts were raised.",
+)
+@mended_tick
+def tell_webhooks(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SkipReason:
+    """Note what happened since the last tick, and send what is to be told."""
+    opened, webhooks = lake.open(), read_webhooks(webhooks_file())
+    cursor = _Cursor.model_validate_json(context.cursor) if context.cursor else None
+    try:
+        with open_book(opened, patience_seconds=0) as book:
+            following = _note(context.instance, opened, book, webhooks, cursor)
+            book.store()
+            context.update_cursor(following.model_dump_json())
+            told = deliver(book, webhooks)
+    except Timeout:
+        return dg.SkipReason("another process is telling")
+    return dg.SkipReason(
+        "; ".join(f"{name}: {done} delivered, {failed} failed" for name, (done, failed) in told.items())
+        or "nothing is due to be told"
+    )
+
+
+def _note(
+    instance: dg.DagsterInstance, lake: Lake, book: NoticeBook, webhooks: Webhooks, cursor: _Cursor | None
+) -> _Cursor:
+    """Note how runs ended and what was given up; give where the next look begins."""
+    now, mark = utc_now(), lake.mark(DEAD_LETTER_TABLES)
+    if cursor is None:
+        # What was given up before anybody asked is history, unless Dagster's storage alone is new.
+        book.note(dead_letter_notices(lake), webhooks, is_history=book.is_empty())
+        newest = {event: _newest(instance, kind) for kind, event in _ENDS.items()}
+        return _Cursor(first=newest, seen=newest, dead=mark, dead_at=now)
+    seen = {}
+    for kind, event in _ENDS.items():
+        after = max(cursor.first.get(event, 0), cursor.seen.get(event, 0) - _OVERLAP)
+        wanted = RunStatusChangeRecordsFilter(event_type=kind, after_storage_id=after)
+        records = instance.fetch_run_status_changes(wanted, limit=_MOST_RUNS, ascending=True).records
+        book.note(_run_notices(instance, book, event, records), webhooks)
+        seen[event] = max([after, *(record.storage_id for record in records)])
+    following = cursor.model_copy(update={"seen": seen})
+    is_too_soon = timedelta(0) <= now - cursor.dead_at < _LOOK_AGAIN  # the clock may be set back
+    if cursor.dead == mark or is_too_soon:
+        return following
+    book.note(dead_letter_notices(lake), webhooks)
+    return following.model_copy(update={"dead": mark, "dead_at": now})
+
+
+def _newest(instance: dg.DagsterInstance, kind: DagsterEventType) -> int:
+    records = instance.fetch_run_status_changes(kind, limit=1).records
+    return records[0].storage_id if records else 0
+
+
+def _run_notices(
+    instance: dg.DagsterInstance, book: NoticeBook, event: Event, records: Sequence[EventLogRecord]
+) -> Iterator[Notice]:
+    """A notice for each run that is not noted yet, unless the run is forgotten by now."""
+    ended_at = {record.run_id: datetime.fromtimestamp(record.timestamp, UTC) for record in records}
+    new = sorted(ended_at.keys() - book.known(ended_at))
+    for record in instance.get_run_records(RunsFilter(run_ids=new)) if new else ():  # none would mean all
+        run = record.dagster_run
+        partition = run.tags.get(PARTITION_TAG)
+        data = {
+            "run_id": run.run_id,
+            "job": run.job_name,
+            "partition": partition,
+            "source": run.tags.get(SOURCE_TAG),
+            "started_at": record.start_time and datetime.fromtimestamp(record.start_time, UTC),
+            "ended_at": ended_at[run.run_id],
+        }
+        if event == "run.failure":
+            data["reason"] = without_secrets(failure_of(instance, run.run_id).reason)
+        subject = f"{run.job_name} {partition or ''}".strip()
+        yield Notice(run.run_id, event, subject, ended_at[run.run_id], data)

@@ -1,0 +1,165 @@
+"""Turning work into run requests: never twice at once, and later and later after each failure."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import dagster as dg
+from dagster import DagsterRunStatus, RunsFilter
+
+from holocron_assets.decisions.controls import Controls, Scope, standing_controls
+from holocron_assets.lake.attempts import delay_after
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.assets.events import partitions_of_run
+from holocron_assets.orchestration.resources.holding import hold_on
+from holocron_assets.orchestration.runs.failures import failure_of
+from holocron_assets.orchestration.runs.held import is_held
+from holocron_assets.planning.job_names import (
+    HOST_TAG,
+    OUTCOME_TAG,
+    PAUSED,
+    PRIORITY_TAG,
+    SOURCE_TAG,
+    TRACE_TAG,
+    WORK_TAG,
+)
+from holocron_assets.planning.work import Work
+from holocron_assets.telemetry.spans import trace_parent
+
+MOST_REQUESTS = 20
+"""Runs of a job that are asked for or under way at once: ticks end in time, and the queue stays short."""
+
+_DELAY_FOR_GOOD = timedelta(hours=1)
+
+UNDER_WAY = (
+    DagsterRunStatus.QUEUED,
+    DagsterRunStatus.NOT_STARTED,
+    DagsterRunStatus.STARTING,
+    DagsterRunStatus.STARTED,
+    DagsterRunStatus.CANCELING,
+)
+
+
+@dataclass(frozen=True)
+class Requested:
+    """What became of the work of one tick.
+
+    Attributes:
+        requests: runs to ask for.
+        waiting: why other work has to wait, for the tick's message.
+    """
+
+    requests: list[dg.RunRequest]
+    waiting: list[str]
+
+
+def run_requests(
+    instance: dg.DagsterInstance, lake: Lake, work: Iterable[Work], *, now: datetime | None = None
+) -> Requested:
+    """The runs to ask for now.
+
+    What a person holds back waits until it is resumed. Other work waits while a run for it, or for its
+    partition, is under way. After a run that left it undone it is due in 30 s, then 2 min, then 10 min; not
+    before the wiki may be asked again, if it said when; or in an hour, if the run failed for a reason that
+    time does not mend. It is never given up, since the pages at fault are: they die one by one.
+
+    Args:
+        instance: knows the runs.
+        lake: knows what is held back, and how sources rank.
+        work: in order of importance; of equals in rank, the first comes first.
+        now: the moment, for tests.
+    """
+    now = now or utc_now()
+    runs = instance.get_runs(RunsFilter(statuses=list(UNDER_WAY)))
+    # Partitions that a run is about, whoever started it, and the work that it is for.
+    busy = {name for run in runs for name in (*partitions_of_run(run), run.tags.get(WORK_TAG)) if name}
+    # Of each job: a long crawl must not keep what is seldom from its turn.
+    under_way = Counter(run.job_name for run in runs)
+    requests: list[dg.RunRequest] = []
+    waiting: dict[str, None] = {}
+    controls = standing_controls(lake)
+    for item in sorted(work, key=lambda item: -priority_of(controls, item)):
+        if under_way[item.job] >= MOST_REQUESTS:
+            continue
+        if {item.key, item.partition} & busy:
+            continue
+        if hold := hold_on(lake, item):
+            waiting[str(hold)] = None
+            continue
+        last_run, due = _history(instance, item, now)
+        if due and due > now:
+            waiting[f"{item} is due at {due:%H:%M:%S} UTC"] = None
+            continue
+        busy.add(item.partition or item.key)
+        under_way[item.job] += 1
+        requests.append(_request(item, last_run, priority_of(controls, item)))
+    return Requested(requests, list(waiting))
+
+
+def priority_of(controls: Controls, item: Work) -> int:
+    """The priority of some work: that of its source."""
+    return controls.priority(Scope("source", item.source)) if item.source else 0
+
+
+def work_tags(item: Work, priority: int = 0) -> dict[str, str]:
+    """Tags of a run for some work: what limits, Dagster's queue and the next tick know it by.
+
+    Args:
+        item: the work.
+        priority: the higher, the sooner Dagster takes the run out of its queue.
+    """
+    tags = {WORK_TAG: item.key}
+    if priority:
+        tags[PRIORITY_TAG] = str(priority)
+    if item.source:
+        tags[SOURCE_TAG] = item.source
+    if item.host:
+        tags[HOST_TAG] = item.host
+    if parent := trace_parent():
+        tags[TRACE_TAG] = parent
+    return tags
+
+
+def _history(instance: dg.DagsterInstance, item: Work, now: datetime) -> tuple[str | None, datetime | None]:
+    """The last run that ended with the work undone, and when it may be tried again; at once if None.
+
+    A run that ends later than now was told of by a clock that was ahead: what it said of times is void. One
+    that ended since its work was held back does not count.
+    """
+    runs = RunsFilter(tags={WORK_TAG: item.key})
+    last = next(iter(instance.get_run_records(runs, limit=1)), None)
+    if last is None:
+        return None, None
+    if last.update_timestamp > now or is_held(last.dagster_run):
+        return last.dagster_run.run_id, None
+    held = instance.get_runs_count(RunsFilter(tags={WORK_TAG: item.key, OUTCOME_TAG: PAUSED}))
+    return last.dagster_run.run_id, due_after(instance, last, instance.get_runs_count(runs) - held)
+
+
+def due_after(instance: dg.DagsterInstance, last: dg.RunRecord, runs: int) -> datetime:
+    """When work may be tried again.
+
+    Args:
+        instance: knows why runs failed.
+        last: the last run that left it undone.
+        runs: runs that left it undone so far.
+    """
+    delay, ended_at = delay_after(runs), last.update_timestamp
+    if last.dagster_run.status != DagsterRunStatus.FAILURE:
+        return ended_at + delay
+    failure = failure_of(instance, last.dagster_run.run_id)
+    if failure.due_at:
+        return max(failure.due_at, ended_at + delay)
+    return ended_at + (_DELAY_FOR_GOOD if failure.is_permanent else delay)
+
+
+def _request(item: Work, last_run: str | None, priority: int) -> dg.RunRequest:
+    # A run key is refused for ever once used, even after a failure; so it names the run that came before.
+    return dg.RunRequest(
+        run_key=f"{item.key}/{last_run or 'first'}",
+        job_name=item.job,
+        partition_key=item.partition,
+        tags=work_tags(item, priority),
+    )

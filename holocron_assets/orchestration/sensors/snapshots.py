@@ -1,0 +1,138 @@
+"""Looks at how things stand that outlast a sensor's tick: one tick begins a look, and a later one has it.
+
+Dagster gives a tick up after a minute, and a look at a large lake that is not packed takes longer. Nothing is
+lost with a process that is ended, or replaced when the code is loaded anew, but the look itself: the next
+tick begins another.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+
+import dagster as dg
+
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.operations.state.kept_snapshot import in_background
+from holocron_assets.operations.state.status import Status
+from holocron_assets.orchestration.resources.snapshot import look_now
+from holocron_assets.planning.repair import mending
+from holocron_assets.telemetry.masking import without_secrets
+
+_FRESH_SECONDS = 600.0
+"""A look that ended longer ago, while no tick came, says nothing of now."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a tick has of the look that it or an earlier one began.
+
+    Attributes:
+        since: when it was begun.
+        status: how things stand; None if it failed, or is under way.
+        problem: why it failed; None if it did not.
+        mended: what it found damaged, and was done about it.
+    """
+
+    since: datetime
+    status: Status | None = None
+    problem: str | None = None
+    mended: Sequence[str] = ()
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether it is to be waited for."""
+        return self.status is None and self.problem is None
+
+
+@dataclass
+class _Begun:
+    """A look in the background."""
+
+    future: Future[Status]
+    mended: list[str]
+    since: datetime = field(default_factory=utc_now)
+    ended_at: float | None = None
+
+    def __post_init__(self) -> None:
+        self.future.add_done_callback(self._note_end)
+
+    @property
+    def is_over(self) -> bool:
+        return self.ended_at is not None and monotonic() - self.ended_at > _FRESH_SECONDS
+
+    def _note_end(self, _: object) -> None:
+        self.ended_at = monotonic()
+
+
+class Lookout:
+    """The looks of this process, one at a time at each lake."""
+
+    def __init__(self) -> None:
+        """Nothing is looked at yet."""
+        self._lock, self._begun = Lock(), dict[Path, _Begun]()
+
+    def see(self, place: Path, look: Callable[[], Status], *, patience_seconds: float) -> Sight:
+        """Begin to look unless a look is under way or waits to be judged, and wait for it for a while.
+
+        Args:
+            place: the lake.
+            look: looks. It goes on in a thread, and uses nothing that is closed with the tick.
+            patience_seconds: for how long to wait.
+        """
+        with self._lock:
+            begun = self._begun.get(place)
+            if begun is None or begun.is_over:
+                mended: list[str] = []
+                looking = in_background(lambda: mending(look, mended.append))
+                begun = self._begun[place] = _Begun(looking, mended)
+        wait_for([begun.future], timeout=patience_seconds)
+        if not begun.future.done():
+            return Sight(begun.since)
+        if error := begun.future.exception():
+            problem = without_secrets(f"{type(error).__name__}: {error}")
+            return Sight(begun.since, problem=problem, mended=begun.mended)
+        return Sight(begun.since, begun.future.result(), mended=begun.mended)
+
+    def judged(self, place: Path, sight: Sight) -> None:
+        """Let the next tick begin another look, if this one is over.
+
+        Args:
+            place: the lake.
+            sight: what was judged by.
+        """
+        with self._lock:
+            begun = self._begun.get(place)
+            if begun and begun.since == sight.since and not sight.is_under_way:
+                del self._begun[place]
+
+
+def lasting_look(
+    lake: Lake, sources: Sequence[Source], politeness_folder: Path, instance: dg.DagsterInstance
+) -> Callable[[], Status]:
+    """A look that may outlast the tick: the tick's own instance is closed at its end.
+
+    Args:
+        lake: as for `look_now`.
+        sources: as for `look_now`.
+        politeness_folder: as for `look_now`.
+        instance: the tick's.
+    """
+    ref = instance.get_ref() if instance.is_persistent else None
+
+    def look() -> Status:
+        with ExitStack() as stack:
+
+            def own() -> dg.DagsterInstance:
+                return stack.enter_context(dg.DagsterInstance.from_ref(ref)) if ref else instance
+
+            return look_now(lake, sources, politeness_folder, own)
+
+    return look

@@ -1,0 +1,311 @@
+"""What each derived asset of a batch does: rows of its inputs in, its rows out."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from holocron_assets.classify.decided_types import look_at_decisions
+from holocron_assets.classify.merge import MODEL_TABLE, page_type_row
+from holocron_assets.classify.rules import RULES_VERSION, classify_page, unclassified_row
+from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.crawl.frontier.batches import source_of
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.entities.facts.page_facts import page_fact_rows
+from holocron_assets.entities.facts.rules import RuleBook, load_rule_book, rules_version
+from holocron_assets.entities.identity.candidates import candidate_row
+from holocron_assets.entities.mentions.search import EXTRACTION
+from holocron_assets.entities.tags.page_tags import chunk_tag_rows, page_tag_rows
+from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
+from holocron_assets.lake.freshness import Derivation, RowInput, RowsOf, stale_partitions
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import (
+    BATCH_PAGES,
+    DECISIONS,
+    ENTITY_CANDIDATES,
+    PAGE_FACTS,
+    PAGE_LINKS,
+    PAGE_SIGNALS,
+    PAGE_TAGS,
+    PAGE_TYPES,
+    PAGES,
+    RULE_CLASSIFICATIONS,
+    SITES,
+)
+from holocron_assets.lake.titles import Site
+from holocron_assets.planning.page_by_page import PageByPage, unread_input
+from holocron_assets.settings import infobox_rules_folder
+from holocron_assets.signals.extract import SIGNALS_VERSION, signal_row, unread_row
+from holocron_assets.signals.infobox.values import infobox_values
+from holocron_assets.signals.links import LINKS_VERSION, link_rows
+
+_TAXONOMY = load_taxonomy()
+_ENTITY_TYPES = frozenset(_TAXONOMY.entity_worthy_types)
+_MODEL_TABLES = tuple(each.table for each in load_interrogations() if each.table.name == MODEL_TABLE)
+_LISTS_READ = tuple(each.table for each in load_interrogations() if each.table.name == EXTRACTION)
+
+_NOTED = 40
+
+Inputs = Mapping[str, Sequence[Row]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One derived table of a batch.
+
+    Attributes:
+        derivation: its table, inputs and code version.
+        group: the asset group that shows it.
+        make: the rows, from the rows of its inputs and the run's id. Texts are read page by page.
+        counted: the column whose values a materialization counts.
+        notes: what else a materialization lists of a batch, by name.
+    """
+
+    derivation: Derivation
+    group: str
+    make: Callable[[Inputs, str, PageByPage], Sequence[Row]]
+    counted: str
+    notes: Callable[[Lake, str], Mapping[str, Sequence[str]]] | None = None
+
+    @property
+    def table(self) -> Table:
+        """The table that it makes."""
+        return self.derivation.table
+
+
+def run_step(lake: Lake, step: Step, batch: str, run_id: str) -> tuple[Footer, Sequence[Row]]:
+    """Make one partition of a derived table and write it, unless it is what would be written.
+
+    Args:
+        lake: where inputs are and the rows go.
+        step: the table.
+        batch: the partition.
+        run_id: written into rows that name their run.
+
+    Returns:
+        The file's footer, and its rows.
+
+    Raises:
+        MissingPartitionError: an input is not there; says which.
+        SchemaError: the rows do not fit the table; nothing was written.
+    """
+    # Before the inputs are read: one that is replaced meanwhile makes the new file stale, not wrong for ever.
+    derivation, rows_of = step.derivation, step.derivation.rows_of(lake)
+    fingerprints = derivation.fingerprints(lake, batch, rows_of)
+    standing = read_footer(lake, step.table, batch)
+    if standing and fingerprints and not derivation.is_stale(lake, batch, rows_of):
+        return standing, read_partition(lake, step.table, batch)
+    inputs = _inputs(lake, derivation, batch, rows_of)
+    with PageByPage(lake, derivation, batch, run_id) as pages:
+        rows = step.make(inputs, run_id, pages)
+        if pages.keep_given_up() and fingerprints:
+            fingerprints = {**fingerprints, **derivation.late_fingerprints(lake, batch)}
+        footer = write_partition(
+            lake, step.table, batch, rows, code_version=derivation.code_version, inputs=fingerprints
+        )
+        pages.conclude()
+    return footer, rows
+
+
+def _inputs(lake: Lake, derivation: Derivation, batch: str, rows_of: RowsOf) -> Inputs:
+    """The rows of each input; none of an optional one that is not there."""
+    found: dict[str, Sequence[Row]] = {
+        table.name: read_partition(lake, table, batch) for table in derivation.inputs
+    }
+    for table in derivation.optional_inputs:
+        found[table.name] = read_partition(lake, table, batch) if lake.has(table, batch) else []
+    for table in derivation.source_inputs:
+        found[table.name] = read_partition(lake, table, source_of(batch))
+    if derivation.row_input:
+        found[derivation.row_input.table.name] = rows_of(batch)
+    return found
+
+
+def readable_pages(pages: Sequence[Row]) -> list[Row]:
+    """Pages with a text, each once: two requested titles may have turned out to be one page."""
+    first: dict[int, Row] = {}
+    for page in pages:
+        if page["status"] == "ok":
+            first.setdefault(page["title_key"], page)
+    return list(first.values())
+
+
+def _site(inputs: Inputs) -> Site:
+    return Site.from_row(inputs[SITES.name][0])
+
+
+def _page_links(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
+    site = _site(inputs)
+    return pages.rows(readable_pages(inputs[PAGES.name]), lambda page: link_rows(page, site))
+
+
+def _page_signals(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
+    site = _site(inputs)
+    return pages.rows(
+        readable_pages(inputs[PAGES.name]),
+        lambda page: [signal_row(page, site)],
+        lambda page: [unread_row(page, pages.given_up[page["title_key"]]["error"])],
+    )
+
+
+def _rule_classifications(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
+    return pages.rows(
+        inputs[PAGE_SIGNALS.name],
+        lambda signals: [classify_page(signals)],
+        lambda signals: [unclassified_row(signals)],
+    )
+
+
+def _page_types(inputs: Inputs, run_id: str, _pages: PageByPage) -> list[Row]:
+    rules, models, decisions = (
+        {row["title_key"]: row for row in inputs.get(name, ())}
+        for name in (RULE_CLASSIFICATIONS.name, MODEL_TABLE, DECISIONS.name)
+    )
+    return [
+        page_type_row(signals, rules[key], run_id, model=models.get(key), decision=decisions.get(key))
+        for signals in inputs[PAGE_SIGNALS.name]
+        for key in [signals["title_key"]]
+    ]
+
+
+def _page_tags(inputs: Inputs, _run_id: str, _pages: PageByPage) -> list[Row]:
+    types = {row["title_key"]: row for row in inputs[PAGE_TYPES.name]}
+    of_pages = (
+        row
+        for signals in inputs[PAGE_SIGNALS.name]
+        for row in page_tag_rows(signals, types[signals["title_key"]])
+    )
+    return [*of_pages, *chunk_tag_rows(inputs.get(EXTRACTION, ()))]
+
+
+def _entity_candidates(inputs: Inputs, run_id: str, _pages: PageByPage) -> list[Row]:
+    signals = {row["title_key"]: row for row in inputs[PAGE_SIGNALS.name]}
+    rows = [
+        candidate_row(page, signals[page["title_key"]], run_id, entity_types=_ENTITY_TYPES)
+        for page in inputs[PAGE_TYPES.name]
+    ]
+    return [row for row in rows if row is not None]
+
+
+def _page_facts(inputs: Inputs, _run_id: str, pages: PageByPage) -> list[Row]:
+    site, rules = _site(inputs), _infobox_rules(inputs[SITES.name][0]["source"])
+    templates = {row["title_key"]: row["infobox_template"] for row in inputs[PAGE_SIGNALS.name]}
+
+    def read(page: Row) -> list[Row]:
+        template = templates[page["title_key"]]
+        values = infobox_values(page["wikitext"], template, site, partial(rules.parts_at_commas, template))
+        return page_fact_rows(page, template, values, rules)
+
+    told = (page for page in readable_pages(inputs[PAGES.name]) if templates.get(page["title_key"]))
+    return pages.rows(told, read)
+
+
+def _infobox_rules(source: str) -> RuleBook:
+    return load_rule_book(source, infobox_rules_folder())
+
+
+def _fields_without_rule(lake: Lake, batch: str) -> Mapping[str, Sequence[str]]:
+    """The infobox fields of a batch that no rule knows, the most frequent first."""
+    rules = _infobox_rules(source_of(batch))
+    rows = read_partition(lake, PAGE_SIGNALS, batch, ["infobox_template", "infobox_fields"])
+    counts = Counter(
+        f"{row['infobox_template']}: {field['name']}"
+        for row in rows
+        for field in row["infobox_fields"]
+        if field["value"] and not rules.of(row["infobox_template"], field["name"])
+    )
+    return {"fields_without_rule": [f"{name} ({count})" for name, count in counts.most_common(_NOTED)]}
+
+
+PAGE_LINKS_STEP = Step(
+    Derivation(PAGE_LINKS, (PAGES,), (SITES,), LINKS_VERSION, row_input=unread_input(PAGE_LINKS)),
+    "signals",
+    _page_links,
+    "kind",
+)
+PAGE_SIGNALS_STEP = Step(
+    Derivation(PAGE_SIGNALS, (PAGES,), (SITES,), SIGNALS_VERSION, row_input=unread_input(PAGE_SIGNALS)),
+    "signals",
+    _page_signals,
+    "continuity",
+)
+RULES_STEP = Step(
+    Derivation(
+        RULE_CLASSIFICATIONS,
+        (PAGE_SIGNALS,),
+        (),
+        f"{_TAXONOMY.taxonomy_version}-{RULES_VERSION}",
+        row_input=unread_input(RULE_CLASSIFICATIONS),
+    ),
+    "classification",
+    _rule_classifications,
+    "primary_type",
+)
+PAGE_TYPES_STEP = Step(
+    Derivation(
+        PAGE_TYPES,
+        (PAGE_SIGNALS, RULE_CLASSIFICATIONS),
+        (),
+        room_version("holocron_assets.classify"),
+        optional_inputs=_MODEL_TABLES,
+        row_input=RowInput(DECISIONS, look_at_decisions),
+    ),
+    "classification",
+    _page_types,
+    "primary_type",
+)
+CANDIDATES_STEP = Step(
+    Derivation(ENTITY_CANDIDATES, (PAGE_TYPES, PAGE_SIGNALS), (), room_version("holocron_assets.resolve")),
+    "entities",
+    _entity_candidates,
+    "entity_type",
+)
+_FACTS_ROOM = room_version("holocron_assets.resolve.facts")
+PAGE_FACTS_STEP = Step(
+    Derivation(
+        PAGE_FACTS,
+        (PAGES, PAGE_SIGNALS),
+        (SITES,),
+        f"{SIGNALS_VERSION}-{_FACTS_ROOM}-{rules_version(infobox_rules_folder())}",
+        row_input=unread_input(PAGE_FACTS),
+    ),
+    "entities",
+    _page_facts,
+    "key",
+    _fields_without_rule,
+)
+PAGE_TAGS_STEP = Step(
+    Derivation(
+        PAGE_TAGS,
+        (PAGE_SIGNALS, PAGE_TYPES),
+        (),
+        room_version("holocron_assets.resolve"),
+        optional_inputs=_LISTS_READ,
+    ),
+    "tags",
+    _page_tags,
+    "method",
+)
+
+BATCH_STEPS: tuple[Step, ...] = (
+    PAGE_LINKS_STEP,
+    PAGE_SIGNALS_STEP,
+    RULES_STEP,
+    PAGE_TYPES_STEP,
+    CANDIDATES_STEP,
+    PAGE_TAGS_STEP,
+    PAGE_FACTS_STEP,
+)
+
+
+def stale_batches(lake: Lake, sources: Iterable[Source]) -> list[str]:
+    """Fetched batches of which a derived table is not what today's code, rules and inputs give.
+
+    Stale steps are found in order: what follows a stale one is redone with it.
+    """
+    names = {source.name for source in sources}
+    batches = [batch for batch in lake.partitions(BATCH_PAGES) if source_of(batch) in names]
+    return stale_partitions(lake, [step.derivation for step in BATCH_STEPS], batches)

@@ -1,0 +1,217 @@
+"""The stages of the knowledge base, in the order in which they follow from each other.
+
+Those by entity type come first. Identity is only ever decided inside one type, so each stage is made for all
+types before the next one begins. A page that is of another type now is given up by one type and taken by
+another: the stage of departures says so before anything is compared, so that the order of the types does not
+matter.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from holocron_assets.classify.taxonomy import load_taxonomy
+from holocron_assets.entities.departures import DEPARTURES_VERSION, stale_departures
+from holocron_assets.entities.facts.model_tables import FACTS as MODEL_FACTS
+from holocron_assets.entities.facts.model_tables import LISTED
+from holocron_assets.entities.facts.model_tables import RELATIONS as MODEL_RELATIONS
+from holocron_assets.entities.facts.store import (
+    FACTS_VERSION,
+    stale_facts,
+    stale_relations,
+)
+from holocron_assets.entities.identity.judgement_store import (
+    CHECKS_NAME,
+    JUDGEMENTS_VERSION,
+    stale_judgements,
+)
+from holocron_assets.entities.identity.pair_store import PAIRS_VERSION, stale_pairs
+from holocron_assets.entities.mentions.search import EXTRACTION
+from holocron_assets.entities.mentions.store import MENTIONS_VERSION, stale_mentions
+from holocron_assets.entities.snapshot import Look
+from holocron_assets.entities.store import (
+    ALIASES_VERSION,
+    ENTITIES_VERSION,
+    stale_aliases,
+    stale_entities,
+)
+from holocron_assets.entities.tags.store import (
+    TAGS_VERSION,
+    stale_entity_tags,
+    stale_tag_relations,
+    stale_tags,
+)
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import (
+    ENTITIES,
+    ENTITY_ALIASES,
+    ENTITY_CANDIDATES,
+    ENTITY_DEPARTURES,
+    ENTITY_FACTS,
+    ENTITY_JUDGEMENTS,
+    ENTITY_MENTIONS,
+    ENTITY_PAIRS,
+    ENTITY_RELATIONS,
+    ENTITY_TAGS,
+    PAGE_FACTS,
+    PAGE_LINKS,
+    PAGE_SIGNALS,
+    PAGE_TAGS,
+    PAGE_TYPES,
+    REVIEW_ITEMS,
+    SITES,
+    TAG_RELATIONS,
+    TAGS,
+)
+from holocron_assets.review.store import REVIEW_VERSION, stale_review
+from holocron_assets.settings import tags_file
+
+TYPES = sorted(load_taxonomy().entity_worthy_types)
+"""The entity types: the partitions of all that is decided inside one type."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One table of the knowledge base, and when its partitions are made.
+
+    Attributes:
+        table: the table.
+        group: the asset group that shows it.
+        code_version: of the code that makes it.
+        inputs: tables that it is made from, partitioned as it is.
+        whole_inputs: tables that it is made from, with all their partitions.
+        stale: which of some partitions are not what the lake would give today.
+    """
+
+    table: Table
+    group: str
+    code_version: str
+    inputs: tuple[str, ...]
+    whole_inputs: tuple[str, ...]
+    stale: Callable[[Look, Sequence[str]], list[str]]
+
+    @property
+    def name(self) -> str:
+        """The name of the table, and of the asset."""
+        return self.table.name
+
+
+BY_TYPE: tuple[Stage, ...] = (
+    Stage(
+        ENTITY_MENTIONS,
+        "entities",
+        MENTIONS_VERSION,
+        inputs=(),
+        whole_inputs=(EXTRACTION, PAGE_LINKS.name, PAGE_SIGNALS.name, ENTITY_CANDIDATES.name),
+        stale=stale_mentions,
+    ),
+    Stage(
+        ENTITY_DEPARTURES,
+        "entities",
+        DEPARTURES_VERSION,
+        inputs=(),
+        whole_inputs=(PAGE_TYPES.name, ENTITY_CANDIDATES.name),
+        stale=stale_departures,
+    ),
+    Stage(
+        ENTITY_PAIRS,
+        "entities",
+        PAIRS_VERSION,
+        inputs=(ENTITY_MENTIONS.name,),
+        whole_inputs=(ENTITY_CANDIDATES.name, ENTITY_DEPARTURES.name, PAGE_SIGNALS.name, PAGE_FACTS.name),
+        stale=stale_pairs,
+    ),
+    Stage(
+        ENTITY_JUDGEMENTS,
+        "entities",
+        JUDGEMENTS_VERSION,
+        inputs=(ENTITY_PAIRS.name, CHECKS_NAME),
+        whole_inputs=(ENTITY_DEPARTURES.name,),
+        stale=stale_judgements,
+    ),
+    Stage(
+        ENTITIES,
+        "entities",
+        ENTITIES_VERSION,
+        inputs=(ENTITY_MENTIONS.name, ENTITY_JUDGEMENTS.name),
+        whole_inputs=(ENTITY_CANDIDATES.name, ENTITY_DEPARTURES.name),
+        stale=stale_entities,
+    ),
+    Stage(
+        ENTITY_ALIASES,
+        "entities",
+        ALIASES_VERSION,
+        inputs=(ENTITIES.name, ENTITY_MENTIONS.name),
+        whole_inputs=(PAGE_SIGNALS.name, PAGE_FACTS.name),
+        stale=stale_aliases,
+    ),
+    Stage(
+        ENTITY_FACTS,
+        "entities",
+        FACTS_VERSION,
+        inputs=(ENTITIES.name, ENTITY_MENTIONS.name),
+        whole_inputs=(PAGE_FACTS.name, MODEL_FACTS, LISTED),
+        stale=stale_facts,
+    ),
+    Stage(
+        ENTITY_RELATIONS,
+        "entities",
+        FACTS_VERSION,
+        inputs=(ENTITIES.name, ENTITY_ALIASES.name),
+        whole_inputs=(PAGE_FACTS.name, PAGE_LINKS.name, MODEL_RELATIONS),
+        stale=stale_relations,
+    ),
+    Stage(
+        ENTITY_TAGS,
+        "tags",
+        TAGS_VERSION,
+        inputs=(ENTITIES.name,),
+        whole_inputs=(PAGE_TAGS.name,),
+        stale=lambda look, names: stale_entity_tags(look, names, tags_file()),
+    ),
+)
+"""By entity type: what lists name, who is who, and what is said of them."""
+
+BY_SOURCE: tuple[Stage, ...] = (
+    Stage(
+        TAGS,
+        "tags",
+        TAGS_VERSION,
+        inputs=(),
+        whole_inputs=(PAGE_TAGS.name, PAGE_SIGNALS.name),
+        stale=lambda look, names: stale_tags(look, names, tags_file()),
+    ),
+    Stage(
+        TAG_RELATIONS,
+        "tags",
+        TAGS_VERSION,
+        inputs=(),
+        whole_inputs=(PAGE_TAGS.name, PAGE_SIGNALS.name),
+        stale=lambda look, names: stale_tag_relations(look, names, tags_file()),
+    ),
+    Stage(
+        REVIEW_ITEMS,
+        "review",
+        REVIEW_VERSION,
+        inputs=(),
+        whole_inputs=(
+            *(PAGE_TYPES.name, ENTITY_JUDGEMENTS.name, ENTITIES.name),
+            *(ENTITY_FACTS.name, ENTITY_RELATIONS.name),
+        ),
+        stale=lambda look, names: stale_review(look.lake, names),
+    ),
+)
+"""By source: what follows from all that."""
+
+STAGES = (*BY_TYPE, *BY_SOURCE)
+
+
+def partitions_of(lake: Lake, stage: Stage) -> Sequence[str]:
+    """The partitions that a stage may have."""
+    return lake.partitions(SITES) if stage in BY_SOURCE else TYPES
+
+
+def stale_partitions(look: Look, stages: Sequence[Stage]) -> dict[str, list[str]]:
+    """Stale partitions of some stages by table, without those that have none."""
+    found = {stage.name: stage.stale(look, partitions_of(look.lake, stage)) for stage in stages}
+    return {name: stale for name, stale in found.items() if stale}

@@ -1,0 +1,267 @@
+"""Reading a batch page by page, so that one that cannot be read costs its own rows and no others.
+
+What a step does to a page's text may raise, end the process inside a parser, or never end. Which page is
+being read stands in a note, which outlives the process and costs microseconds: it is not synced, since a
+page is to blame for the end of its process, not for that of the machine. Whoever takes up the step again
+counts the death. A page that ended its process four times, and one that raised, is given up: it has a row in
+table `unread_pages`, until its step has other code or a person brings it back.
+"""
+
+import faulthandler
+import fcntl
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple, Self
+
+from holocron_assets.decisions.log import standing
+from holocron_assets.lake.attempts import MAX_ATTEMPTS
+from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.files.durable import open_in_folder
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.freshness import Derivation, RowInput, RowsOf
+from holocron_assets.lake.journals.journal import Journal
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import UNREAD_PAGES
+from holocron_assets.telemetry.logs import logger
+
+LONGEST_SECONDS = 60.0
+"""A page that is read for longer ends the process. The longest of a large wiki takes a second."""
+
+_ARMED_FOR_SECONDS = 5.0  # setting the alarm starts a thread: once for many pages, not for each
+_NOTE_LENGTH = 24
+_NO_PAGE = ""
+_HANG_MARK = b"Timeout"  # how faulthandler begins to say that time is up
+_LONGEST_ERROR = 500
+_LOG = logger(__name__)
+
+
+def unread_input(table: Table) -> RowInput:
+    """What a step's partitions depend on beside their inputs: pages given up that nobody brought back."""
+    return RowInput(UNREAD_PAGES, partial(_look, table))
+
+
+class PageByPage:
+    """One step's reading of one batch; a context manager.
+
+    Nobody is to blame if it ends with an exception, as it does after Ctrl+C or SIGTERM.
+
+    Attributes:
+        given_up: rows of table `unread_pages`, by title key: what stands, and what was given up by now.
+    """
+
+    def __init__(self, lake: Lake, derivation: Derivation, batch: str, run_id: str) -> None:
+        """Prepare to read a batch for the step of a derivation; the run's id is written into rows."""
+        self.given_up: dict[int, Row] = {}
+        self._lake, self._derivation, self._batch, self._run_id = lake, derivation, batch, run_id
+        self._note = _Note(lake.partition_folder(derivation.table, batch) / "reading")
+        self._journal = Journal(lake.journal(derivation.table, batch))
+        self._stored: Sequence[Row] = ()
+        self._deaths: Counter[int] = Counter()
+        self._hangs: Counter[int] = Counter()
+
+    def __enter__(self) -> Self:
+        """Take up what was left: count what ended the last reading, and look up who was given up."""
+        version = self._derivation.code_version
+        self._note.open()
+        if death := self._note.last_death():
+            self._note_death(death.key, hung=death.hung)
+        self._note.clear()
+        records = [record for record in self._journal.records() if record["code_version"] == version]
+        self._deaths = Counter(record["died"] for record in records)
+        self._hangs = Counter(record["died"] for record in records if record["hung"])
+        self._stored = _stored(self._lake, self._derivation.table, self._batch)
+        standing_rows = _not_requeued(self._lake, self._stored)
+        self.given_up = {row["title_key"]: row for row in standing_rows if row["code_version"] == version}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave no page noted: what ends like this was no page's doing."""
+        self._journal.close()
+        self._note.close()
+
+    def rows(
+        self,
+        pages: Iterable[Row],
+        read: Callable[[Row], Iterable[Row]],
+        unread: Callable[[Row], Sequence[Row]] = lambda _: (),
+    ) -> list[Row]:
+        """What a step makes of some pages.
+
+        Args:
+            pages: rows with source, batch, title and title key.
+            read: gives a page's rows. Whatever it does ends as rows.
+            unread: gives the rows of a page that cannot be read.
+        """
+        found: list[Row] = []
+        for page in pages:
+            rows = None if self._is_given_up(page) else self._read(page, read)
+            found += unread(page) if rows is None else rows
+        self._note.clear()
+        return found
+
+    def keep_given_up(self) -> bool:
+        """Write down which pages were given up; say whether they are others than before."""
+        rows = sorted(self.given_up.values(), key=lambda row: str(row["title"]))
+        if rows == sorted(self._stored, key=lambda row: str(row["title"])):
+            return False
+        write_partition(self._lake, UNREAD_PAGES, _scope(self._batch, self._derivation.table), rows)
+        return True
+
+    def conclude(self) -> None:
+        """Forget the deaths: the step's partition is written."""
+        self._journal.remove()
+
+    def _note_death(self, key: int, *, hung: bool) -> None:
+        version = self._derivation.code_version
+        self._journal.append({"died": key, "hung": hung, "code_version": version})
+
+    def _is_given_up(self, page: Row) -> bool:
+        key = page["title_key"]
+        if key not in self.given_up and (deaths := self._deaths[key]) >= MAX_ATTEMPTS:
+            hangs = self._hangs[key]
+            ways = f"; {hangs} of them after {LONGEST_SECONDS:g} s" if hangs else ""
+            self._give_up(page, f"the process ended while reading it, in {deaths} attempts{ways}", deaths)
+        return key in self.given_up
+
+    def _read(self, page: Row, read: Callable[[Row], Iterable[Row]]) -> list[Row] | None:
+        self._note.begin(page["title_key"])
+        try:
+            return list(read(page))
+        except OSError:
+            raise  # the machine's trouble: no text of a page makes one
+        except MemoryError:
+            # The page's or the machine's: a death, then, and no more.
+            self._note_death(page["title_key"], hung=False)
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever one page does to a parser, the others are not lost
+            told = f"{type(error).__name__}: {error}"[:_LONGEST_ERROR]
+            self._give_up(page, told, self._deaths[page["title_key"]] + 1)
+            return None
+
+    def _give_up(self, page: Row, error: str, attempts: int) -> None:
+        step = self._derivation.table.name
+        _LOG.warning("gave a page up", page=page["title"], step=step, attempts=attempts, error=error)
+        self.given_up[page["title_key"]] = {
+            **{name: page[name] for name in ("source", "batch", "title", "title_key")},
+            "scope": _scope(self._batch, self._derivation.table),
+            "step": step,
+            "attempts": attempts,
+            "error": f"{page['title']}: {error}",
+            "code_version": self._derivation.code_version,
+            "died_at": utc_now(),
+            "run_id": self._run_id,
+        }
+
+
+class _Death(NamedTuple):
+    """How the last process ended: while it read a page, which it may have done for too long."""
+
+    key: int
+    hung: bool
+
+
+class _Note:
+    """The page that is being read, in a file that one process holds; and the alarm that ends a long reading.
+
+    A second process that works on the same has no note: it would take a living one's page for its last.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = -1
+        self._is_ours = False
+        self._alarm_due = 0.0
+
+    def open(self) -> None:
+        """Open the file, and hold it if no other process does."""
+        self._file = open_in_folder(self._path, os.O_CREAT | os.O_RDWR)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._is_ours = True
+        except BlockingIOError:
+            self._is_ours = False
+
+    def close(self) -> None:
+        """Leave nothing that could be taken for a death."""
+        self.clear()
+        if self._is_ours:
+            self._path.unlink(missing_ok=True)
+        os.close(self._file)
+
+    def last_death(self) -> _Death | None:
+        """What the note says, if a process died over a page."""
+        if not self._is_ours:
+            return None
+        text = os.pread(self._file, 4096, 0)
+        key = text[:_NOTE_LENGTH].decode("ascii", "replace").strip()
+        if not key.removeprefix("-").isdecimal():  # nobody died, or the machine did, and tore it
+            return None
+        return _Death(int(key), hung=_HANG_MARK in text[_NOTE_LENGTH:])
+
+    def begin(self, key: int) -> None:
+        """Say that a page is being read from now on."""
+        self._write(str(key))
+        if monotonic() > self._alarm_due:
+            self._alarm_due = monotonic() + _ARMED_FOR_SECONDS
+            os.lseek(self._file, _NOTE_LENGTH, os.SEEK_SET)  # where faulthandler writes
+            # It needs no interpreter: a C function that never returns keeps all Python code from running.
+            longest = LONGEST_SECONDS + _ARMED_FOR_SECONDS
+            faulthandler.dump_traceback_later(longest, exit=True, file=self._file)
+
+    def clear(self) -> None:
+        """Say that no page is being read."""
+        if self._alarm_due:
+            faulthandler.cancel_dump_traceback_later()
+            self._alarm_due = 0.0
+        if self._is_ours:
+            os.ftruncate(self._file, _NOTE_LENGTH)
+        self._write(_NO_PAGE)
+
+    def _write(self, text: str) -> None:
+        if self._is_ours:
+            os.pwrite(self._file, f"{text:<{_NOTE_LENGTH}}".encode("ascii"), 0)
+
+
+def _look(table: Table, lake: Lake) -> RowsOf:
+    listing = lake.listing(UNREAD_PAGES)
+    if not listing.own and not listing.packed:
+        return _nothing
+    names = set(listing.names)
+
+    def of_batch(batch: str) -> Sequence[Row]:
+        if _scope(batch, table) not in names:
+            return ()
+        return _not_requeued(lake, _stored(lake, table, batch))
+
+    return of_batch
+
+
+def _nothing(_batch: str) -> Sequence[Row]:
+    return ()
+
+
+def _stored(lake: Lake, table: Table, batch: str) -> Sequence[Row]:
+    scope = _scope(batch, table)
+    return read_partition(lake, UNREAD_PAGES, scope) if lake.has(UNREAD_PAGES, scope) else []
+
+
+def _not_requeued(lake: Lake, rows: Sequence[Row]) -> Sequence[Row]:
+    if not rows:
+        return rows
+    requeues = standing(lake).requeues
+    return [
+        row
+        for row in rows
+        if (requeue := requeues.get((row["source"], row["title_key"]))) is None
+        or requeue["decided_at"] < row["died_at"]
+    ]
+
+
+def _scope(batch: str, table: Table) -> str:
+    """The partition of table `unread_pages` that tells of one step of a batch."""
+    return f"{batch}-{table.name}"

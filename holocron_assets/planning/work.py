@@ -1,0 +1,214 @@
+"""What there is to do, read from the lake: the queue that does not exist. Sensors and the CLI ask here."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from holocron_assets.crawl.changes.revision_check import passes, seeds_are_due, unfinished_pass
+from holocron_assets.crawl.frontier.batches import source_of, unfinished_batches
+from holocron_assets.crawl.frontier.known_links import compaction_is_due, enough_is_new, standing
+from holocron_assets.crawl.sources.seeds import fingerprint, seeds_are_stale
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.derive.dispatch.backlog import stale_partitions as stale_answers
+from holocron_assets.derive.dispatch.backlog import waiting_of
+from holocron_assets.derive.dispatch.pools import CODE_POOL
+from holocron_assets.derive.dispatch.served import served_by_code
+from holocron_assets.derive.dispatch.standing_controls import StandingWishes
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.entities.snapshot import look_at
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.packs.compaction import partitions_to_pack
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import PAGES, SITES
+from holocron_assets.lake.views.publishing import views_are_stale
+from holocron_assets.operations.views import all_views
+from holocron_assets.planning.batch_steps import BATCH_STEPS, stale_batches
+from holocron_assets.planning.derive_job_names import job_name
+from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE, stale_partitions
+from holocron_assets.planning.job_names import (
+    BATCH_JOB,
+    COMPACTION_JOB,
+    ENTITIES_JOB,
+    LINKS_JOB,
+    RECHECK_JOB,
+    SEEDS_JOB,
+    SETTLE_JOB,
+    SITES_JOB,
+    SOURCES_JOB,
+    UPKEEP_JOB,
+    VIEWS_JOB,
+)
+
+SETTLED_VERSION = "-".join(step.derivation.code_version for step in BATCH_STEPS)
+"""Version of all the code that makes a batch's derived tables."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """Something that a job should run for, mostly a partition.
+
+    Attributes:
+        job: the job's name.
+        partition: its partition; None for a job that has none.
+        version: of what is to be done: code and rule versions, settings. A failed run is tried again, later
+            and later; work of another version is tried at once.
+        host: the wiki that it asks, if it asks one.
+        config: its run config, beside that of the console.
+        about: what it is about, for people, where it has no partition.
+    """
+
+    job: str
+    partition: str | None
+    version: str
+    host: str | None = None
+    config: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    about: str = ""
+
+    @property
+    def key(self) -> str:
+        """A name for the work, the same as long as nothing about it changes."""
+        return f"{self}/{content_hash(self.version)[:12]}"
+
+    @property
+    def source(self) -> str | None:
+        """The source that its partition is, or is of."""
+        return (source_of(self.partition) or self.partition) if self.partition else None
+
+    def __str__(self) -> str:
+        """Job and partition, as a person names the work."""
+        about = self.partition or self.about
+        return f"{self.job} of {about}" if about else self.job
+
+
+def seeds_to_list(lake: Lake, sources: Iterable[Source]) -> list[Work]:
+    """Enabled sources whose seeds were not listed as they are set now, or not since a check of all began."""
+    work = []
+    for source in sources:
+        if not source.enabled:
+            continue
+        version = repr(sorted(fingerprint(source).items()))
+        if seeds_are_stale(lake, source):
+            work.append(Work(SEEDS_JOB, source.name, version, source.host))
+        elif seeds_are_due(lake, source.name):
+            begun = passes(lake, source.name)[-1]["started_at"]
+            work.append(Work(SEEDS_JOB, source.name, f"{version} {begun}", source.host))
+    return work
+
+
+def checks_to_run(lake: Lake, sources: Iterable[Source]) -> list[Work]:
+    """Checks of all pages that go on. Each run goes on from another place, and so is other work.
+
+    A source that has become a dump, or of which nothing was crawled yet, has nothing to compare.
+    """
+    crawled = [
+        source for source in sources if source.kind == "mediawiki_api" and lake.has(SITES, source.name)
+    ]
+    return [
+        Work(RECHECK_JOB, source.name, f"{current['started_at']} {current['place']}", source.host)
+        for source in crawled
+        if (current := unfinished_pass(lake, source.name))
+    ]
+
+
+def sites_to_ask(lake: Lake, sources: Iterable[Source]) -> list[Work]:
+    """Sources whose wiki was never asked what it is."""
+    return [
+        Work(SITES_JOB, source.name, "ask", source.host)
+        for source in sources
+        if not lake.has(SITES, source.name)
+    ]
+
+
+def batches_to_fetch(lake: Lake, sources: Iterable[Source]) -> list[Work]:
+    """Batches that were cut and have pages without an outcome."""
+    return [
+        Work(BATCH_JOB, batch, "fetch", source.host)
+        for source in sources
+        for batch in unfinished_batches(lake, source.name)
+    ]
+
+
+def links_to_compact(lake: Lake, sources: Iterable[Source], *, at_end: bool = True) -> list[Work]:
+    """Sources whose `known_links` should be made anew.
+
+    Args:
+        lake: what it is made of.
+        sources: whose.
+        at_end: also where nothing is pending any more, and only it can tell whether that is all.
+    """
+    is_due = compaction_is_due if at_end else enough_is_new
+    due = [source for source in sources if is_due(lake, source)]
+    return [Work(LINKS_JOB, source.name, standing(lake, source)) for source in due]
+
+
+def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
+    """Fetched batches whose links, signals, types or candidates are not what today's code and rules give."""
+    derivations = [step.derivation for step in BATCH_STEPS]
+    stale = stale_batches(lake, sources)
+    # What models or people said since makes it other work than that which was done before.
+    late = [(derivation, derivation.rows_of(lake)) for derivation in derivations]
+    said = {
+        batch: {
+            name: mark
+            for derivation, rows_of in late
+            for name, mark in derivation.late_fingerprints(lake, batch, rows_of).items()
+        }
+        for batch in stale
+    }
+    return [Work(SETTLE_JOB, batch, f"{SETTLED_VERSION} {sorted(said[batch].items())}") for batch in stale]
+
+
+def views_to_publish(lake: Lake, sources: Sequence[Source]) -> list[Work]:
+    """The views, if there is something to see and they are not what the lake and sources would give today."""
+    definition = all_views(sources)
+    if not lake.partitions(PAGES) or not views_are_stale(lake, definition):
+        return []
+    return [Work(VIEWS_JOB, None, definition)]
+
+
+def upkeep_to_do(due: Sequence[str]) -> list[Work]:
+    """The upkeep, if anything is due of what it does."""
+    return [Work(UPKEEP_JOB, None, "\n".join(due))] if due else []
+
+
+def compaction_to_do(lake: Lake, *, now: datetime, more: Sequence[str] = ()) -> list[Work]:
+    """The compaction, if the lake is to be compacted.
+
+    Args:
+        lake: what is compacted.
+        now: the moment.
+        more: what else is due.
+    """
+    due = [*more, *(repr(plan) for plan in partitions_to_pack(lake, now=now))]
+    return [Work(COMPACTION_JOB, None, "\n".join(due))] if due else []
+
+
+def entities_to_resolve(lake: Lake) -> list[Work]:
+    """What is known of entities by their type, if anything that it is made from changed."""
+    with look_at(lake) as look:
+        stale = stale_partitions(look, BY_TYPE)
+        return [Work(ENTITIES_JOB, None, f"{look.mark} {sorted(stale.items())}")] if stale else []
+
+
+def sources_to_tag(lake: Lake) -> list[Work]:
+    """The tags and the review queue of sources, if anything that they are made from changed.
+
+    They follow from entities: ask when `entities_to_resolve` gives nothing that could be done now.
+    """
+    with look_at(lake) as look:
+        stale = stale_partitions(look, BY_SOURCE)
+        return [Work(SOURCES_JOB, None, f"{look.mark} {sorted(stale.items())}")] if stale else []
+
+
+def code_to_run(lake: Lake) -> list[Work]:
+    """What code, and no model, is to answer, over batches and over entity types."""
+    asked = [one for one in load_interrogations() if one.is_of_code]
+    now, found = utc_now(), dict[str, list[str]]()
+    stale = stale_answers(lake, asked, digests=served_by_code(asked).digests, most_opened=None)
+    for part in StandingWishes(lake).heeded(stale):
+        if any(one.is_due for one in waiting_of([part], now)):
+            told = f"{part.interrogation.name} {part.partition} {part.state}"
+            found.setdefault(job_name(CODE_POOL, part.interrogation), []).append(told)
+    return [Work(job, None, "\n".join(sorted(parts))) for job, parts in found.items()]

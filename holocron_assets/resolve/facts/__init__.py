@@ -1,1 +1,0 @@
-"""Statements about entities: what infobox fields mean, when things were, and the tables of both."""

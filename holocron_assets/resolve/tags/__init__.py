@@ -1,1 +1,0 @@
-"""Tags: words to find pages, chunks of lists and entities by, and how the words stand to each other."""

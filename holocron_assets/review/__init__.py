@@ -1,0 +1,1 @@
+"""The review queue: what people should decide, and all that helps to decide it."""

@@ -1,0 +1,173 @@
+"""The answers that fit an item: what a person can decide about it, in the terminal and on the web alike."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from holocron_assets.decisions.log import decided_now, new_decision, record
+from holocron_assets.entities.deciding import decide_merge, decide_split, decide_state, decide_statement
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.review.item_detail import Dossier, Page
+from holocron_assets.review.statements import Statement
+
+_SURE_OF_NOTHING = "Unknown"
+_MOST_OFFERED = 3
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A decision that may be made.
+
+    Attributes:
+        name: tells it from the item's other choices.
+        key: what is typed for it; empty for those that are chosen from a list.
+        label: what it is, for people.
+        kind: kind of the decision.
+        about: what it is about, as the function takes it that makes such decisions.
+        reason: a reason that suits, unless a person gives another.
+        is_proposal: whether it is what the machines propose.
+    """
+
+    name: str
+    key: str
+    label: str
+    kind: str
+    about: Mapping[str, Any] = field(hash=False)
+    reason: str
+    is_proposal: bool = False
+
+
+def decide(lake: Lake, choice: Choice, *, author: str, reason: str) -> Row:
+    """Record that a person chose so; gives the row of table `decisions`.
+
+    Raises:
+        DecisionError: it says neither who nor why, or contradicts what people decided before.
+    """
+    said = {**choice.about, "author": author, "reason": reason}
+    match choice.kind:
+        case "merge":
+            return decide_merge(lake, **said)
+        case "split":
+            return decide_split(lake, **said)
+        case "promote" | "suppress":
+            return decide_state(lake, choice.kind, **said)
+        case "accept" | "reject":
+            return decide_statement(lake, choice.kind, **said)
+        case _:
+            row = new_decision("classify", **said, now=decided_now(lake))
+            record(lake, [row])
+            return row
+
+
+def choices_of(dossier: Dossier, types: Sequence[str]) -> list[Choice]:
+    """What can be decided about an item, the proposal first and types that nothing speaks for last.
+
+    Args:
+        dossier: what is known of it.
+        types: the taxonomy's types.
+    """
+    item = dossier.item
+    match item["kind"]:
+        case "pair":
+            found = list(_of_pair(dossier))
+        case "statement":
+            found = list(_of_statements(dossier.statements))
+        case "page":
+            found = type_choices(item, dossier.pages[0] if dossier.pages else None, types)
+        case _:
+            states = [choice for entity in dossier.entities for choice in state_choices(entity)]
+            found = states + type_choices(item, None, types)
+    return sorted(found, key=lambda choice: not choice.is_proposal)
+
+
+def type_choices(about: Row, page: Page | None, types: Sequence[str]) -> list[Choice]:
+    """Each type that a page may be of, those first that something speaks for.
+
+    Args:
+        about: a row with the page's `source` and `title`.
+        page: the page, if what is said of it is known.
+        types: the taxonomy's types.
+    """
+    said = _said_of_types(page.type) if page and page.type else {}
+    offered = list(said)[:_MOST_OFFERED]
+    order = [*offered, *(name for name in types if name not in offered)]
+    return [
+        Choice(
+            name=f"classify.{name}",
+            key=str(place) if name in offered else "",
+            label=name,
+            kind="classify",
+            about={"source": about["source"], "title": about["title"], "value": name},
+            reason=said.get(name, "Read on the page"),
+            is_proposal=name in offered and place == 1,
+        )
+        for place, name in enumerate(order, start=1)
+    ]
+
+
+def state_choices(entity: Row) -> list[Choice]:
+    """Holding an entity for true, and leaving it out."""
+    about = {"entity_id": entity["entity_id"]}
+    return [
+        Choice("promote", "p", "Promote: hold it for true", "promote", about, "It is what it is held for"),
+        Choice("suppress", "x", "Suppress: leave it out", "suppress", about, "It is no thing of its own"),
+    ]
+
+
+def statement_choices(statement: Statement) -> tuple[Choice, Choice]:
+    """Accepting a statement, and rejecting it."""
+    name = statement.statement_id
+    about = {"statement_id": name}
+    return (
+        Choice(f"accept.{name}", "a", "Accept", "accept", about, "The page says so"),
+        Choice(f"reject.{name}", "r", "Reject", "reject", about, "The page does not say so"),
+    )
+
+
+def split_choice(member: Row, survivor: Row) -> Choice:
+    """Taking a member of a cluster out again."""
+    about = {"one": member["entity_id"], "other": survivor["entity_id"]}
+    return Choice(f"split.{member['entity_id']}", "", "Split off", "split", about, "They are two things")
+
+
+def _said_of_types(page_type: Row) -> dict[str, str]:
+    """Types that something speaks for, and what: the model first, asked where rules are unsure."""
+    weighted = {
+        line["type"]: f"Some evidence speaks for it, at {line['weight']:.2f}" for line in page_type["types"]
+    }
+    said = {page_type["rules_type"]: "As the rules say", page_type["model_type"]: "As the model says"}
+    order = [page_type["model_type"], page_type["rules_type"], *weighted]
+    return {name: said.get(name) or weighted[name] for name in order if name and name != _SURE_OF_NOTHING}
+
+
+def _of_pair(dossier: Dossier) -> Iterator[Choice]:
+    if len(dossier.entities) != len(("one", "other")):
+        return
+    # As clusters choose their survivor: a page before a mention, then by source and title.
+    survivor, other = sorted(
+        dossier.entities, key=lambda row: (row["origin"] != "page", row["source"], row["title"])
+    )
+    proposal = dossier.judgement["proposal"] if dossier.judgement else None
+    yield replace(_merge("merge", "m", other, survivor), is_proposal=proposal == "same")
+    yield _merge("merge.other", "M", survivor, other)
+    split = {"one": other["entity_id"], "other": survivor["entity_id"]}
+    yield Choice("split", "d", "Two things", "split", split, "They are two things", proposal == "different")
+
+
+def _merge(name: str, key: str, gone: Row, into: Row) -> Choice:
+    """Merging two entities, with the one named that stays; of one title, by where it is from."""
+    stays = into["title"] if into["title"] != gone["title"] else f"{into['title']} of {into['source']}"
+    about = {"gone": gone["entity_id"], "into": into["entity_id"]}
+    return Choice(name, key, f"One thing: {stays} stays", "merge", about, "Both tell of one thing")
+
+
+def _of_statements(statements: Sequence[Statement]) -> Iterator[Choice]:
+    """Accept and reject; of several, each by its number."""
+    for number, statement in enumerate(statements, start=1):
+        for choice in statement_choices(statement):
+            if len(statements) == 1:
+                yield choice
+            else:
+                key = str(number) if choice.kind == "accept" else f"r{number}"
+                yield replace(choice, key=key, label=f"{choice.label} {statement.value}")

@@ -1,0 +1,169 @@
+"""Everything that is held of one entity, and where each part of it comes from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from holocron_assets.decisions.log import standing
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import (
+    ENTITIES,
+    ENTITY_ALIASES,
+    ENTITY_JUDGEMENTS,
+    ENTITY_TAGS,
+    REVIEW_ITEMS,
+)
+from holocron_assets.review.queue import read_queue
+from holocron_assets.review.reading import Reader, reading
+from holocron_assets.review.said import Said, said_of
+from holocron_assets.review.statements import Statement, by_subject, statements_of, told_elsewhere
+
+_MOST_TOLD_ELSEWHERE = 100
+_MOST_FOUND = 50
+
+# Of each entity the shortest name that has the words: the words themselves, if it is called so.
+_NAMED_SO = f"""
+    contains(lower(alias), lower($text))
+    qualify row_number() over (partition by entity_id order by length(alias), alias, kind) = 1
+    order by not starts_with(lower(alias), lower($text)), length(alias), alias, entity_id
+    limit {_MOST_FOUND}
+"""
+
+
+class Member(NamedTuple):
+    """An entity that turned out to be the one that is looked at.
+
+    Attributes:
+        entity: its row.
+        judgements: why: those that tie it to the others.
+    """
+
+    entity: Row
+    judgements: Sequence[Row]
+
+
+@dataclass(frozen=True)
+class Portrait:
+    """What is held of an entity.
+
+    Attributes:
+        entity: its row of `entities`; with `merged_into` it stands for nothing of its own.
+        history: its rows of all times, the newest first.
+        members: those that were merged into it.
+        names: rows of `entity_aliases`.
+        facts: by key.
+        relations: by relation.
+        told_elsewhere: relations of others to it, the first hundred.
+        tags: rows of `entity_tags`.
+        said: what people decided about it.
+        open_items: what of it stands in the review queue.
+    """
+
+    entity: Row
+    history: Sequence[Row]
+    members: Sequence[Member]
+    names: Sequence[Row]
+    facts: Mapping[str, Sequence[Statement]]
+    relations: Mapping[str, Sequence[Statement]]
+    told_elsewhere: Sequence[Statement]
+    tags: Sequence[Row]
+    said: Sequence[Said]
+    open_items: Sequence[Row]
+
+    @property
+    def statements(self) -> list[Statement]:
+        """What is told of it, facts and relations."""
+        told = (*self.facts.values(), *self.relations.values())
+        return [statement for statements in told for statement in statements]
+
+
+def portrait_of(lake: Lake, entity_id: str) -> Portrait | None:
+    """Look up an entity; None if there is none of this id.
+
+    Args:
+        lake: where it is.
+        entity_id: its id.
+    """
+    with reading(lake) as reader:
+        entity = reader.entities([entity_id]).get(entity_id)
+        return _portrait(reader, entity) if entity else None
+
+
+def _portrait(reader: Reader, entity: Row) -> Portrait:
+    entity_id, of_type = entity["entity_id"], [entity["entity_type"]]
+    about = {"id": entity_id}
+    members = _members(reader, entity)
+    decided = standing(reader.lake)
+    told = statements_of(reader, "entity_id = $id", about, decided, within=of_type)
+    return Portrait(
+        entity,
+        reader.find(ENTITIES, "entity_id = $id order by valid_from desc", about),
+        members,
+        reader.find(ENTITY_ALIASES, "entity_id = $id order by kind, alias", about, within=of_type),
+        by_subject(statement for statement in told if "fact_key" in statement.row),
+        by_subject(statement for statement in told if "relation" in statement.row),
+        told_elsewhere(reader, entity_id, decided, _MOST_TOLD_ELSEWHERE),
+        reader.find(ENTITY_TAGS, "entity_id = $id order by weight desc, tag_id", about, within=of_type),
+        said_of(
+            reader.lake,
+            title_keys=[entity["title_key"]],
+            entity_ids=[entity_id, *(member.entity["entity_id"] for member in members)],
+            statement_ids=[statement.statement_id for statement in told],
+        ),
+        [row for row in read_queue(reader.lake) if entity_id in (row["entity_id"], row["other_id"])],
+    )
+
+
+def _members(reader: Reader, entity: Row) -> list[Member]:
+    of_type = [entity["entity_type"]]
+    merged = "merged_into = $id and valid_to is null order by source, title"
+    rows = reader.find(ENTITIES, merged, {"id": entity["entity_id"]}, within=of_type)
+    ids = [entity["entity_id"], *(row["entity_id"] for row in rows)]
+    one_thing = """
+        judgement = 'same'
+        and first_id in (select unnest($ids)) and second_id in (select unnest($ids))
+        order by pair_id
+    """
+    judgements = reader.find(ENTITY_JUDGEMENTS, one_thing, {"ids": ids}, within=of_type) if rows else []
+    return [
+        Member(
+            row, [line for line in judgements if row["entity_id"] in (line["first_id"], line["second_id"])]
+        )
+        for row in rows
+    ]
+
+
+def search_entities(lake: Lake, text: str) -> list[dict[str, Any]]:
+    """Entities that go by a name that has some words in it: rows of `entities` with the `alias` found.
+
+    Args:
+        lake: where they are.
+        text: part of a name, whatever its case.
+    """
+    with reading(lake) as reader:
+        found = {row["entity_id"]: row for row in reader.find(ENTITY_ALIASES, _NAMED_SO, {"text": text})}
+        entities = reader.entities(list(found))
+    return [{**entity, "alias": found[name]["alias"]} for name, entity in entities.items()]
+
+
+def entity_titled(lake: Lake, title: str, source: str | None) -> str | None:
+    """Id of the entity that was read from a page of this title; None without.
+
+    Args:
+        lake: where it is.
+        title: the page's title; an exact one wins over one of other capitals.
+        source: the page's source; any by default.
+    """
+    condition = """
+        lower(title) = lower($title) and coalesce(source = $source, true) and valid_to is null
+        order by title <> $title, state = 'suppressed', source, valid_from desc limit 1
+    """
+    with reading(lake) as reader:
+        found = reader.find(ENTITIES, condition, {"title": title, "source": source}, columns="entity_id")
+    return found[0]["entity_id"] if found else None
+
+
+def has_queue(lake: Lake) -> bool:
+    """Whether the review queue was ever made."""
+    return bool(lake.partitions(REVIEW_ITEMS))

@@ -1,0 +1,179 @@
+"""Everything that helps to decide one item of the queue."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from holocron_assets.decisions.log import Standing, standing
+from holocron_assets.entities.deciding import merge_warning
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import (
+    ENTITY_JUDGEMENTS,
+    PAGE_SIGNALS,
+    PAGE_TYPES,
+    PAGES,
+    RULE_CLASSIFICATIONS,
+)
+from holocron_assets.review.highlights import Mark, apart, found_in
+from holocron_assets.review.reading import Reader, reading
+from holocron_assets.review.said import Said, said_of
+from holocron_assets.review.statements import Statement, statements_of
+
+_MODELS_ANSWERS = "derived_page_classification"
+_SIDES = 2
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page, and what is said of it.
+
+    Attributes:
+        row: its row of `pages`.
+        signals: of `page_signals`.
+        type: of `page_types`.
+        rules: of `rule_classifications`.
+        model: a model's answer, if one was asked.
+    """
+
+    row: Row
+    signals: Row | None
+    type: Row | None
+    rules: Row | None
+    model: Row | None
+
+    @property
+    def wikitext(self) -> str:
+        """Its text."""
+        return self.row["wikitext"] or ""
+
+    @property
+    def evidence(self) -> Sequence[Row]:
+        """Each rule that fired, with its reason."""
+        return self.rules["evidence"] if self.rules else ()
+
+
+@dataclass(frozen=True)
+class Dossier:
+    """What is known of an item.
+
+    Attributes:
+        item: its row of `review_items`.
+        entities: what is held of the entities that it is about, the first first.
+        pages: the pages that they were read from; of an unsure page, that page.
+        judgement: of a pair.
+        statements: those that it is about.
+        said: what people decided before about any of it.
+        warning: what a person should know before its two entities become one, if anything.
+    """
+
+    item: Row
+    entities: Sequence[Row] = ()
+    pages: Sequence[Page] = ()
+    judgement: Row | None = None
+    statements: Sequence[Statement] = ()
+    said: Sequence[Said] = field(default=())
+    warning: str | None = None
+
+    def marks(self, page: Page) -> list[Mark]:
+        """Evidence in the text of one of its pages, in order and apart."""
+        text = page.wikitext
+        if self.statements:
+            return apart(_of_statements(self.statements, page), len(text))
+        quotes = [(line["matched"], line["reason"]) for line in page.evidence]
+        if self.item["kind"] == "pair":
+            quotes = [(row["name"], "A name that is compared") for row in self.entities]
+        return apart(found_in(text, quotes), len(text))
+
+
+def dossier_of(lake: Lake, item: Row) -> Dossier:
+    """Look up everything that an item is about.
+
+    Args:
+        lake: where it is.
+        item: a row of `review_items`.
+    """
+    decided = standing(lake)
+    with reading(lake) as reader:
+        entities = list(
+            reader.entities([name for name in (item["entity_id"], item["other_id"]) if name]).values()
+        )
+        statements = _statements(reader, item, decided)
+        return Dossier(
+            item,
+            entities,
+            list(_pages(reader, item, entities, statements)),
+            _judgement(reader, item),
+            statements,
+            said_of(
+                lake,
+                title_keys={item["title_key"], *(row["title_key"] for row in entities)},
+                entity_ids=[row["entity_id"] for row in entities],
+                statement_ids=item["statement_ids"],
+            ),
+            merge_warning(entities[0], entities[1], decided) if len(entities) == _SIDES else None,
+        )
+
+
+def page_of(reader: Reader, batch: str, key: int) -> Page | None:
+    """One page of a batch, and what is said of it; None if the batch has no text of it."""
+    row = reader.page_row(PAGES, batch, key)
+    if row is None:
+        return None
+    answers = _answers_table(reader.lake)
+    return Page(
+        row,
+        signals=reader.page_row(PAGE_SIGNALS, batch, key),
+        type=reader.page_row(PAGE_TYPES, batch, key),
+        rules=reader.page_row(RULE_CLASSIFICATIONS, batch, key),
+        model=reader.page_row(answers, batch, key) if answers else None,
+    )
+
+
+def _answers_table(lake: Lake) -> Table | None:
+    return next((table for table in lake.derived_tables if table.name == _MODELS_ANSWERS), None)
+
+
+def _statements(reader: Reader, item: Row, decided: Standing) -> list[Statement]:
+    if not item["statement_ids"]:
+        return []
+    return statements_of(
+        reader,
+        "statement_id in (select unnest($ids))",
+        {"ids": item["statement_ids"]},
+        decided,
+        within=[item["entity_type"]],
+    )
+
+
+def _judgement(reader: Reader, item: Row) -> Row | None:
+    if item["kind"] != "pair":
+        return None
+    ids = sorted([item["entity_id"], item["other_id"]])
+    values = {"first": ids[0], "second": ids[1]}
+    condition = "first_id = $first and second_id = $second"
+    found = reader.find(ENTITY_JUDGEMENTS, condition, values, within=[item["entity_type"]])
+    return found[0] if found else None
+
+
+def _pages(
+    reader: Reader, item: Row, entities: Sequence[Row], statements: Sequence[Statement]
+) -> Iterator[Page]:
+    """The item's own page first, then those of its entities and statements, each once."""
+    about = entities if item["kind"] == "pair" else [statement.row for statement in statements]
+    wanted = {(row["batch"], row["title_key"]): None for row in (item, *about)}
+    for batch, key in wanted:
+        page = page_of(reader, batch, key)
+        if page:
+            yield page
+
+
+def _of_statements(statements: Sequence[Statement], page: Page) -> Iterator[Mark]:
+    for statement in statements:
+        row, label = statement.row, f"{statement.told}: {statement.value}"
+        if row["title_key"] != title_key(page.row["source"], page.row["title"]):
+            continue
+        if row["evidence_start"] is not None and row["evidence_end"] is not None:
+            yield Mark(row["evidence_start"], row["evidence_end"], label)
+        else:
+            yield from found_in(page.wikitext, [(row["evidence"], label)])

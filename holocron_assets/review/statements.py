@@ -1,0 +1,135 @@
+"""Facts and relations in one shape: what is told, by whom, and what a person said of it since."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from holocron_assets.decisions.log import Standing
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.tables import ENTITY_FACTS, ENTITY_RELATIONS
+from holocron_assets.review.reading import Reader
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A fact or a relation.
+
+    Attributes:
+        row: its row of `entity_facts` or `entity_relations`.
+        statement_id: its id.
+        entity_id: the entity that it is told of.
+        told: key of the fact, or name of the relation.
+        value: what it says, or what the page calls the other entity.
+        to_id: the other entity of a relation, if it is known.
+        status: as in the table, or what a person said of it since.
+        decision: the decision that the status follows from, if one does.
+        is_disputed: whether another value stands where only one can be true, and nobody accepted one.
+    """
+
+    row: Row
+    statement_id: str
+    entity_id: str
+    told: str
+    value: str
+    to_id: str | None
+    status: str
+    decision: Row | None
+    is_disputed: bool = False
+
+    @property
+    def said_by(self) -> str:
+        """Rule or model that read it off the page."""
+        return str(self.row["rule_id"] or self.row["model"] or self.row["method"])
+
+    @property
+    def details(self) -> list[str]:
+        """What else is told: qualifier, unit, when, in which work."""
+        row = self.row
+        period = [row.get("start_time"), row.get("end_time")]
+        when = " to ".join(text or "?" for text in period) if any(period) else None
+        work = f"in {row['work']}" if row.get("work") else None
+        return [text for text in (row["qualifier"], row.get("unit"), when, work) if text]
+
+
+def statements_of(
+    reader: Reader, condition: str, values: dict[str, Any], decided: Standing, *, within: Iterable[str]
+) -> list[Statement]:
+    """Facts and then relations for which a condition holds.
+
+    Args:
+        reader: of the lake.
+        condition: as for `Reader.find`, over `statement_id` and `entity_id`.
+        values: of its parameters.
+        decided: the decisions that count.
+        within: the entity types that are looked at.
+    """
+    types = list(within)
+    facts = reader.find(
+        ENTITY_FACTS,
+        f"{condition} order by fact_key, confidence desc, fact_id",
+        values,
+        within=types,
+        columns="*, fact_id as statement_id",
+    )
+    told = [_statement(row, decided) for row in facts]
+    return _with_disputes(told) + _relations(reader, condition, values, decided, types)
+
+
+def told_elsewhere(reader: Reader, entity_id: str, decided: Standing, most: int) -> list[Statement]:
+    """Relations of other entities to this one, at most so many, the surest first of each kind."""
+    values = {"id": entity_id, "most": most}
+    return _relations(reader, "to_id = $id", values, decided, None, limit=" limit $most")
+
+
+def _relations(  # noqa: PLR0913, PLR0917 - what is asked, of what, where, how many
+    reader: Reader,
+    condition: str,
+    values: dict[str, Any],
+    decided: Standing,
+    within: Iterable[str] | None,
+    limit: str = "",
+) -> list[Statement]:
+    rows = reader.find(
+        ENTITY_RELATIONS,
+        f"{condition} order by relation, confidence desc, relation_id{limit}",
+        values,
+        within=within,
+        columns="*, relation_id as statement_id, from_id as entity_id",
+    )
+    return [_statement(row, decided) for row in rows]
+
+
+def _with_disputes(facts: Sequence[Statement]) -> list[Statement]:
+    """Facts, with those marked that are disputed after all that people said of them since."""
+    values: dict[tuple[str, str], list[str]] = {}
+    for fact in facts:
+        if fact.row["is_disputed"] and fact.status in {"stated", "accepted"}:
+            values.setdefault((fact.entity_id, fact.told), []).append(fact.status)
+    disputed = {about for about, found in values.items() if len(found) > 1 and "accepted" not in found}
+    return [
+        replace(fact, is_disputed=bool(fact.row["is_disputed"]) and (fact.entity_id, fact.told) in disputed)
+        for fact in facts
+    ]
+
+
+def by_subject(statements: Iterable[Statement]) -> dict[str, Sequence[Statement]]:
+    """Statements by what they tell, in their order."""
+    found: dict[str, list[Statement]] = {}
+    for statement in statements:
+        found.setdefault(statement.told, []).append(statement)
+    return dict(found)
+
+
+def _statement(row: Row, decided: Standing) -> Statement:
+    decision = decided.statements.get(row["statement_id"])
+    status = {"accept": "accepted", "reject": "rejected"}[decision["kind"]] if decision else row["status"]
+    return Statement(
+        row,
+        row["statement_id"],
+        row["entity_id"],
+        row.get("fact_key") or row["relation"],
+        row.get("value") or row.get("to_name") or "",
+        row.get("to_id"),
+        status,
+        decision,
+    )

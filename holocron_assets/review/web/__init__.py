@@ -1,0 +1,1 @@
+"""The web pages of the review queue and of entities, on loopback only."""

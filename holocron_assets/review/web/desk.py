@@ -1,0 +1,107 @@
+"""What every page of the web knows: the lake, who sits at it, and how a form becomes a decision."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, urlencode
+
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from holocron_assets.decisions.log import DecisionError, undo
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.review.choices import Choice, decide
+from holocron_assets.review.queue import read_queue
+from holocron_assets.review.said import Said, decision_of
+from holocron_assets.review.web.rendering import render
+
+_AUTHOR = "holocron-author"
+_FROM_THE_LIST = "type"
+"""Name of the button that takes what is chosen in the list of types."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """One person's place at the review.
+
+    Attributes:
+        lake: what is known, and where decisions go.
+        author: who decides, unless a form says otherwise.
+        types: the taxonomy's types.
+    """
+
+    lake: Lake
+    author: str
+    types: Sequence[str]
+
+    def show(
+        self, request: Request, template: str, values: Mapping[str, Any], status: int = HTTPStatus.OK
+    ) -> Response:
+        """Render a page, with what all pages have in common."""
+        shared = {
+            "author": unquote(request.cookies.get(_AUTHOR, "")) or self.author,
+            "open_items": len(read_queue(self.lake)),
+            "done": self._named_decision(request, "done"),
+            "undone": self._named_decision(request, "undone"),
+            "here": request.url.path,
+            "back": request.query_params.get("back", request.url.path),
+        }
+        return render(request, template, {**shared, **values}, status)
+
+    def choose(self, form: FormData, choices: Iterable[Choice]) -> str:
+        """Record what a form chose; gives the decision's id.
+
+        Raises:
+            HTTPException: the form chose nothing that can be chosen, or it cannot be decided.
+        """
+        name = str(form.get("choice", ""))
+        wanted = str(form.get("type", "")) if name == _FROM_THE_LIST else name
+        choice = next((choice for choice in choices if choice.name == wanted), None)
+        if choice is None:
+            told = (
+                "Choose a type in the list first."
+                if name == _FROM_THE_LIST and not wanted
+                else "That cannot be decided here."
+            )
+            raise HTTPException(HTTPStatus.BAD_REQUEST, f"{told} Nothing was recorded.")
+        reason = str(form.get("reason", "")).strip() or choice.reason
+        try:
+            row = decide(self.lake, choice, author=self._author_of(form), reason=reason)
+        except DecisionError as error:
+            raise HTTPException(HTTPStatus.CONFLICT, f"Nothing was recorded: {error}.") from error
+        return str(row["decision_id"])
+
+    def undo(self, form: FormData) -> Response:
+        """Take back the decision that a form names, and go back to where it was made."""
+        decision_id, back = str(form.get("decision", "")), str(form.get("back", "/"))
+        try:
+            undo(self.lake, decision_id, author=self._author_of(form), reason="Taken back on the review page")
+        except DecisionError as error:
+            raise HTTPException(HTTPStatus.CONFLICT, f"Nothing was undone: {error}.") from error
+        # Only a place of our own: `//elsewhere` would lead to another site.
+        own = back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"
+        path, _, query = own.partition("?")
+        return see_other(f"{path}?{urlencode([*parse_qsl(query), ('undone', decision_id)])}")
+
+    def decided(self, form: FormData, address: str) -> Response:
+        """Lead on from a form that was recorded, and remember who sent it."""
+        response = see_other(address)
+        # Quoted, since a header takes no letters beyond Latin-1.
+        response.set_cookie(_AUTHOR, quote(self._author_of(form)), httponly=True, samesite="strict")
+        return response
+
+    def _author_of(self, form: FormData) -> str:
+        """Who sent a form."""
+        return str(form.get("author", "")).strip() or self.author
+
+    def _named_decision(self, request: Request, name: str) -> Said | None:
+        decision_id = request.query_params.get(name)
+        return decision_of(self.lake, decision_id) if decision_id else None
+
+
+def see_other(address: str) -> RedirectResponse:
+    """Send the browser to another page after a form, so that loading that page again decides nothing."""
+    return RedirectResponse(address, HTTPStatus.SEE_OTHER)

@@ -1,0 +1,144 @@
+"""The pages of entities: search, one entity with where everything comes from, and a page's text."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from itertools import chain
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from holocron_assets.decisions.log import standing
+from holocron_assets.entities.deciding import kinds_for_entity, kinds_for_statement
+from holocron_assets.lake.place.paths import PartitionNameError
+from holocron_assets.review.choices import (
+    Choice,
+    split_choice,
+    state_choices,
+    statement_choices,
+    type_choices,
+)
+from holocron_assets.review.entity_detail import Portrait, entity_titled, portrait_of, search_entities
+from holocron_assets.review.highlights import apart, found_in, pieces
+from holocron_assets.review.item_detail import page_of
+from holocron_assets.review.queue import item_titled
+from holocron_assets.review.reading import reading
+from holocron_assets.review.web.desk import Desk
+from holocron_assets.review.web.guard import checked_form
+from holocron_assets.review.web.review_pages import address_of
+
+_SHORTEST_SEARCH = 2
+
+
+@dataclass(frozen=True)
+class EntityPages:
+    """The pages, over one desk."""
+
+    desk: Desk
+
+    def entity(self, request: Request) -> Response:
+        """One entity; the id of one that was merged leads to the one that it is now."""
+        portrait = self._portrait(request)
+        survivor = portrait.entity["merged_into"]
+        if survivor:
+            return RedirectResponse(f"/entity/{quote(survivor)}?was={quote(portrait.entity['entity_id'])}")
+        choices = self._choices(portrait)
+        values = {
+            "portrait": portrait,
+            "entity": portrait.entity,
+            "was": _member_named(portrait, request.query_params.get("was")),
+            "offered": [choice for choice in choices if choice.kind in {"promote", "suppress"}],
+            "listed": [choice for choice in choices if choice.kind == "classify"],
+            "splits": {choice.about["one"]: choice for choice in choices if choice.kind == "split"},
+            "verdicts": _verdicts(choices),
+        }
+        return self.desk.show(request, "entity.html", values)
+
+    async def decide(self, request: Request) -> Response:
+        """Record a decision about an entity, or about a statement of it."""
+        form = await checked_form(request)
+        return await run_in_threadpool(self._decided, request, form)
+
+    def page(self, request: Request) -> Response:
+        """Lead from a page's title to its entity, or to its place in the queue."""
+        title = request.query_params.get("title", "").replace("_", " ").strip()
+        source = request.query_params.get("source") or None
+        found = entity_titled(self.desk.lake, title, source)
+        if found:
+            return RedirectResponse(f"/entity/{quote(found)}")
+        item = item_titled(self.desk.lake, title, source)
+        if item:
+            return RedirectResponse(address_of(item))
+        raise HTTPException(
+            HTTPStatus.NOT_FOUND,
+            f"No entity was read from a page called {title!r}, and nothing about it is open. Search by part "
+            "of its name, or ask `holocron page` what became of the page.",
+        )
+
+    def text(self, request: Request) -> Response:
+        """A page's text as it was read, with some words of it marked."""
+        batch, key = request.path_params["batch"], request.path_params["title_key"]
+        words = request.query_params.get("words", "")
+        try:
+            with reading(self.desk.lake) as reader:
+                page = page_of(reader, batch, int(key))
+        except (PartitionNameError, ValueError):
+            page = None
+        if page is None:
+            raise HTTPException(HTTPStatus.NOT_FOUND, f"Batch {batch!r} has no text of such a page.")
+        marks = apart(found_in(page.wikitext, [(words, "What was read here")]), len(page.wikitext))
+        shown = pieces(page.wikitext, marks, is_whole="whole" in request.query_params)
+        return self.desk.show(request, "text.html", {"page": page, "pieces": shown, "words": words})
+
+    def search(self, request: Request) -> Response:
+        """Entities by part of a name."""
+        text = request.query_params.get("q", "").strip()
+        found = search_entities(self.desk.lake, text) if len(text) >= _SHORTEST_SEARCH else []
+        return self.desk.show(request, "search.html", {"searched": text, "found": found})
+
+    def _portrait(self, request: Request) -> Portrait:
+        portrait = portrait_of(self.desk.lake, request.path_params["entity_id"])
+        if portrait is None:
+            raise HTTPException(HTTPStatus.NOT_FOUND, "There is no entity of this id. Search for it by name.")
+        return portrait
+
+    def _choices(self, portrait: Portrait) -> list[Choice]:
+        """What can be decided about an entity and what is told of it, as things stand."""
+        stands, entity = standing(self.desk.lake), portrait.entity
+        possible = kinds_for_entity(entity, stands)
+        states = [choice for choice in state_choices(entity) if choice.kind in possible]
+        splits = [split_choice(member.entity, entity) for member in portrait.members]
+        verdicts = chain.from_iterable(map(statement_choices, portrait.statements))
+        return [
+            *states,
+            *type_choices(entity, None, self.desk.types),
+            *splits,
+            *(
+                choice
+                for choice in verdicts
+                if choice.kind in kinds_for_statement(choice.about["statement_id"], stands)
+            ),
+        ]
+
+    def _decided(self, request: Request, form: FormData) -> Response:
+        portrait = self._portrait(request)
+        decision_id = self.desk.choose(form, self._choices(portrait))
+        return self.desk.decided(form, f"/entity/{quote(portrait.entity['entity_id'])}?done={decision_id}")
+
+
+def _member_named(portrait: Portrait, entity_id: str | None) -> str | None:
+    """Title of the member that has an id; None without."""
+    titles = {member.entity["entity_id"]: member.entity["title"] for member in portrait.members}
+    return titles.get(entity_id)
+
+
+def _verdicts(choices: list[Choice]) -> dict[str, list[Choice]]:
+    """Accepting and rejecting, as far as it is possible, by statement."""
+    found: dict[str, list[Choice]] = {}
+    for choice in choices:
+        if "statement_id" in choice.about:
+            found.setdefault(choice.about["statement_id"], []).append(choice)
+    return found

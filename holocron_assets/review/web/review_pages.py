@@ -1,0 +1,170 @@
+"""The pages of the queue: the list, one item with what helps to decide it, and deciding."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, QueryParams
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from holocron_assets.entities.deciding import in_words
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import PAGES
+from holocron_assets.review.choices import choices_of
+from holocron_assets.review.entity_detail import has_queue
+from holocron_assets.review.highlights import pieces
+from holocron_assets.review.item_detail import Dossier, dossier_of
+from holocron_assets.review.queue import KINDS, read_queue, settled_by
+from holocron_assets.review.web.desk import Desk
+from holocron_assets.review.web.guard import checked_form
+
+_A_PAGE = 50
+
+
+@dataclass(frozen=True)
+class ReviewPages:
+    """The pages, over one desk."""
+
+    desk: Desk
+
+    def queue(self, request: Request) -> Response:
+        """The queue, the most important first."""
+        rows = read_queue(self.desk.lake)
+        filters = filters_of(request.query_params)
+        wanted = filtered(rows, filters)
+        last = max(1, -(-len(wanted) // _A_PAGE))
+        page = min(_number(request.query_params.get("page")), last)
+        values = {
+            "items": wanted[(page - 1) * _A_PAGE : page * _A_PAGE],
+            "found": len(wanted),
+            "first": (page - 1) * _A_PAGE + 1,
+            "page": page,
+            "last_page": last,
+            "filters": filters,
+            "kinds": _counts(filtered(rows, {**filters, "kind": ""}), "kind", KINDS),
+            "sources": _counts(filtered(rows, {**filters, "source": ""}), "source", ()),
+            "emptiness": "" if rows else _emptiness(self.desk.lake),
+        }
+        return self.desk.show(request, "queue.html", values)
+
+    def item(self, request: Request) -> Response:
+        """One item, with everything that helps to decide it."""
+        item = self._open_item(request)
+        filters = filters_of(request.query_params)
+        dossier = dossier_of(self.desk.lake, item)
+        choices = choices_of(dossier, self.desk.types)
+        queue = filtered(read_queue(self.desk.lake), filters)
+        is_whole = "whole" in request.query_params
+        values = {
+            "item": item,
+            "dossier": dossier,
+            "offered": [choice for choice in choices if choice.key],
+            "listed": [choice for choice in choices if choice.kind == "classify"],
+            "texts": _texts(dossier, is_whole=is_whole),
+            "warning": dossier.warning,
+            "place": place_of(queue, item),
+            "of": len(queue),
+            "next_item": following(queue, item),
+            "filters": filters,
+        }
+        return self.desk.show(request, "item.html", values)
+
+    async def decide(self, request: Request) -> Response:
+        """Record a decision, and go on to the next item."""
+        form = await checked_form(request)
+        return await run_in_threadpool(self._decided, request, form)
+
+    async def undo(self, request: Request) -> Response:
+        """Take a decision back."""
+        form = await checked_form(request)
+        return await run_in_threadpool(self.desk.undo, form)
+
+    def _decided(self, request: Request, form: FormData) -> Response:
+        item, lake = self._open_item(request), self.desk.lake
+        filters = filters_of(request.query_params)
+        after = following(filtered(read_queue(lake), filters), item)
+        decision_id = self.desk.choose(form, choices_of(dossier_of(lake, item), self.desk.types))
+        address = address_of(after) if after else "/"
+        wanted = {name: value for name, value in filters.items() if value}
+        back = f"{address_of(item)}?{urlencode(wanted)}" if wanted else address_of(item)
+        given = urlencode({"done": decision_id, "back": back, **wanted})
+        return self.desk.decided(form, f"{address}?{given}")
+
+    def _open_item(self, request: Request) -> Row:
+        wanted = request.path_params["item_id"]
+        found = next((row for row in read_queue(self.desk.lake) if row["item_id"] == wanted), None)
+        if found is None:
+            raise HTTPException(HTTPStatus.NOT_FOUND, _why_gone(self.desk.lake, wanted))
+        return found
+
+
+def filters_of(given: QueryParams) -> dict[str, str]:
+    """What a person wants to see of the queue."""
+    return {name: given.get(name, "") for name in ("kind", "source")}
+
+
+def filtered(rows: Sequence[Row], filters: Mapping[str, str]) -> Sequence[Row]:
+    """The rows that have every wanted value."""
+    wanted = {name: value for name, value in filters.items() if value}
+    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
+def place_of(queue: Sequence[Row], item: Row) -> int:
+    """Place of an item in a queue, from 1; of one that is not in it, where it would stand."""
+    return 1 + sum(_order(row) < _order(item) for row in queue)
+
+
+def following(queue: Sequence[Row], item: Row) -> Row | None:
+    """The item after another one; after the last, the first that is left; None without."""
+    others = [row for row in queue if row["item_id"] != item["item_id"]]
+    later = (row for row in others if _order(row) > _order(item))
+    return next(later, others[0] if others else None)
+
+
+def address_of(item: Row) -> str:
+    """Where an item is shown."""
+    return f"/item/{quote(item['item_id'], safe='')}"
+
+
+def _order(item: Row) -> tuple[float, str]:
+    return -item["rank"], item["item_id"]
+
+
+def _counts(rows: Sequence[Row], column: str, names: Sequence[str]) -> list[tuple[str, int]]:
+    counts = Counter(row[column] for row in rows)
+    return [(name, counts[name]) for name in names or sorted(counts) if counts[name]]
+
+
+def _number(text: str | None) -> int:
+    return max(int(text), 1) if text and text.isdecimal() and len(text) < len("1000000") else 1
+
+
+def _texts(dossier: Dossier, *, is_whole: bool) -> list[dict[str, Any]]:
+    """Each page with its text in pieces."""
+    return [
+        {"page": page, "pieces": pieces(page.wikitext, dossier.marks(page), is_whole=is_whole)}
+        for page in dossier.pages
+    ]
+
+
+def _why_gone(lake: Lake, item_id: str) -> str:
+    decision = settled_by(lake, item_id)
+    if decision is None:
+        return "This item is not in the queue: the machines have settled it, or it never was there."
+    when = f"{decision['decided_at']:%Y-%m-%d %H:%M}"
+    said = f"{decision['author']} decided on {when}: {in_words(decision)}"
+    return f"This item is not in the queue any more. {said}. The reason: {decision['reason']}."
+
+
+def _emptiness(lake: Lake) -> str:
+    """Why the queue is empty: nothing was fetched, it was never made, or everything is decided."""
+    if not lake.partitions(PAGES):
+        return "no pages"
+    return "all decided" if has_queue(lake) else "no queue"

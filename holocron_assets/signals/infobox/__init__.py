@@ -1,0 +1,1 @@
+"""The infobox of a page: its template, fields and values."""

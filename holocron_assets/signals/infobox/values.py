@@ -1,0 +1,237 @@
+"""The infobox of a page value by value: what each says, links to, adds in parentheses, and where it stands.
+
+The signals hold an infobox as clean text, which cannot be taken apart again. Here its wikitext is read once
+more, in one pass over its brackets: every step is linear in the text's length, and nothing is ever raised for
+what a page holds.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice, pairwise
+from typing import NamedTuple
+
+from holocron_assets.lake.titles import Site
+from holocron_assets.signals.hidden import masked
+from holocron_assets.signals.infobox.runs import Run, matched_brackets, parameters, read_lines
+from holocron_assets.signals.infobox.template import OWN_LINE_PARAMETER, shown_name, template_name
+from holocron_assets.signals.outline import outline
+from holocron_assets.signals.references import cited_works
+
+_FIRST_LOOK = 24_000
+_SECOND_LOOK = 400_000
+_MOST_FIELDS = 300
+_MOST_VALUES = 500
+_LONGEST_LINE = 5_000
+
+_PARENTHESES = re.compile(r"\((?:[^()]|\([^()]*+\))*+\)")
+_SEMICOLON = re.compile(r";")
+_SEMICOLON_OR_COMMA = re.compile(r";|,(?=\s)")
+_AROUND = " \t\n\u00a0,;:*\u2020{}[]|"
+_LINKED = "x"
+"""Stands for each character that a link shows: no bracket or comma in it parts anything."""
+
+
+class Link(NamedTuple):
+    """A link in a value: what it shows, and the canonical title that it leads to, with its fragment."""
+
+    text: str
+    title: str
+
+
+class InfoboxValue(NamedTuple):
+    """One value of an infobox field.
+
+    Attributes:
+        field: the field's name, as written.
+        text: the value as clean text, without what stands in parentheses.
+        said: the same with it.
+        qualifier: what stands in parentheses; several are parted by `; `.
+        links: its links to pages of the wiki, outside parentheses, in order.
+        work: title of the work that it is told in: that of its first reference, or one named in parentheses.
+        start: first character of it in the wikitext.
+        end: character after the last.
+    """
+
+    field: str
+    text: str
+    said: str
+    qualifier: str | None
+    links: tuple[Link, ...]
+    work: str | None
+    start: int
+    end: int
+
+
+class _Place(NamedTuple):
+    """A field's name, and from where to where its value is."""
+
+    name: str
+    start: int
+    end: int
+
+
+def infobox_values(
+    wikitext: str, template: str, site: Site, parts_at_commas: Callable[[str], bool]
+) -> list[InfoboxValue]:
+    """Read the values of a page's infobox, in page order.
+
+    A value is a list item, a line, or what `;` parts; commas part values only where the caller says so.
+
+    Args:
+        wikitext: the page's text.
+        template: the infobox's template, as the page's signals name it.
+        site: the wiki that the page is on.
+        parts_at_commas: whether commas part the values of a field, by its name as written.
+    """
+    for length in dict.fromkeys((_FIRST_LOOK, _SECOND_LOOK)):
+        text = masked(wikitext[:length])
+        is_cut = length < len(wikitext) and length == _FIRST_LOOK
+        places = _places(text, template, site, is_cut=is_cut)
+        if places is not None:
+            return list(islice(_values(wikitext, text, places, site, parts_at_commas), _MOST_VALUES))
+        if not is_cut:
+            break
+    return []
+
+
+def _places(text: str, template: str, site: Site, *, is_cut: bool) -> list[_Place] | None:
+    """Where each field's value is; of one given twice, the last, as in MediaWiki. None without infobox."""
+    blocks = outline(text)
+    places: list[_Place] | None = None
+    for block in blocks.blocks:
+        if block.kind == "template" and _is_called(text[block.start : block.end], template, site):
+            places = _of_closed(text, block.start + 2, block.end - 2)
+            break
+    if places is None and blocks.unclosed is not None and not is_cut:
+        rest = text[blocks.unclosed :]
+        if _is_called(rest, template, site):
+            places = _of_unclosed(rest, blocks.unclosed)
+    return None if places is None else list({place.name: place for place in places}.values())
+
+
+def _is_called(markup: str, template: str, site: Site) -> bool:
+    name = template_name(markup)
+    return name is not None and shown_name(name.split("\n")[0], site) == template
+
+
+def _of_closed(text: str, start: int, end: int) -> list[_Place]:
+    named = (part for part in parameters(text, start, end, matched_brackets(text, start, end)) if part.name)
+    return [_Place(part.name, part.start, part.end) for part in islice(named, _MOST_FIELDS)]
+
+
+def _of_unclosed(rest: str, offset: int) -> list[_Place]:
+    matches = islice(OWN_LINE_PARAMETER.finditer(rest), _MOST_FIELDS)
+    return [_Place(match[1].strip(), offset + match.start(2), offset + match.end(2)) for match in matches]
+
+
+def _values(
+    wikitext: str,
+    text: str,
+    places: Sequence[_Place],
+    site: Site,
+    parts_at_commas: Callable[[str], bool],
+) -> Iterator[InfoboxValue]:
+    works = cited_works(wikitext[:_SECOND_LOOK], site)
+    for name, start, end in places:
+        separator = _SEMICOLON_OR_COMMA if parts_at_commas(name) else _SEMICOLON
+        lines = [line for line in read_lines(text, start, end, site) if line]
+        starts = [line[0].start for line in lines]
+        for line, limit in zip(lines, [*starts[1:], end], strict=False):
+            yield from _line_values(name, line, separator, partial(_work_between, works), limit)
+
+
+def _work_between(works: Mapping[int, str], start: int, end: int) -> str | None:
+    """The work that the first reference in a stretch of text cites."""
+    places = list(works)
+    first = bisect_left(places, start)
+    return works[places[first]] if first < len(places) and places[first] < end else None
+
+
+def _line_values(
+    name: str,
+    line: Sequence[Run],
+    separator: re.Pattern[str],
+    work_between: Callable[[int, int], str | None],
+    limit: int,
+) -> Iterator[InfoboxValue]:
+    """The values of one line. A reference counts for what stands before it, up to `limit`."""
+    shape = "".join(_LINKED * len(run.text) if run.title else run.text for run in line)[:_LONGEST_LINE]
+    bare = _PARENTHESES.sub(lambda match: "(" * len(match[0]), shape)
+    cuts = [0, *(match.end() for match in separator.finditer(bare)), len(bare)]
+    parts = [part for cut in pairwise(cuts) if (part := _within(line, *cut))]
+    ends = [*(part[0].start for part in parts[1:]), limit]
+    for part, end in zip(parts, ends, strict=False):
+        value = _value(name, part, work_between(part[0].start, max(end, part[-1].end)))
+        if value:
+            yield value
+
+
+def _within(line: Sequence[Run], start: int, end: int) -> list[Run]:
+    """The runs of a line from one character to another, those at the ends cut."""
+    found, position = [], 0
+    for run in line:
+        first, last = max(start - position, 0), min(end - position, len(run.text))
+        position += len(run.text)
+        if first < last:
+            found.append(run.cut(first, last))
+    while found and not found[0].text.strip(_AROUND):
+        found.pop(0)
+    while found and not found[-1].text.strip(_AROUND):
+        found.pop()
+    return found
+
+
+def _value(name: str, part: Sequence[Run], cited: str | None) -> InfoboxValue | None:
+    text = "".join(run.text for run in part)
+    shape = "".join(_LINKED * len(run.text) if run.title else run.text for run in part)
+    apart = [match.span() for match in _PARENTHESES.finditer(shape)]
+    outside = _joined(text, _gaps(apart, len(text)))
+    qualifier = "; ".join(filter(None, (_tidy(text[start + 1 : end - 1]) for start, end in apart)))
+    said = _tidy(text)
+    if not outside and not qualifier:
+        return None
+    links, named = _links(part, apart)
+    return InfoboxValue(
+        field=name,
+        text=outside or qualifier,
+        said=said or qualifier,
+        qualifier=qualifier or None if outside else None,
+        links=links,
+        work=cited or named,
+        start=_visible(part[0]).start,
+        end=_visible(part[-1]).end,
+    )
+
+
+def _visible(run: Run) -> Run:
+    """A run without what is around its words."""
+    first = len(run.text) - len(run.text.lstrip(_AROUND))
+    return run.cut(first, max(len(run.text.rstrip(_AROUND)), first))
+
+
+def _gaps(apart: Sequence[tuple[int, int]], length: int) -> Iterator[tuple[int, int]]:
+    edges = [0, *(edge for span in apart for edge in span), length]
+    return zip(edges[::2], edges[1::2], strict=True)
+
+
+def _joined(text: str, spans: Iterator[tuple[int, int]]) -> str:
+    return _tidy(" ".join(text[start:end] for start, end in spans))
+
+
+def _tidy(text: str) -> str:
+    return " ".join(text.split()).strip(_AROUND).replace(" ,", ",")
+
+
+def _links(part: Sequence[Run], apart: Sequence[tuple[int, int]]) -> tuple[tuple[Link, ...], str | None]:
+    """The links outside parentheses; and the title of a work, which is written in italics, inside them."""
+    outside, work, position = [], None, 0
+    for run in part:
+        is_apart = any(start <= position < end for start, end in apart)
+        if run.title and not is_apart:
+            outside.append(Link(_tidy(run.text), run.title))
+        elif run.title and run.is_italic and work is None:
+            work = run.title
+        position += len(run.text)
+    return tuple(outside), work

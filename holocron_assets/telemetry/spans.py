@@ -1,0 +1,168 @@
+"""Spans by OpenTelemetry, if somebody collects them: of runs, requests, calls of models, and writes.
+
+They are off unless OpenTelemetry's own variables say where to send them, and then need the extra `traces`.
+Off, a span costs a function call.
+"""
+
+import os
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from opentelemetry import propagate, trace
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+
+from holocron_assets.telemetry.errors import ObserveError
+from holocron_assets.telemetry.masking import without_secrets
+
+Kind = Literal["internal", "client", "server", "producer", "consumer"]
+
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+_PROTOCOL = "http/protobuf"
+_FLUSH_MILLISECONDS = 5000  # a collector that is gone must not keep a run from its end
+_TRACER = trace.get_tracer("holocron")
+_NOTHING = trace.INVALID_SPAN
+
+
+class _Switch:
+    """Whether spans are made in this process."""
+
+    is_on = False
+
+
+def traces_are_wanted(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether OpenTelemetry's variables say where spans are to go."""
+    is_disabled = environment.get("OTEL_SDK_DISABLED", "").lower() == "true"
+    exporter = environment.get("OTEL_TRACES_EXPORTER", "otlp")
+    return exporter == "otlp" and not is_disabled and any(environment.get(name) for name in _ENDPOINTS)
+
+
+def configure_traces(environment: Mapping[str, str] = os.environ) -> None:
+    """Have this process send its spans where the environment says, if it does. It may be called again.
+
+    Raises:
+        ObserveError: the extra `traces` is not installed, or spans are to go by a protocol that it lacks.
+    """
+    if _Switch.is_on or not traces_are_wanted(environment):
+        return
+    said = next((environment[name] for name in _PROTOCOLS if environment.get(name)), _PROTOCOL)
+    if said != _PROTOCOL:
+        raise ObserveError(f"spans are sent as {_PROTOCOL} only; OTEL_EXPORTER_OTLP_PROTOCOL says {said!r}")
+    try:
+        # Only here: who sends no spans need not have them, nor wait for them to load.
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
+        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+    except ImportError as error:
+        wanted = next(name for name in _ENDPOINTS if environment.get(name))
+        raise ObserveError(
+            f"{wanted} asks for traces, which need the extra `traces`: `pip install '.[traces]'` in "
+            "Holocron's folder, or unset it"
+        ) from error
+    # Variables come second in a resource, so that OTEL_SERVICE_NAME outranks this.
+    named = {} if environment.get("OTEL_SERVICE_NAME") else {"service.name": "holocron"}
+    provider = TracerProvider(resource=Resource.create(named))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
+    _Switch.is_on = True
+
+
+def flush_traces() -> None:
+    """Send the spans that ended, and wait for that a few seconds: the process may end any moment."""
+    flush = getattr(trace.get_tracer_provider(), "force_flush", None)
+    if _Switch.is_on and flush:
+        flush(_FLUSH_MILLISECONDS)
+
+
+@contextmanager
+def span(
+    name: str,
+    kind: Kind = "internal",
+    attributes: Mapping[str, Any] | None = None,
+    *,
+    parent: str | None = None,
+) -> Iterator[Span]:
+    """A span around the block; an error that leaves the block is the span's.
+
+    Args:
+        name: what is done; one of few, as names are grouped by.
+        kind: internal, or which side of a request it is.
+        attributes: what is known of it; what is None is left out.
+        parent: as `trace_parent` gave it in another process; without, the span that is open here.
+    """
+    if not _Switch.is_on:
+        yield _NOTHING
+        return
+    context = propagate.extract({"traceparent": parent}) if parent else None
+    known = {key: value for key, value in (attributes or {}).items() if value is not None}
+    with _TRACER.start_as_current_span(
+        name,
+        context=context,
+        kind=SpanKind[kind.upper()],
+        attributes=known,
+        record_exception=False,  # it would be told as it is, secrets and all
+        set_status_on_exception=False,
+    ) as made:
+        try:
+            yield made
+        except Exception as error:
+            _failed_by(made, error)
+            raise
+
+
+def failed(made: Span, kind: str, reason: str | None) -> None:
+    """Say that what a span is of failed, though no error leaves its block.
+
+    Args:
+        made: the span.
+        kind: what kind of failure, one of few.
+        reason: in words.
+    """
+    made.set_attribute("error.type", kind)
+    made.set_status(Status(StatusCode.ERROR, reason and without_secrets(reason)))
+
+
+def _failed_by(made: Span, error: Exception) -> None:
+    """Say which error a span failed by, as OpenTelemetry's own names for it have it."""
+    kind, told = type(error).__name__, without_secrets(str(error))
+    trace_back = without_secrets("".join(traceback.format_exception(error)))
+    made.add_event(
+        "exception",
+        {"exception.type": kind, "exception.message": told, "exception.stacktrace": trace_back},
+    )
+    failed(made, kind, told)
+
+
+@contextmanager
+def open_span_fails() -> Iterator[None]:
+    """Let the span that is open here have failed if an error leaves the block."""
+    try:
+        yield
+    except Exception as error:
+        _failed_by(trace.get_current_span(), error)
+        raise
+
+
+def trace_parent() -> str | None:
+    """The open span as another process takes it for a parent; None where there is none."""
+    if not _Switch.is_on:
+        return None
+    carrier: dict[str, str] = {}
+    propagate.inject(carrier)
+    return carrier.get("traceparent")
+
+
+def open_span_ids() -> dict[str, str]:
+    """The ids of the open span, for log lines; nothing where there is none."""
+    if not _Switch.is_on:
+        return {}
+    context = trace.get_current_span().get_span_context()
+    if not context.is_valid:
+        return {}
+    return {
+        "trace_id": trace.format_trace_id(context.trace_id),
+        "span_id": trace.format_span_id(context.span_id),
+    }

@@ -1,0 +1,113 @@
+"""A person's word over rules and models, from the command to the entity and back."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from click.testing import CliRunner, Result
+from sample_dagster import definitions_of
+from sample_holocron import SAMPLE_EXPORT, Holocron
+
+from holocron_assets.cli.main import main
+from holocron_assets.cli.work import run as local_commands
+from holocron_assets.decisions.log import all_decisions
+from holocron_assets.lake.views.database import connect, query
+
+TITLE = "Issa Dorrane"
+DROID = ("--type", "Droid")
+
+
+def holocron(of: Holocron, *arguments: str) -> Result:
+    environment = {**of.environment, "COLUMNS": "100", "HOLOCRON_LLM": "off"}
+    return CliRunner().invoke(main, arguments, env=environment)
+
+
+def done(of: Holocron, *arguments: str) -> str:
+    result = holocron(of, *arguments)
+    assert result.exit_code == 0, result.output
+    return " ".join(result.output.split())
+
+
+def run(monkeypatch: pytest.MonkeyPatch, of: Holocron, *arguments: str) -> None:
+    """Run everything, as if this process had been started for it."""
+    monkeypatch.setattr(local_commands, "open_instance", dg.DagsterInstance.ephemeral)
+    monkeypatch.setattr(local_commands, "defs", definitions_of(of))
+    done(of, "run", *arguments)
+
+
+def entities_of(of: Holocron, title: str) -> list[dict[str, Any]]:
+    sql = """
+        select entity_id, entity_type, state, method, confidence
+        from entities where title = $title order by source
+    """
+    with connect(of.lake) as connection:
+        return query(connection, sql, {"title": title})
+
+
+def test_a_decision_moves_a_page_and_its_entity_until_it_is_undone(
+    finished_sample: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = finished_sample.copy_to(tmp_path)
+    (before,) = entities_of(of, TITLE)
+    said = done(of, "decide", "classify", TITLE, *DROID, "--reason", "She is built", "--author", "Ada")
+    assert said.startswith("Decided: 'Issa Dorrane' of sample is of type Droid.")
+    run(monkeypatch, of)
+    told = done(of, "page", TITLE)
+    assert "promoted entity of type Droid" in told
+    assert "Ada decided on" in told
+    assert "She is built" in told
+    assert "PersonCharacter by infobox" in told
+    (row,) = all_decisions(of.lake)
+    assert row["decision_id"] in told
+    (entity,) = entities_of(of, TITLE)
+    assert (entity["entity_type"], entity["method"], entity["confidence"]) == ("Droid", "person", 1.0)
+    assert entity["entity_id"] == before["entity_id"]
+
+    done(of, "decide", "undo", row["decision_id"], "--reason", "I was wrong", "--author", "Ada")
+    run(monkeypatch, of)
+    (entity,) = entities_of(of, TITLE)
+    assert (entity["entity_type"], entity["method"]) == ("PersonCharacter", "rules")
+    assert entity["entity_id"] == before["entity_id"]
+
+
+def test_a_page_tells_of_decisions_about_its_entity_whichever_was_named_first(
+    finished_sample: Holocron, tmp_path: Path
+) -> None:
+    of = finished_sample.copy_to(tmp_path)
+    done(of, "decide", "split", TITLE, "Orrin Dorrane", "--reason", "two people", "--author", "Ada")
+    for title in (TITLE, "Orrin Dorrane"):
+        assert "two people" in done(of, "page", title)
+
+
+def test_a_type_is_needed(finished_sample: Holocron) -> None:
+    result = holocron(finished_sample, "decide", "classify", TITLE, "--reason", "x")
+    assert result.exit_code == 2
+    assert "--type" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("Nobody", *DROID), "no page is called 'Nobody'"),
+        ((TITLE, *DROID, "--source", "none"), "none"),
+    ],
+)
+def test_what_cannot_be_decided_is_told(
+    finished_sample: Holocron, arguments: tuple[str, ...], problem: str
+) -> None:
+    result = holocron(finished_sample, "decide", "classify", *arguments, "--reason", "x")
+    assert result.exit_code == 1
+    assert problem in " ".join(result.stderr.split())
+
+
+def test_a_title_that_two_sources_have_is_decided_in_the_one_that_is_named(
+    finished_sample: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = finished_sample.copy_to(tmp_path)
+    of.add_source("twin", SAMPLE_EXPORT)
+    run(monkeypatch, of, "--source", "twin")
+    command = ("decide", "classify", TITLE, *DROID, "--reason", "x")
+    refused = holocron(of, *command)
+    assert "may be 'Issa Dorrane' of sample or 'Issa Dorrane' of twin" in " ".join(refused.stderr.split())
+    assert "'Issa Dorrane' of twin is of type Droid" in done(of, *command, "--source", "twin")

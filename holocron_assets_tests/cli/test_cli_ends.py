@@ -1,0 +1,114 @@
+"""How real commands end: what they leave on the error stream is what a person can use."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sql
+from click import ClickException
+from click.testing import CliRunner
+from sample_holocron import Holocron, sample_holocron
+
+from holocron_assets.cli.main import main
+from holocron_assets.cli.shared import clear_errors
+from holocron_assets.interrupts import ending_by_signal
+from holocron_assets.lake.tables import PAGES
+
+HOLOCRON = str(Path(sys.executable).with_name("holocron"))
+BROKEN = """\
+name: broken
+kind: mediawiki_dump
+address: wiki.xml
+include: ["a(?<b"]
+"""
+
+
+def ended(holocron: Holocron, *words: str) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, **holocron.environment, "HOLOCRON_LLM": "off"}
+    return subprocess.run(  # noqa: S603 - our own command
+        [HOLOCRON, *words], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("sources", "list"), 1),
+        pytest.param(("status",), 0, marks=pytest.mark.full),
+        pytest.param(("crawl", "--source", "broken"), 1, marks=pytest.mark.full),
+        pytest.param(("sql", "from read_parquet('nowhere')"), 1, marks=pytest.mark.full),
+    ],
+)
+def test_a_command_that_meets_a_broken_source_says_what_is_wrong_and_no_more(
+    tmp_path: Path, words: tuple[str, ...], code: int
+) -> None:
+    holocron = sample_holocron(tmp_path)
+    (holocron.sources_folder / "broken.yaml").write_text(BROKEN, encoding="utf-8")
+    done = ended(holocron, *words)
+    assert done.returncode == code
+    assert "broken.yaml, line 4, key 'include[0]'" in done.stderr
+    assert "nanobind" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "home"])
+@pytest.mark.parametrize("name", ["HOLOCRON_CRAWLERS", "HOLOCRON_RUN_DAYS", "HOLOCRON_FAILED_RUN_DAYS"])
+def test_a_variable_that_is_no_number_is_named_before_work_begins(
+    tmp_path: Path, name: str, command: str
+) -> None:
+    holocron = sample_holocron(tmp_path)
+    said = CliRunner().invoke(main, [command], env={**holocron.environment, name: "abc"})
+    assert said.exit_code == 1
+    assert f"Error: {name} must be a number " in said.stderr
+    assert "not 'abc'" in said.stderr
+    assert holocron.lake.partitions(PAGES) == []
+
+
+NOBODY_LISTENS = "postgresql://holocron:secret-word@127.0.0.1:1/holocron"
+
+
+def test_a_database_of_dagster_that_is_gone_is_an_error_with_its_place_and_no_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOLOCRON_POSTGRES_URL", NOBODY_LISTENS)
+
+    @clear_errors
+    def look() -> None:
+        with sql.create_engine(NOBODY_LISTENS.replace("postgresql", "postgresql+psycopg2", 1)).connect():
+            pass
+
+    with pytest.raises(ClickException, match=r"Dagster's database at 127\.0\.0\.1:1 failed: .*") as raised:
+        look()
+    assert "Connection refused; see that it can be used" in raised.value.message
+    assert "secret-word" not in raised.value.message
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("words", ["home", "daemon", "webserver --port 3999", "backfill pages --dry-run"])
+def test_a_command_below_which_postgresql_is_gone_says_so_without_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.setenv("HOLOCRON_POSTGRES_URL", NOBODY_LISTENS)
+    done = ended(sample_holocron(tmp_path), *words.split())
+    assert done.returncode == 1
+    assert "\nError: Dagster's database at 127.0.0.1:1 failed: " in done.stderr, "after Dagster's own tries"
+    assert "Traceback" not in done.stderr
+    assert "secret-word" not in done.stdout + done.stderr
+
+
+def interrupted_query() -> None:
+    """Be interrupted, and make of it what DuckDB does."""
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        raise RuntimeError("Query interrupted") from None
+
+
+def test_ctrl_c_that_the_database_makes_another_error_of_ends_a_command_by_its_code() -> None:
+    with pytest.raises(SystemExit) as ended_by, ending_by_signal():
+        interrupted_query()
+    assert ended_by.value.code == 128 + signal.SIGINT
+    with pytest.raises(RuntimeError, match="another"), ending_by_signal():
+        raise RuntimeError("another")

@@ -1,0 +1,142 @@
+"""`holocron group`: real commands in sequence, the exit code that says how it went, and refusals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+from click.testing import CliRunner, Result
+from filelock import FileLock
+from sample_holocron import Holocron, sample_holocron
+
+from holocron_assets.cli.main import main
+from holocron_assets.operations.groups import last_run
+
+
+@pytest.fixture
+def holocron(tmp_path: Path) -> Holocron:
+    return sample_holocron(tmp_path)
+
+
+def environment(of: Holocron) -> dict[str, str]:
+    return {**os.environ, **of.environment, "HOLOCRON_GROUPS": str(of.folder / "groups"), "COLUMNS": "200"}
+
+
+def write(of: Holocron, *steps: str) -> None:
+    (of.folder / "groups").mkdir(exist_ok=True)
+    text = "title: Some work\nsteps:\n" + "".join(f"  - {step}\n" for step in steps)
+    (of.folder / "groups" / "some.yaml").write_text(text, encoding="utf-8")
+
+
+def do(of: Holocron, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["group", *arguments], env=environment(of))
+
+
+@pytest.mark.full
+def test_steps_are_commands_and_the_exit_code_says_how_they_went(holocron: Holocron) -> None:
+    write(
+        holocron,
+        "{name: fine, run: sources list}",
+        "{name: wrong, run: 'page Nobody', on_failure: skip}",
+        "{name: dependent, run: sources list, needs: [wrong]}",
+        "{name: last, run: controls --json}",
+    )
+    result = do(holocron, "run", "some")
+    assert result.exit_code == 1, result.output
+    told = {row["step"]: (row["status"], row["exit_code"]) for row in last_run(holocron.lake, "some")}
+    assert told == {
+        "fine": ("done", 0),
+        "wrong": ("failed", 1),
+        "dependent": ("skipped", None),
+        "last": ("done", 0),
+    }
+    assert "dependent: skipped, since wrong failed" in result.output
+    rows = json.loads(do(holocron, "list", "--json").output)
+    assert [(row["run"], row["step"]) for row in rows][:2] == [
+        ("some-000001", "fine"),
+        ("some-000001", "wrong"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("step", "problem"),
+    [
+        ("{name: a, run: crowl}", "there is no command `holocron crowl`"),
+        ("{name: a, run: sources}", "`holocron sources` is no command by itself"),
+        ("{name: a, run: crawl --sauce sample}", "No such option"),
+        ("{name: a, run: backup -h}", "`holocron backup` would only tell about itself"),
+        ("{name: a, run: crawl}", "Missing option '--source'"),
+        ("{name: a, run: crawl --source nowhere}", "no source is called 'nowhere'; there are sample"),
+        ("{name: a, run: group run some}", "a group is no step of a group"),
+        ('{name: a, run: "crawl \'"}', "No closing quotation"),
+    ],
+)
+def test_a_step_that_cannot_be_run_is_refused_before_the_first_one(
+    holocron: Holocron, step: str, problem: str
+) -> None:
+    write(holocron, "{name: first, run: sources list}", step)
+    result = do(holocron, "run", "some")
+    assert result.exit_code == 1
+    assert problem in result.output
+    assert "some.yaml" in result.output
+    assert "steps[1].run" in result.output
+    assert last_run(holocron.lake, "some") == []
+
+
+@pytest.mark.full
+def test_a_step_may_name_a_file_and_a_source_that_earlier_steps_make(holocron: Holocron) -> None:
+    made, export = holocron.folder / "made", holocron.folder / "export.xml"
+    write(
+        holocron,
+        f"{{name: makes, run: backup {made}}}",
+        f"{{name: restores, run: restore {made}, on_failure: continue}}",
+        f"{{name: imports, run: import {export} --source new, on_failure: continue}}",
+        "{name: crawls, run: crawl --source new}",
+    )
+    result = do(holocron, "run", "some")
+    assert result.exit_code == 1, result.output
+    told = {row["step"]: (row["status"], row["exit_code"]) for row in last_run(holocron.lake, "some")}
+    assert told == {
+        "makes": ("done", 0),
+        "restores": ("failed", 1),  # it read the folder, and the data folder is not empty
+        "imports": ("failed", 2),  # nobody made that file, which the step itself says
+        "crawls": ("failed", 1),
+    }
+
+
+def test_a_group_that_another_process_runs_is_not_run_beside_it(holocron: Holocron) -> None:
+    write(holocron, "{name: a, run: sources list}")
+    with FileLock(holocron.lake.locks / "group-some.lock"):
+        result = do(holocron, "run", "some")
+    assert result.exit_code == 1
+    assert "another process runs group some; --wait waits for it" in result.output
+
+
+@pytest.mark.full
+def test_a_group_that_is_killed_goes_on_where_it_was(holocron: Holocron) -> None:
+    write(holocron, "{name: first, run: sources list}", "{name: slow, run: run}", "{name: last, run: hash}")
+    command = [
+        sys.executable,
+        "-c",
+        "from holocron_assets.cli.main import main; main()",
+        "group",
+        "run",
+        "some",
+    ]
+    killed = subprocess.Popen(command, env=environment(holocron), start_new_session=True)  # noqa: S603 - our own
+    deadline = monotonic() + 120
+    while [row["status"] for row in last_run(holocron.lake, "some")][:2] != ["done", "started"]:
+        assert monotonic() < deadline
+        sleep(0.2)
+    first = last_run(holocron.lake, "some")[0]["ended_at"]
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    done = subprocess.run(command, env=environment(holocron), check=False, timeout=600)  # noqa: S603 - the same
+    assert done.returncode == 0
+    rows = last_run(holocron.lake, "some")
+    assert [row["status"] for row in rows] == ["done"] * 3
+    assert (rows[0]["group_run_id"], rows[0]["ended_at"]) == ("some-000001", first)

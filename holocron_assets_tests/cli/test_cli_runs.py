@@ -1,0 +1,239 @@
+"""Commands that do all the work in one process: run, import and crawl, from a file or a wiki to entities."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from click import ClickException
+from click.testing import CliRunner, Result
+from sample_dagster import definitions_of
+from sample_holocron import SAMPLE_EXPORT, Holocron
+from tiny_wiki import add_tiny_source, copy_of_export, tiny_wiki
+
+from holocron_assets.cli.main import main
+from holocron_assets.cli.shared import clear_errors
+from holocron_assets.cli.work import run as local_commands
+from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
+from holocron_assets.lake.views.database import connect, query
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Holocron:
+    """A Holocron without a source."""
+    holocron = Holocron(tmp_path)
+    holocron.sources_folder.mkdir()
+    return holocron
+
+
+def do(monkeypatch: pytest.MonkeyPatch, of: Holocron, *arguments: str) -> Result:
+    """Run one command, with a history of runs that is kept in memory: SQLite takes a second a run."""
+    monkeypatch.setattr(local_commands, "open_instance", dg.DagsterInstance.ephemeral)
+    return do_with_history(monkeypatch, of, *arguments)
+
+
+def do_with_history(monkeypatch: pytest.MonkeyPatch, of: Holocron, *arguments: str) -> Result:
+    """Run one command, as if this process had been started for it."""
+    monkeypatch.setattr(local_commands, "defs", definitions_of(of))
+    return CliRunner().invoke(main, arguments, env={**of.environment, "COLUMNS": "80"})
+
+
+def titles(holocron: Holocron) -> list[str]:
+    with connect(holocron.lake) as connection:
+        return [row["title"] for row in query(connection, "from current_pages order by batch, position")]
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_run_does_everything_and_a_second_run_nothing(
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new.add_source("small", copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=3))
+    first = do_with_history(monkeypatch, new, "run")
+    assert first.exit_code == 0, first.output
+    assert "ok 3" in words(first.stdout)
+    assert "No dead letters." in first.stdout
+    assert "Nothing to do" not in first.stdout
+    assert len(titles(new)) == 3
+    assert new.lake.partitions(ENTITIES) != []
+    assert new.lake.database.is_file()
+
+    files = {path: path.stat().st_mtime_ns for path in (new.lake.root / "lake").rglob("*.parquet")}
+    second = do_with_history(monkeypatch, new, "run")
+    assert second.exit_code == 0, second.output
+    assert "Nothing to do: everything is done already." in second.stdout
+    assert {path: path.stat().st_mtime_ns for path in files} == files
+
+
+def test_run_without_a_source_says_how_to_get_one(new: Holocron, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = do(monkeypatch, new, "run")
+    assert result.exit_code == 0
+    assert "No source is enabled." in result.stdout
+    assert "sources enable" in words(result.stdout)
+
+
+def test_run_leaves_a_disabled_source_alone_unless_it_is_named(
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export = copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=2)
+    new.add_source("small", export, enabled=False)
+    assert "No source is enabled." in do(monkeypatch, new, "run").stdout
+    assert do(monkeypatch, new, "run", "--source", "small").exit_code == 0
+    assert len(titles(new)) == 2
+
+
+def test_run_tells_what_failed_and_still_does_the_other_sources(
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new.add_source("small", copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=2))
+    new.add_source("gone", tmp_path / "gone.xml")
+    result = do(monkeypatch, new, "run")
+    assert result.exit_code == 1
+    assert "list_seeds of gone" in words(result.stdout)
+    assert "gone.xml" in words(result.stdout)
+    assert len(titles(new)) == 2
+
+
+def test_run_with_a_broken_source_file_does_the_others_and_fails(
+    new: Holocron, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new.add_source("sample", SAMPLE_EXPORT)
+    (new.sources_folder / "broken.yaml").write_text("name: broken\nenabled: perhaps\n")
+    result = do(monkeypatch, new, "run")
+    assert result.exit_code == 1
+    assert "broken.yaml" in result.stderr
+    assert new.lake.partitions(PAGES) == ["sample-000001"]
+
+
+def test_import_makes_the_source_and_goes_to_entities(
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export = copy_of_export(SAMPLE_EXPORT, tmp_path / "my wiki.xml", pages=8)
+    result = do(monkeypatch, new, "import", str(export), "--source", "mine")
+    assert result.exit_code == 0, result.output
+    assert f"made {new.sources_folder / 'mine.yaml'}" in words(result.stdout)
+    assert new.source("mine").origin == str(export)
+    assert len(titles(new)) == 8
+    assert new.lake.partitions(ENTITIES) != []
+
+
+def test_import_of_a_truncated_export_keeps_the_pages_before_the_break(
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export = copy_of_export(SAMPLE_EXPORT, tmp_path / "cut.xml", pages=5, cut=True)
+    result = do(monkeypatch, new, "import", str(export), "--source", "cut")
+    assert result.exit_code == 1
+    assert len(titles(new)) == 5
+    said = words(result.stdout)
+    assert "cut.xml" in said
+    assert titles(new)[-1] in said.partition("cut.xml")[2]
+
+
+def test_import_of_a_file_that_is_no_export_makes_no_source(
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for text in ("", "plain words", "<html></html>"):
+        (tmp_path / "no.xml").write_text(text)
+        result = do(monkeypatch, new, "import", str(tmp_path / "no.xml"), "--source", "no")
+        assert result.exit_code == 1
+        assert isinstance(result.exception, SystemExit)
+        assert str(tmp_path / "no.xml") in words(result.stderr)
+        assert list(new.sources_folder.iterdir()) == []
+
+
+def test_import_under_the_name_of_another_source_is_refused(
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new.add_source("small", tmp_path / "small.xml")
+    result = do(monkeypatch, new, "import", str(SAMPLE_EXPORT), "--source", "small")
+    assert result.exit_code == 1
+    assert "Give this file a source of its own" in words(result.stderr)
+
+
+def test_import_of_a_missing_file_is_told(new: Holocron, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = do(monkeypatch, new, "import", "nowhere.xml", "--source", "small")
+    assert result.exit_code == 2
+    assert "nowhere.xml" in words(result.stderr)
+
+
+@pytest.mark.parametrize("name", ["../up", "Large", "a b", "", "x" * 41])
+def test_import_under_a_name_that_no_source_can_have_is_refused(
+    new: Holocron, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    result = do(monkeypatch, new, "import", str(SAMPLE_EXPORT), "--source", name)
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    assert list(new.folder.rglob("*.yaml")) == []
+
+
+def test_crawl_fetches_given_pages_of_a_wiki_and_all_that_follows(
+    new: Holocron, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tiny_wiki() as wiki:
+        add_tiny_source(new, wiki)
+        result = do(monkeypatch, new, "crawl", "--source", "tiny", "--title", "shade")
+    assert result.exit_code == 0, result.output
+    assert "cut tiny-000001" in words(result.stdout)
+    assert list(titles(new)) == ["Shade"], "nothing was asked for but the page that was named"
+    assert "LocationPlace" in new.lake.partitions(ENTITIES)
+
+
+def test_crawl_of_a_title_that_no_page_can_have_cuts_nothing(
+    new: Holocron, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tiny_wiki() as wiki:
+        add_tiny_source(new, wiki)
+        result = do(monkeypatch, new, "crawl", "--source", "tiny", "--title", "a|b")
+    assert result.exit_code == 1
+    assert "a|b" in result.stderr
+    assert new.lake.partitions(BATCH_PAGES) == []
+
+
+def test_crawl_of_a_wiki_that_is_not_there_says_so_and_loses_nothing(
+    new: Holocron, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tiny_wiki() as wiki:
+        add_tiny_source(new, wiki)
+    result = do(monkeypatch, new, "crawl", "--source", "tiny", "--title", "Shade")
+    assert result.exit_code == 1
+    assert "127.0.0.1" in words(result.stdout)
+    assert new.lake.partitions(PAGES) == []
+
+
+@pytest.mark.parametrize("question", [["status"], ["sql", "from pages", "--json"]])
+def test_who_reads_only_the_first_lines_is_told_of_no_error(
+    finished_sample: Holocron, question: list[str]
+) -> None:
+    command = [str(Path(sys.executable).with_name("holocron")), *question]
+    reads, writes = os.pipe()
+    os.close(reads)
+    done = subprocess.run(  # noqa: S603 - our own command
+        command, env=finished_sample.environment, stdout=writes, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_pipe_that_breaks_elsewhere_is_an_error(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    @clear_errors
+    def tell() -> None:
+        raise BrokenPipeError(errno.EPIPE, "of a model server")
+
+    with pytest.raises(ClickException, match="of a model server"), capfd.disabled():
+        tell()
+
+
+def test_the_installed_command_runs_in_a_process_of_its_own(new: Holocron) -> None:
+    command = [str(Path(sys.executable).with_name("holocron")), "run"]
+    done = subprocess.run(  # noqa: S603 - our own command
+        command, env=new.environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "No source is enabled." in done.stdout

@@ -1,0 +1,60 @@
+"""Names that nothing is called by: refused, with what there is, before anything is done."""
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from click.testing import CliRunner, Result
+from sample_holocron import Holocron, sample_holocron
+
+from holocron_assets.cli.main import main
+from holocron_assets.decisions.log import all_decisions
+from holocron_assets.orchestration.runs import launching
+
+
+@pytest.fixture
+def holocron(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Holocron:
+    """The sample, and a Dagster that knows two batches and keeps its history in memory."""
+
+    def opened() -> dg.DagsterInstance:
+        instance = dg.DagsterInstance.ephemeral()
+        instance.add_dynamic_partitions("batches", ["sample-000001", "sample-000002"])
+        return instance
+
+    monkeypatch.setattr(launching, "open_instance", opened)
+    return sample_holocron(tmp_path)
+
+
+def refused(of: Holocron, *arguments: str) -> str:
+    done: Result = CliRunner().invoke(main, arguments, env={**of.environment, "COLUMNS": "200"})
+    assert done.exit_code == 2, done.output
+    return " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["crawl_batch", "--partition", "nosuch"], "crawl_batch has no partition 'nosuch'; there is sample-"),
+        (["crawl_batch", "--partition", "sample-00001"], "there is sample-000001, sample-000002"),
+        (["list_seeds", "--partition", "sample"], "has no partition 'sample'; there is none yet"),
+        (["refresh", "--source", "nosuch"], "there is no source 'nosuch'; there is sample"),
+        (["refresh", "--source", ""], "there is no source ''"),
+        (["add_pages", "--source", "smaple", "--title", "Button"], "there is sample"),
+    ],
+)
+def test_nothing_is_launched_for_a_partition_or_source_that_is_not_there(
+    holocron: Holocron, arguments: list[str], problem: str
+) -> None:
+    assert problem in refused(holocron, "launch", *arguments)
+
+
+@pytest.mark.parametrize("option", ["--partitions", "--source", "--from", "--to"])
+@pytest.mark.parametrize("said", ["", " ", "sample-000001,"])
+def test_an_empty_name_does_not_mean_every_partition(holocron: Holocron, option: str, said: str) -> None:
+    assert "a name is empty" in refused(holocron, "backfill", "page_types", option, said, "--dry-run")
+
+
+def test_requeueing_a_source_that_is_not_there_is_refused_and_keeps_no_decision(holocron: Holocron) -> None:
+    asked = ("requeue", "--all", "--source", "nosuch", "--reason", "hm")
+    assert "no source is called 'nosuch'; did you mean sample?" in refused(holocron, *asked)
+    assert all_decisions(holocron.lake) == []

@@ -1,0 +1,260 @@
+"""`holocron why`: why a page is where it is, in whatever state it is, and the command that changes it."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from crawl_rows import outcome, put_links, put_manifest, put_outcomes, put_seeds, wiki_source
+from fake_ollama import FakeOllama
+from knowledge_rows import row_of
+from sample_holocron import SAMPLE_BATCH, Holocron
+
+from holocron_assets.cli.knowledge.reports import page_report
+from holocron_assets.cli.main import main
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.decisions.controls import PAUSE, Scope, control
+from holocron_assets.derive.dispatch.pools import DispatchSettings
+from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.items.wanted import conditions_of
+from holocron_assets.derive.opening import open_lake
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import LLM_RUNS, PAGE_TYPES
+from holocron_assets.operations.why.answers import Answer
+from holocron_assets.operations.why.asking import _UNMET, why_asked
+from holocron_assets.operations.why.explaining import explain
+from holocron_assets.operations.why.fetching import Page
+
+MODEL = "qwen2.5-coder:1.5b"
+
+
+def asked(of: Holocron, *arguments: str, **environment: str) -> Result:
+    told = {**of.environment, "COLUMNS": "80", "HOLOCRON_LLM": "off", **environment}
+    return CliRunner().invoke(main, ["why", *arguments], env=told)
+
+
+def answers(of: Holocron, title: str, **environment: str) -> dict[str, Any]:
+    """The answers about one page, by what they are about."""
+    result = asked(of, title, "--json", **environment)
+    assert result.exit_code == 0, result.output
+    [page] = json.loads(result.stdout)
+    return {answer["about"]: answer for answer in page["answers"]}
+
+
+@pytest.fixture(scope="module")
+def told_of(finished_sample: Holocron) -> Callable[[str], dict[str, Any]]:
+    """The answers about a page of the finished sample, asked for once."""
+    return cache(lambda title: answers(finished_sample, title))
+
+
+def fetched(lake: Lake, title: str, source: Source | None = None) -> Answer:
+    """Why a page of a made-up wiki is fetched or not."""
+    source = source or wiki_source()
+    report = page_report(lake, [source], source.name, title)
+    told = explain(lake, source, report, politeness_folder=lake.root / "polite", settings=DispatchSettings())
+    return told[0]
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return open_lake(tmp_path)
+
+
+def test_a_promoted_page_is_told_of_from_request_to_entity(told_of: Callable[[str], dict[str, Any]]) -> None:
+    told = told_of("Issa Dorrane")
+    assert told["fetched"]["says"] == "It was fetched: revision 2397."
+    assert f"asked for in batch {SAMPLE_BATCH}, as new" in told["fetched"]["because"]
+    assert told["type"]["says"].startswith("Rules decided: PersonCharacter at 0.99. The template is for ")
+    assert told["type"]["because"][0].startswith("0.95 PersonCharacter by infobox: ")
+    assert told["entity"]["says"].startswith("It is a promoted entity of type PersonCharacter: ")
+    assert told["entity"]["commands"][0].startswith("holocron decide suppress ")
+
+
+def test_an_unsure_page_is_no_entity_and_a_person_can_type_it(
+    told_of: Callable[[str], dict[str, Any]],
+) -> None:
+    told = told_of("Shoal-chess")
+    assert told["type"]["says"].endswith("That is not sure: it is settled from 0.80 on.")
+    assert told["entity"]["says"] == "None: its type is not sure enough, 0.61 of 0.80."
+    decide = "holocron decide classify 'Shoal-chess' --source sample --type TYPE --reason WHY"
+    assert told["entity"]["commands"] == told["type"]["commands"] == [decide]
+
+
+@pytest.mark.full
+def test_what_it_names_as_a_command_does_what_it_says(finished_sample: Holocron, tmp_path: Path) -> None:
+    holocron = finished_sample.copy_to(tmp_path)
+    words = ["decide", "classify", "Shoal-chess", "--source", "sample", "--type", "Concept"]
+    done = CliRunner().invoke(main, [*words, "--reason", "a game"], env=dict(holocron.environment))
+    assert done.exit_code == 0, done.output
+    types = read_partition(holocron.lake, PAGE_TYPES, SAMPLE_BATCH)
+    for row in types:
+        if row["title"] == "Shoal-chess":
+            row.update(method="person", primary_type="Concept", confidence=1.0, needs_review=False)
+    write_partition(holocron.lake, PAGE_TYPES, SAMPLE_BATCH, types)
+    told = answers(holocron, "Shoal-chess")
+    assert told["type"]["says"].startswith("A person decided: Concept at 1.00.")
+    assert told["type"]["because"][0].endswith(": a game")
+    [undo] = told["type"]["commands"]
+    arguments = undo.removeprefix("holocron ").replace("WHY", "no").split()
+    assert CliRunner().invoke(main, arguments, env=dict(holocron.environment)).exit_code == 0
+
+
+def test_a_redirect_is_told_where_it_leads(told_of: Callable[[str], dict[str, Any]]) -> None:
+    told = told_of("Issa Dorrane/Canon")
+    assert told["entity"]["says"] == "None: it is a redirect to 'Issa Dorrane'."
+    assert "it is a redirect" in told["entity_facts"]["because"]
+
+
+def test_conditions_that_a_page_does_not_meet_are_told_in_words(
+    told_of: Callable[[str], dict[str, Any]],
+) -> None:
+    told = told_of("Issa Dorrane")
+    assert told["page_classification"]["says"] == "Not asked: the page is not what it wants."
+    assert told["page_classification"]["because"] == ["its type is surer: below 0.8 is wanted"]
+    assert "it is of another type than ReferenceMeta" in told["entity_extraction"]["because"]
+
+
+def test_every_condition_that_a_key_sets_has_words() -> None:
+    for interrogation in load_interrogations():
+        if interrogation.over == "pages":
+            conditions, _ = conditions_of(interrogation)
+            assert {*conditions} - {interrogation.wants.sql} <= _UNMET.keys()
+
+
+def test_nobody_is_asked_where_models_are_off(told_of: Callable[[str], dict[str, Any]]) -> None:
+    told = told_of("Issa Dorrane")["entity_facts"]
+    assert told["says"] == "Asked for, and not answered yet."
+    assert told["because"] == ["no model is asked: HOLOCRON_LLM is off"]
+    assert told["commands"] == ["holocron ask entity_facts 'Issa Dorrane' --source sample"]
+
+
+def test_what_is_asked_before_it_is_told(finished_sample: Holocron) -> None:
+    with FakeOllama(models={MODEL: "1" * 64}) as ollama:
+        environment = {"HOLOCRON_LLM": "auto", "OLLAMA_HOST": ollama.url}
+        first = answers(finished_sample, "Shoal-chess", **environment)["page_classification"]
+        later = answers(finished_sample, "Issa Dorrane", **environment)["entity_facts"]
+    assert first["because"] == [f"it is next: {MODEL} is asked by the next run"]
+    assert later["because"][0] == f"{MODEL} answers others before it"
+    assert later["because"][1].startswith(f"before it: page_classification by {MODEL}, priority 800, ")
+
+
+def test_what_a_person_holds_back_is_told_with_the_command(finished_sample: Holocron, tmp_path: Path) -> None:
+    holocron = finished_sample.copy_to(tmp_path)
+    scope = Scope("interrogation", "entity_facts")
+    control(holocron.lake, PAUSE, scope, author="Ada", reason="too dear")
+    [held, _] = answers(holocron, "Issa Dorrane")["entity_facts"]["because"]
+    assert "by Ada: too dear" in held
+    assert "holocron resume --interrogation entity_facts --reason WHY" in held
+
+
+@pytest.mark.parametrize(
+    ("run", "says"),
+    [
+        ({"status": "ok"}, f"Answered by {MODEL} at "),
+        ({"status": "dead", "error": "no JSON"}, "Given up after 4 attempts: no JSON."),
+        ({"status": "failed", "error": "no JSON", "due_at": utc_now()}, "Failed 4 times, due again at "),
+        ({"status": "ok", "prompt_version": "old"}, "Asked for, and not answered yet."),
+    ],
+    ids=["answered", "dead", "failed", "asked otherwise"],
+)
+def test_what_became_of_a_question_is_told(
+    finished_sample: Holocron, tmp_path: Path, run: dict[str, Any], says: str
+) -> None:
+    holocron = finished_sample.copy_to(tmp_path)
+    [facts] = [one for one in load_interrogations() if one.name == "entity_facts"]
+    common = {"scope": f"entity_facts-{SAMPLE_BATCH}", "interrogation": "entity_facts", "attempts": 4}
+    common |= {"partition": SAMPLE_BATCH, "model": MODEL, "prompt_version": facts.prompt_version}
+    key = title_key("sample", "Issa Dorrane")
+    row = row_of(LLM_RUNS, item_id=str(key), source="sample", **{**common, **run})
+    write_partition(holocron.lake, LLM_RUNS, f"entity_facts-{SAMPLE_BATCH}", [row])
+    page = Page(holocron.source(), "Issa Dorrane", key, {"signals": [{"batch": SAMPLE_BATCH}]})
+    told = {one.about: one for one in why_asked(holocron.lake, page, DispatchSettings())}
+    assert told["entity_facts"].says.startswith(says)
+
+
+def test_a_pending_page_tells_how_many_come_before_it(lake: Lake) -> None:
+    put_seeds(lake, "A", "B", "C")
+    put_outcomes(lake, "wiki-000001", outcome("A"))
+    put_links(lake, "wiki-000001", ("A", "C"))
+    first, last = fetched(lake, "C"), fetched(lake, "B")
+    assert first.says == last.says == "It was not fetched yet. It waits for its turn."
+    assert first.because[-1].startswith("0 pages of its source come before it, so it is in batch 1")
+    assert last.because[-1].startswith("1 pages of its source come before it, so it is in batch 1")
+    assert last.commands == ("holocron crawl --source wiki --title 'B'",)
+
+
+def test_what_keeps_a_source_from_being_asked_is_told(lake: Lake) -> None:
+    put_seeds(lake, "A")
+    control(lake, PAUSE, Scope("source", "wiki"), author="Ada", reason="they asked us to")
+    told = fetched(lake, "A", wiki_source(enabled=False))
+    assert told.because[0] == "source wiki is switched off, so nothing asks for it by itself"
+    assert "by Ada: they asked us to" in told.because[1]
+    assert told.commands[:2] == ("holocron sources enable wiki", "holocron resume --source wiki --reason WHY")
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "says", "command"),
+    [
+        ("dead", {"attempts": 4}, "It was given up after 4 attempts: A: dead.", "holocron requeue "),
+        ("failed", {}, "It failed once, and is due again at ", "holocron crawl "),
+        ("missing", {}, "The wiki has no such page.", "holocron crawl "),
+    ],
+)
+def test_what_came_of_asking_is_told(
+    lake: Lake, status: str, told: dict[str, Any], says: str, command: str
+) -> None:
+    put_seeds(lake, "A")
+    now = utc_now()
+    due: dict[str, Any] = {"due_at": now + timedelta(minutes=9)} if status == "failed" else {}
+    put_outcomes(lake, "wiki-000001", outcome("A", status, fetched_at=now, **told, **due))
+    answer = fetched(lake, "A")
+    assert answer.says.startswith(says)
+    assert answer.commands[0].startswith(command)
+
+
+def test_a_page_in_flight_names_its_batch(lake: Lake) -> None:
+    put_seeds(lake, "A")
+    put_manifest(lake, "wiki-000001", "A")
+    answer = fetched(lake, "A")
+    assert answer.says.startswith("It is in batch wiki-000001, which was cut at ")
+    assert answer.commands == ("holocron launch crawl_batch --partition wiki-000001",)
+
+
+def test_a_page_that_is_not_wanted_tells_which_key_says_so(lake: Lake) -> None:
+    put_seeds(lake, "A", "Gallery of things")
+    answer = fetched(lake, "Gallery of things", wiki_source(exclude=("^Gallery",)))
+    assert answer.says == "It is not asked for: a pattern to exclude fits it."
+    assert answer.because == ("key `exclude` of the source file of wiki says so",)
+
+
+def test_a_fetched_page_whose_batch_was_not_settled_has_no_type_yet(fetched_sample: Holocron) -> None:
+    told = answers(fetched_sample, "Issa Dorrane")
+    assert told["type"]["says"].startswith("It has no type yet: ")
+    assert told["type"]["commands"] == [f"holocron launch settle_batch --partition {SAMPLE_BATCH}"]
+
+
+def test_of_an_unknown_title_the_nearest_are_named(finished_sample: Holocron) -> None:
+    result = asked(finished_sample, "Isa Dorane")
+    assert result.exit_code == 1
+    said = " ".join(result.stderr.split())
+    assert "no page is called 'Isa Dorane'" in said
+    assert "Nearest are: 'Issa Dorrane' of sample" in said
+
+
+@pytest.mark.parametrize("title", ["", "'; drop table pages; --"])
+def test_any_text_may_be_asked_for(finished_sample: Holocron, title: str) -> None:
+    result = asked(finished_sample, title)
+    assert (result.exit_code, "no page is called" in result.stderr) == (1, True)
+
+
+def test_a_person_reads_answers_and_whole_commands(finished_sample: Holocron) -> None:
+    said = asked(finished_sample, "Shoal-chess").stdout
+    assert said.startswith("Shoal-chess of sample\n")
+    assert "    holocron decide classify 'Shoal-chess' --source sample --type TYPE --reason WHY\n" in said

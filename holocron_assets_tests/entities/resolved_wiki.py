@@ -1,0 +1,214 @@
+"""A lake that batches of pages are written to, and the entities that are resolved from it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from holocron_assets.entities.identity.candidates import SURE_ENOUGH
+from holocron_assets.entities.identity.changes import EntityChanges
+from holocron_assets.entities.identity.judgement_store import stale_judgements, store_judgements
+from holocron_assets.entities.identity.pair_store import stale_pairs, store_pairs
+from holocron_assets.entities.mentions.store import stale_mentions, store_mentions
+from holocron_assets.entities.snapshot import Look, look_at
+from holocron_assets.entities.store import stale_aliases, stale_entities, store_aliases, store_entities
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.files.parquet import Footer, write_partition
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import ENTITY_CANDIDATES, PAGE_SIGNALS, PAGE_TYPES, PAGES
+from holocron_assets.lake.views.database import connect, query
+
+TYPES = ("Droid", "PersonCharacter", "Species")
+_IDENTITY = (stale_pairs, stale_judgements, stale_entities)
+START = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A page as a batch saw it: missing, a redirect, or about a thing of some type."""
+
+    title: str
+    page_id: int | None = None
+    entity_type: str | None = "Species"
+    redirect: str | None = None
+    status: str = "ok"
+    revision_id: int = 100
+    confidence: float = 0.95
+    method: str = "rules"
+    model: str | None = None
+    continuity: str | None = None
+
+    @property
+    def is_candidate(self) -> bool:
+        return self.entity_type is not None and self.confidence >= SURE_ENOUGH
+
+
+def redirect(title: str, target: str, page_id: int | None = None, revision_id: int = 100) -> Seen:
+    return Seen(title, page_id, None, target, revision_id=revision_id)
+
+
+def missing(title: str) -> Seen:
+    return Seen(title, entity_type=None, status="missing")
+
+
+@dataclass
+class Wiki:
+    """A lake that batches of pages are written to, a day after one another."""
+
+    lake: Lake
+    batches: int = 0
+
+    def crawl(self, *pages: Seen) -> None:
+        self.batches += 1
+        batch = f"sample-{self.batches:06}"
+        seen = list(enumerate(pages))
+        found = [(place, page) for place, page in seen if page.status == "ok"]
+        self._write(PAGES, batch, (self._page(place, page) for place, page in seen))
+        self._write(PAGE_SIGNALS, batch, (self._signals(page) for _, page in found))
+        self._write(
+            ENTITY_CANDIDATES, batch, (self._candidate(page) for _, page in found if page.is_candidate)
+        )
+        self._write(PAGE_TYPES, batch, (self._type(page) for _, page in found))
+
+    def resolve(self, entity_type: str = "Species") -> tuple[Footer, EntityChanges]:
+        with look_at(self.lake) as look:
+            footer, changes = self._store_identity(look, entity_type)
+            store_aliases(look, entity_type)
+        return footer, changes
+
+    def resolve_all(self) -> None:
+        """Resolve stale types from one look, as the job does."""
+        with look_at(self.lake) as look:
+            for entity_type in stale_mentions(look, TYPES):
+                store_mentions(look, entity_type, "run-1")
+            for entity_type in (*TYPES, *TYPES):
+                if any(stale(look, [entity_type]) for stale in _IDENTITY):
+                    self._store_identity(look, entity_type)
+            for entity_type in stale_aliases(look, TYPES):
+                store_aliases(look, entity_type)
+
+    def _store_identity(self, look: Look, entity_type: str) -> tuple[Footer, EntityChanges]:
+        store_pairs(look, entity_type, entity_types=frozenset(TYPES))
+        store_judgements(look, entity_type, entity_types=frozenset(TYPES), now=self._now())
+        footer, _, changes = store_entities(
+            look, entity_type, entity_types=frozenset(TYPES), now=self._now(), run_id="run-1"
+        )
+        return footer, changes
+
+    def stale(self) -> list[str]:
+        """Types of which anything is not what the lake would give today."""
+        with look_at(self.lake) as look:
+            return sorted(
+                {name for stale in (*_IDENTITY, stale_mentions, stale_aliases) for name in stale(look, TYPES)}
+            )
+
+    def mark(self) -> str:
+        """A mark of what entities are made from."""
+        with look_at(self.lake) as look:
+            return look.mark
+
+    def entities(self) -> dict[str, str]:
+        """State by type and title of what each type's file says now."""
+        rows = self.query("select entity_type, title, state from lake.entities where valid_to is null")
+        return {f"{row['entity_type']} {row['title']}": row["state"] for row in rows}
+
+    def redirects(self) -> dict[str, str]:
+        rows = self.query(
+            "select alias, title from entity_aliases join entities using (entity_id) where kind = 'redirect'"
+        )
+        return {row["alias"]: row["title"] for row in rows}
+
+    def ids(self) -> dict[str, str]:
+        rows = self.query("select title, entity_id from entities where state <> 'suppressed'")
+        return {row["title"]: row["entity_id"] for row in rows}
+
+    def reviews(self) -> dict[str, str]:
+        """Reason by title, of the entities that a person should look at."""
+        return {row["title"]: row["review_reason"] for row in self.query("from entity_reviews")}
+
+    def query(self, sql: str) -> list[dict[str, Any]]:
+        """Ask the lake."""
+        with connect(self.lake) as connection:
+            return query(connection, sql)
+
+    def _now(self) -> datetime:
+        return START + timedelta(days=self.batches)
+
+    def _write(self, table: Table, batch: str, rows: Iterable[Row]) -> None:
+        empty = dict.fromkeys(column.name for column in table.columns)
+        shared = {"source": "sample", "batch": batch, "namespace": 0, "run_id": "run-0"}
+        columns = set(empty)
+        complete = [
+            {**empty, **{name: value for name, value in {**shared, **row}.items() if name in columns}}
+            for row in rows
+        ]
+        write_partition(self.lake, table, batch, complete)
+
+    def _names(self, page: Seen) -> dict[str, Any]:
+        return {
+            "title": page.title,
+            "title_key": title_key("sample", page.title),
+            "page_id": page.page_id,
+            "revision_id": page.revision_id if page.status == "ok" else None,
+            "name": page.title.removesuffix("/Legends"),
+            "continuity": page.continuity or ("legends" if page.title.endswith("/Legends") else "canon"),
+        }
+
+    def _page(self, place: int, page: Seen) -> Row:
+        return {
+            **self._names(page),
+            "position": place,
+            "requested_title": page.title,
+            "requested_key": title_key("sample", page.title),
+            "redirect_target": page.redirect,
+            "status": page.status,
+            "http_status": 200,
+            "attempts": 1,
+            "fetched_at": self._now(),
+            "depth": 0,
+        }
+
+    def _signals(self, page: Seen) -> Row:
+        return {
+            **self._names(page),
+            "continuity_evidence": [],
+            "lead_length": 10,
+            "lead_method": "bold_title",
+            "infobox_fields": [],
+            "categories": [],
+            "sections": [],
+            "is_redirect": page.redirect is not None,
+            "redirect_target": page.redirect,
+            "is_disambiguation": False,
+            "is_list": False,
+            "timeline_markers": [],
+            "wikitext_length": 10,
+            "method": "mwparserfromhell",
+            "extraction_ms": 0.0,
+            "signals_version": "1",
+        }
+
+    def _candidate(self, page: Seen) -> Row:
+        return {**self._judged(page), "entity_type": page.entity_type, "has_lead": True}
+
+    def _type(self, page: Seen) -> Row:
+        told = {"types": [], "reason": "a test says so", "taxonomy_version": "1"}
+        asked = {"model": page.model, "primary_type": page.entity_type or "Unknown"}
+        return {**self._judged(page), **told, **asked}
+
+    def _judged(self, page: Seen) -> dict[str, Any]:
+        return {
+            **self._names(page),
+            "confidence": page.confidence,
+            "method": page.method,
+            "rule_ids": ["infobox.species"],
+            "needs_review": False,
+        }
+
+
+def wiki_of(folder: Path, *pages: Seen) -> Wiki:
+    wiki = Wiki(Lake(folder))
+    wiki.crawl(*pages)
+    return wiki

@@ -1,0 +1,134 @@
+"""Dates as wikis write them: what they are, how they sort, and that no text breaks the reading."""
+
+from datetime import date
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from holocron_assets.entities.facts.dates import DateSpan, find_dates, is_date
+
+YEARS = st.integers(0, 40_000)
+DAYS = st.dates(date(1000, 1, 1), date(2999, 12, 31))
+_BITS = st.sampled_from(
+    [
+        "BBY",
+        "ABY",
+        " ",
+        "-",
+        "\u2013",
+        "c. ",
+        "by ",
+        "between ",
+        "and ",
+        "May",
+        "25",
+        "1977",
+        ",",
+        "35:3:5",
+        "AF",
+    ]
+)
+
+
+def spans(text: str) -> list[tuple[str, float | None, float | None]]:
+    return [(found.calendar, found.since, found.until) for found in find_dates(text)]
+
+
+def only(text: str) -> DateSpan:
+    [found] = find_dates(text)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("19 BBY", -20, -19),
+        ("0 BBY", -1, 0),
+        ("0 ABY", 0, 1),
+        ("3653 BBY", -3654, -3653),
+        ("20,000 BBY", -20_001, -20_000),
+        ("c. 35 ABY", 35, 36),
+        ("Circa 1750 BBY", -1751, -1750),
+        ("19\u20134 BBY", -20, -4),
+        ("1010 BBY-1000 BBY", -1011, -1000),
+        ("5 BBY to 4 ABY", -6, 5),
+        ("between 22 and 19 BBY", -23, -19),
+        ("from 19 BBY to 4 ABY", -20, 5),
+        ("By 4 ABY", None, 5),
+        ("prior to 19 BBY", None, -20),
+        ("since 19 BBY", -20, None),
+        ("after 19 BBY", -19, None),
+    ],
+)
+def test_years_that_count_from_an_event_lie_on_both_sides_of_it(
+    text: str, since: float | None, until: float | None
+) -> None:
+    assert spans(text) == [("galactic", since, until)]
+    assert only(text).written == text
+    assert is_date(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("1977", 1977, 1978),
+        ("May 1977", 1977 + 4 / 12, 1977 + 5 / 12),
+        ("May 1, 1977", 1977 + 4 / 12, 1977 + 4 / 12 + 1 / 372),
+        ("1977-05-01", 1977 + 4 / 12, 1977 + 4 / 12 + 1 / 372),
+        ("1st May 1977", 1977 + 4 / 12, 1977 + 4 / 12 + 1 / 372),
+        ("31 December 1999", 2000 - 1 / 372, 2000),
+        ("1977\u20131983", 1977, 1984),
+        ("44 BC", -43, -42),
+        ("since 1999", 1999, None),
+    ],
+)
+def test_days_months_and_years_of_the_real_world_are_gregorian(
+    text: str, since: float, until: float | None
+) -> None:
+    found = only(text)
+    assert found.calendar == "gregorian"
+    assert found.since == pytest.approx(since, abs=1e-9)
+    assert found.until == (None if until is None else pytest.approx(until, abs=1e-9))
+
+
+def test_a_calendar_of_another_wiki_is_a_line_of_data() -> None:
+    assert spans("312 AF") == [("drift", 312, 313)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "35:3:5", "February 30, 2001", "10,000 years", "1,977 pages", "12345", "XX BBY", "version 1.1977"],
+)
+def test_what_is_no_date_is_none(text: str) -> None:
+    assert find_dates(text) == []
+
+
+def test_dates_in_a_text_are_found_with_their_place() -> None:
+    text = "Born 41 BBY, Sallow; died on May 25, 1977"
+    assert [text[found.start : found.end] for found in find_dates(text)] == ["41 BBY", "May 25, 1977"]
+    assert not is_date(text)
+
+
+@given(YEARS, YEARS)
+def test_years_sort_as_they_follow_each_other(one: int, other: int) -> None:
+    assume(one < other)
+    found = [only(text) for text in (f"{other} BBY", f"{one} BBY", f"{one} ABY", f"{other} ABY")]
+    edges = [edge for each in found for edge in (each.since or 0, each.until or 0)]
+    assert edges == sorted(edges)
+
+
+@given(DAYS, DAYS)
+def test_days_sort_as_they_follow_each_other(one: date, other: date) -> None:
+    first, second = only(one.isoformat()), only(other.strftime("%d %B %Y"))
+    assert first.since is not None
+    assert second.since is not None
+    assert (first.since < second.since) == (one < other)
+
+
+@given(st.one_of(st.text(max_size=200), st.lists(_BITS, max_size=30).map("".join)))
+def test_no_text_raises_and_every_date_lies_in_it(text: str) -> None:
+    for found in find_dates(text):
+        assert text[found.start : found.end] == found.written != ""
+        assert found.since is not None or found.until is not None
+        assert found.since is None or found.until is None or found.since < found.until

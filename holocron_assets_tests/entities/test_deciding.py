@@ -1,0 +1,321 @@
+"""What people may decide about entities and statements, and how they name them."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from known_entities import FACT, RELATION, entity, known_as, lake_of_entities, statement
+
+from holocron_assets.decisions.log import (
+    DecisionError,
+    Standing,
+    all_decisions,
+    new_decision,
+    record,
+    standing,
+    undo,
+)
+from holocron_assets.entities.deciding import (
+    decide_merge,
+    decide_split,
+    decide_state,
+    decide_statement,
+    kinds_for_entity,
+    merge_warning,
+)
+from holocron_assets.entities.names.named import find_entities, named_entity, named_statement, survivor
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import write_partition
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS
+
+WORD = {"author": "ada", "reason": "I know"}
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return lake_of_entities(tmp_path)
+
+
+def merge(lake: Lake, gone: str, into: str) -> Row:
+    return decide_merge(lake, gone=known_as(gone), into=known_as(into), **WORD)
+
+
+def split(lake: Lake, one: str, other: str) -> Row:
+    return decide_split(lake, one=known_as(one), other=known_as(other), **WORD)
+
+
+@pytest.mark.parametrize(
+    ("named", "titles"),
+    [
+        ("Varn", ["Varn"]),
+        ("Varn/Legends", ["Varn/Legends"]),
+        (known_as("Varn"), ["Varn"]),
+        (known_as("Varn")[:8], ["Varn"]),
+        (known_as("Varn")[:8].upper(), ["Varn"]),
+        (known_as("Varn")[:7], []),
+        ("E\u0301lan", ["Élan"]),
+        ("Unit_4 ", ["Unit 4"]),
+        ("varn", ["Varn", "Varn/Legends"]),
+        ("Gorts", ["Gorts"]),
+        ("Osk", ["Osk", "Osk"]),
+        ("Nobody", []),
+        ("%", []),
+    ],
+)
+def test_an_entity_is_named_in_the_surest_way_that_finds_any(
+    lake: Lake, named: str, titles: list[str]
+) -> None:
+    assert [row["title"] for row in find_entities(lake, named)] == titles
+
+
+def test_who_is_meant_is_told_by_source_or_type_where_a_title_does_not(lake: Lake) -> None:
+    with pytest.raises(
+        DecisionError, match=r"'Osk' may be 'Osk' of other \(Species, .*\) or 'Osk' of sample"
+    ):
+        named_entity(lake, "Osk")
+    assert named_entity(lake, "Osk", source="other")["entity_id"] == known_as("Osk", "other")
+    with pytest.raises(DecisionError, match="no entity of type Droid is called 'Osk'"):
+        named_entity(lake, "Osk", entity_type="Droid")
+
+
+def test_of_a_name_that_several_have_the_one_that_they_were_merged_into_is_meant(lake: Lake) -> None:
+    rows = [entity("Varn"), entity("The Varn", name="Varn", merged_into=known_as("Varn"))]
+    write_partition(lake, ENTITIES, "Species", rows)
+    assert [row["title"] for row in find_entities(lake, "varn")] == ["Varn"]
+
+
+def test_a_merge_names_both_and_the_one_that_stays(lake: Lake) -> None:
+    row = merge(lake, "Varn", "Gort")
+    told = {
+        "kind": "merge",
+        "source": "sample",
+        "title": "Varn",
+        "entity_id": known_as("Varn"),
+        "other_id": known_as("Gort"),
+        "other_title": "Gort",
+        **WORD,
+    }
+    assert {name: row[name] for name in told} == told
+    assert all_decisions(lake) == [row]
+
+
+def test_what_is_merged_into_one_that_was_merged_goes_into_its_survivor(lake: Lake) -> None:
+    assert merge(lake, "Varn", "Gorts")["other_id"] == known_as("Gort")
+
+
+def test_a_person_may_say_which_of_two_that_are_one_stays(lake: Lake) -> None:
+    assert merge(lake, "Gort", "Gorts")["other_id"] == known_as("Gorts")
+    assert merge(lake, "Gorts", "Gort")["other_id"] == known_as("Gort")
+
+
+def test_canon_and_legends_may_be_merged_by_a_person_who_is_warned(lake: Lake) -> None:
+    canon, legends = named_entity(lake, "Varn"), named_entity(lake, "Varn/Legends")
+    assert merge_warning(canon, named_entity(lake, "Gort"), standing(lake)) is None
+    warning = merge_warning(canon, legends, standing(lake))
+    assert warning is not None
+    assert "canon and the other of Legends" in warning
+    merge(lake, "Varn/Legends", "Varn")
+
+
+@pytest.mark.parametrize("decide", [merge, split])
+def test_entities_of_two_types_and_one_with_itself_are_refused(
+    lake: Lake, decide: Callable[[Lake, str, str], Row]
+) -> None:
+    with pytest.raises(DecisionError, match="are of two types, Species and Droid, and never one"):
+        decide(lake, "Varn", "Unit 4")
+    with pytest.raises(DecisionError, match="both are one entity: 'Varn' of sample"):
+        decide(lake, "Varn", "Varn")
+    with pytest.raises(DecisionError, match="no entity is called"):
+        decide(lake, "Varn", "Nobody")
+    assert all_decisions(lake) == []
+
+
+def test_a_split_of_two_that_nothing_joins_is_kept(lake: Lake) -> None:
+    row = split(lake, "Varn", "Gort")
+    assert standing(lake).pairs == {frozenset({known_as("Varn"), known_as("Gort")}): row}
+
+
+def test_a_person_s_last_word_on_a_pair_needs_no_undo(lake: Lake) -> None:
+    split(lake, "Varn", "Gort")
+    merge(lake, "Varn", "Gort")
+    last = split(lake, "Gort", "Varn")
+    assert list(standing(lake).pairs.values()) == [last]
+
+
+def test_a_merge_that_would_join_what_people_keep_apart_names_the_decision_to_undo(lake: Lake) -> None:
+    apart = split(lake, "Varn", "Osk")
+    merge(lake, "Gort", "Osk")
+    with pytest.raises(DecisionError, match=f"keeps 'Varn' and 'Osk' apart.* {apart['decision_id']} first"):
+        merge(lake, "Varn", "Gort")
+    undo(lake, apart["decision_id"], **WORD)
+    merge(lake, "Varn", "Gort")
+
+
+def test_a_split_of_two_that_people_joined_through_a_third_names_the_decisions(lake: Lake) -> None:
+    first, second = merge(lake, "Varn", "Gort"), merge(lake, "Osk", "Gort")
+    merge(lake, "Élan", "Varn/Legends")
+    with pytest.raises(DecisionError, match=f"{first['decision_id']}, {second['decision_id']} first"):
+        split(lake, "Varn", "Osk")
+    undo(lake, second["decision_id"], **WORD)
+    split(lake, "Varn", "Osk")
+
+
+def test_a_state_is_decided_once_until_it_is_decided_otherwise(lake: Lake) -> None:
+    told = {"entity_id": known_as("Varn"), **WORD}
+    first = decide_state(lake, "promote", **told)
+    assert (first["title"], first["kind"]) == ("Varn", "promote")
+    with pytest.raises(DecisionError, match="it is decided already to promote 'Varn' of sample"):
+        decide_state(lake, "promote", **told)
+    decide_state(lake, "suppress", **told)
+    decide_state(lake, "promote", **told)
+    assert len(all_decisions(lake)) == 3
+
+
+def test_promoting_what_was_merged_promotes_what_it_is_now_and_suppressing_it_is_refused(lake: Lake) -> None:
+    told = {"entity_id": known_as("Gorts"), **WORD}
+    assert decide_state(lake, "promote", **told)["entity_id"] == known_as("Gort")
+    with pytest.raises(DecisionError, match=r"'Gorts' of sample .* is merged into 'Gort' of sample"):
+        decide_state(lake, "suppress", **told)
+
+
+def test_what_people_merged_counts_as_merged_before_anything_is_run(lake: Lake) -> None:
+    merge(lake, "Varn", "Osk")
+    merge(lake, "Osk", "Gort")
+    assert kinds(lake, "Varn") == kinds(lake, "Osk") == kinds(lake, "Gorts") == ("split",)
+    assert kinds(lake, "Gort") == ("merge", "split", "promote", "suppress")
+    with pytest.raises(DecisionError, match=r"'Varn' of sample .* is merged into 'Gort' of sample"):
+        decide_state(lake, "suppress", entity_id=known_as("Varn"), **WORD)
+    promoted = decide_state(lake, "promote", entity_id=known_as("Varn"), **WORD)
+    assert promoted["entity_id"] == known_as("Gort")
+
+
+def test_what_the_lake_holds_as_merged_goes_where_people_merged_that(lake: Lake) -> None:
+    merge(lake, "Gort", "Varn")
+    row = decide_state(lake, "promote", entity_id=known_as("Gorts"), **WORD)
+    assert row["entity_id"] == known_as("Varn")
+    assert merge(lake, "Élan", "Gorts")["other_id"] == known_as("Varn")
+
+
+def test_what_people_took_apart_is_two_before_anything_is_run(lake: Lake) -> None:
+    split(lake, "Gorts", "Gort")
+    row = decide_state(lake, "suppress", entity_id=known_as("Gorts"), **WORD)
+    assert row["entity_id"] == known_as("Gorts")
+
+
+def test_a_merge_that_was_undone_is_none_before_anything_is_run(lake: Lake) -> None:
+    merged = {"merged_into": known_as("Gort"), "state_by": "person:ada"}
+    rows = [entity("Gort"), entity("Varn", **merged)]
+    write_partition(lake, ENTITIES, "Species", rows)
+    row = merge(lake, "Varn", "Gort")
+    assert kinds(lake, "Varn") == ("split",)
+    undo(lake, row["decision_id"], **WORD)
+    assert decide_state(lake, "promote", entity_id=known_as("Varn"), **WORD)["entity_id"] == known_as("Varn")
+
+
+def test_where_people_merge_one_into_two_the_one_that_they_promoted_stays(lake: Lake) -> None:
+    merge(lake, "Varn", "Gort")
+    row = new_decision(
+        "merge", entity_id=known_as("Varn"), other_id=known_as("Élan"), author="ada", reason="x"
+    )
+    record(lake, [row])
+    for stays in ("Gort", "Élan"):
+        promoted = decide_state(lake, "promote", entity_id=known_as(stays), **WORD)
+        assert survivor(lake, named_entity(lake, "Varn"))["title"] == stays
+        undo(lake, promoted["decision_id"], **WORD)
+
+
+def test_a_merge_into_what_the_lake_does_not_hold_yet_waits(lake: Lake) -> None:
+    row = new_decision("merge", entity_id=known_as("Varn"), other_id="not yet", author="ada", reason="x")
+    record(lake, [row])
+    promoted = decide_state(lake, "promote", entity_id=known_as("Varn"), **WORD)
+    assert promoted["entity_id"] == known_as("Varn")
+
+
+@pytest.mark.parametrize(("decide", "kind"), [(merge, "the same"), (split, "not the same")])
+def test_what_was_decided_of_two_is_not_decided_again(
+    lake: Lake, decide: Callable[[Lake, str, str], Row], kind: str
+) -> None:
+    row = decide(lake, "Varn", "Gort")
+    told = f"decided already that 'Varn' of sample is {kind} as 'Gort': decision {row['decision_id']}"
+    with pytest.raises(DecisionError, match=told):
+        decide(lake, "Varn", "Gort")
+    undo(lake, row["decision_id"], **WORD)
+    decide(lake, "Varn", "Gort")
+
+
+def test_a_split_is_not_decided_again_the_other_way_round_and_a_merge_is(lake: Lake) -> None:
+    split(lake, "Varn", "Gort")
+    with pytest.raises(DecisionError, match="decided already"):
+        split(lake, "Gort", "Varn")
+    merge(lake, "Varn", "Gort")
+    assert merge(lake, "Gort", "Varn")["other_id"] == known_as("Varn")
+
+
+def test_who_merges_into_what_is_suppressed_is_told_so(lake: Lake) -> None:
+    varn, gort = (named_entity(lake, known_as(title)) for title in ("Varn", "Gort"))
+    decide_state(lake, "suppress", entity_id=known_as("Gort"), **WORD)
+    warning = merge_warning(varn, gort, standing(lake))
+    assert warning is not None
+    assert "'Gort' of sample" in warning
+    assert "is suppressed: what is merged into it leaves the knowledge base" in warning
+    suppressed = {**gort, "state": "suppressed"}
+    decide_state(lake, "promote", entity_id=known_as("Gort"), **WORD)
+    assert merge_warning(varn, suppressed, standing(lake)) is None
+    assert merge_warning(varn, suppressed, Standing(())) == warning
+
+
+def kinds(lake: Lake, title: str) -> Sequence[str]:
+    return kinds_for_entity(named_entity(lake, known_as(title)), standing(lake))
+
+
+def test_what_can_be_decided_of_an_entity_follows_from_what_was(lake: Lake) -> None:
+    assert kinds(lake, "Gorts") == ("split",)
+    assert kinds(lake, "Varn") == ("merge", "split", "promote", "suppress")
+    decide_state(lake, "suppress", entity_id=known_as("Varn"), **WORD)
+    assert kinds(lake, "Varn") == ("merge", "split", "promote")
+
+
+@pytest.mark.parametrize(
+    ("named", "identifier", "said"),
+    [(FACT, FACT, "homeworld: Tal"), (RELATION[:8], RELATION, "lives_on: Tal")],
+)
+def test_a_fact_or_relation_is_accepted_or_rejected(
+    lake: Lake, named: str, identifier: str, said: str
+) -> None:
+    row = decide_statement(lake, "reject", statement_id=named, **WORD)
+    told = (row["statement_id"], row["value"], row["entity_id"], row["title"])
+    assert told == (identifier, said, known_as("Varn"), "Varn")
+    with pytest.raises(DecisionError, match=f"it is decided already to reject '{said}' of 'Varn'"):
+        decide_statement(lake, "reject", statement_id=named, **WORD)
+    decide_statement(lake, "accept", statement_id=named, **WORD)
+
+
+def test_a_statement_that_is_not_known_is_refused(lake: Lake) -> None:
+    for named in ("", "fffffff", "e" * 32):
+        with pytest.raises(DecisionError, match="no fact or relation has the id"):
+            named_statement(lake, named)
+
+
+def test_the_start_of_an_id_that_several_statements_share_lists_them(lake: Lake) -> None:
+    facts = [
+        statement(
+            ENTITY_FACTS,
+            fact_id="a" * 10 + last,
+            entity_id="one",
+            fact_key="homeworld",
+            value=last,
+            is_disputed=True,
+        )
+        for last in "12"
+    ]
+    write_partition(lake, ENTITY_FACTS, "Species", facts)
+    with pytest.raises(DecisionError, match=r"'aaaaaaaa' may be aaaaaaaaaa1 \(Varn, homeworld: 1\); aaa"):
+        named_statement(lake, "a" * 8)
+
+
+def test_a_decision_about_what_is_no_more_in_the_lake_still_stands(lake: Lake) -> None:
+    row = new_decision("split", entity_id="gone", other_id=known_as("Varn"), author="ada", reason="x")
+    record(lake, [row])
+    merge(lake, "Varn", "Gort")
+    assert len(standing(lake).pairs) == 2

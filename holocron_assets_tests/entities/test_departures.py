@@ -1,0 +1,67 @@
+"""An entity whose page changes type goes to the other type within one run, whichever is resolved first."""
+
+from pathlib import Path
+
+import pytest
+from listed_wiki import droid
+from told_wiki import ToldWiki, page
+
+from holocron_assets.entities.deciding import decide_state
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.tables import ENTITY_DEPARTURES
+
+PERSON, DROID = page("Character", "Varn"), droid("Varn")
+LESS_SURE_DROID = "{{Top|can}}\n'''Varn''' was an astromech droid.\n\n[[Category:Droids]]"
+
+
+def resolved(folder: Path, text: str) -> ToldWiki:
+    wiki = ToldWiki(folder)
+    wiki.crawl({"Varn": text})
+    wiki.resolve()
+    return wiki
+
+
+def standing(wiki: ToldWiki) -> dict[str, str]:
+    """Id by type, of what is not suppressed."""
+    rows = wiki.query("select entity_type, entity_id from entities where state <> 'suppressed'")
+    return {row["entity_type"]: row["entity_id"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "names"),
+    [(PERSON, DROID, ("PersonCharacter", "Droid")), (DROID, PERSON, ("Droid", "PersonCharacter"))],
+    ids=["to a type before", "to a type after"],
+)
+def test_a_page_of_another_type_takes_its_id_along_in_one_run(
+    tmp_path: Path, before: str, after: str, names: tuple[str, str]
+) -> None:
+    wiki = resolved(tmp_path, before)
+    [(first, entity_id)] = standing(wiki).items()
+    wiki.crawl({"Varn": after})
+    wiki.resolve()
+    assert (first, standing(wiki)) == (names[0], {names[1]: entity_id})
+    assert wiki.resolve() == [], "one run was enough"
+
+
+def test_the_type_that_an_entity_leaves_says_where_it_goes(tmp_path: Path) -> None:
+    wiki = resolved(tmp_path, PERSON)
+    assert read_partition(wiki.lake, ENTITY_DEPARTURES, "PersonCharacter") == []
+    [entity_id] = standing(wiki).values()
+    wiki.crawl({"Varn": DROID})
+    wiki.resolve()
+    [row] = read_partition(wiki.lake, ENTITY_DEPARTURES, "PersonCharacter")
+    assert (row["entity_id"], row["title"], row["to_type"]) == (entity_id, "Varn", "Droid")
+
+
+def test_an_entity_in_dispute_leaves_only_once_a_person_suppresses_it(tmp_path: Path) -> None:
+    wiki = resolved(tmp_path, PERSON)
+    wiki.crawl({"Varn": LESS_SURE_DROID})
+    wiki.resolve()
+    [(kept, entity_id)] = standing(wiki).items()
+    assert kept == "PersonCharacter", "the rules are less sure of a droid"
+    decide_state(wiki.lake, "suppress", entity_id=entity_id, author="Mira", reason="no person")
+    wiki.resolve()
+    assert "PersonCharacter" not in standing(wiki)
+    [row] = read_partition(wiki.lake, ENTITY_DEPARTURES, "PersonCharacter")
+    assert row["to_type"] == "Droid"
+    assert wiki.resolve() == [], "one run was enough"

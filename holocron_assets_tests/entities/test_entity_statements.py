@@ -1,0 +1,236 @@
+"""Facts and relations of entities: whose, where they lead, disputes, people's word, and rebuilding."""
+
+from pathlib import Path
+
+import pytest
+from listed_wiki import list_of, named
+from told_wiki import ToldWiki, page, values
+
+from holocron_assets.decisions.log import new_decision, record
+from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS
+from holocron_assets.lake.files.parquet import read_footer, read_partition
+from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS
+
+NEM = page("Character", "Nem", "|homeworld=[[Thuum]]\n|gender=Male\n|affiliation=[[Grey Guard]] (44 BBY)")
+THUUM = page("Planet", "Thuum", "|region=Outer Drift")
+GUARD = page("Organization", "Grey Guard", "|leader=Nem")
+
+
+@pytest.fixture
+def wiki(tmp_path: Path) -> ToldWiki:
+    told = ToldWiki(tmp_path)
+    told.crawl({"Nem": NEM, "Thuum": THUUM, "Grey Guard": GUARD})
+    return told
+
+
+def entity_id(wiki: ToldWiki, title: str) -> str:
+    rows = [
+        row
+        for name in wiki.lake.partitions(ENTITIES)
+        for row in read_partition(wiki.lake, ENTITIES, name)
+        if row["title"] == title and row["valid_to"] is None and row["state"] != "suppressed"
+    ]
+    return str(rows[0]["entity_id"])
+
+
+def test_a_fact_says_whose_it_is_and_where_it_stands_on_which_revision(wiki: ToldWiki) -> None:
+    wiki.resolve()
+    [fact] = [row for row in wiki.facts("Nem") if row["fact_key"] == "homeworld"]
+    assert fact["entity_id"] == entity_id(wiki, "Nem")
+    assert (fact["value"], fact["method"], fact["rule_id"]) == ("Thuum", "infobox", "generic:homeworld")
+    assert (fact["status"], fact["supported"], fact["is_disputed"]) == ("stated", True, False)
+    assert NEM[fact["evidence_start"] : fact["evidence_end"]] == "[[Thuum]]"
+    assert fact["revision_id"] == 1000
+
+
+def test_a_relation_leads_to_the_entity_that_the_page_links_to(wiki: ToldWiki) -> None:
+    wiki.resolve()
+    [relation] = [row for row in wiki.relations("Nem") if row["relation"] == "affiliated_with"]
+    assert (relation["to_id"], relation["to_type"]) == (entity_id(wiki, "Grey Guard"), "Organization")
+    assert (relation["start_time"], relation["starts_from"], relation["calendar"]) == (
+        "44 BBY",
+        -45,
+        "galactic",
+    )
+
+
+def test_a_name_without_link_leads_to_the_only_entity_that_goes_by_it(wiki: ToldWiki) -> None:
+    wiki.resolve()
+    [led] = [row for row in wiki.relations("Grey Guard") if row["relation"] == "led_by"]
+    [region] = [row for row in wiki.relations("Thuum") if row["relation"] == "in_region"]
+    assert led["to_id"] == entity_id(wiki, "Nem")
+    assert (region["to_id"], region["to_name"]) == (None, "Outer Drift"), (
+        "nobody is called so: the name stays"
+    )
+
+
+def test_a_name_that_several_go_by_leads_to_none_and_the_other_continuity_does_not_count(
+    tmp_path: Path,
+) -> None:
+    wiki = ToldWiki(tmp_path)
+    wiki.crawl(
+        {
+            "Grey Guard": GUARD,
+            "Nem": page("Character", "Nem"),
+            "Nem/Legends": page("Character", "Nem", continuity="leg"),
+            "Red Guard": page("Organization", "Red Guard", "|leader=Tam"),
+            "Tam (elder)": page("Character", "Tam"),
+            "Tam (younger)": page("Character", "Tam"),
+        }
+    )
+    wiki.resolve()
+    leaders = {title: wiki.relations(title)[0]["to_id"] for title in ("Grey Guard", "Red Guard")}
+    assert leaders == {"Grey Guard": entity_id(wiki, "Nem"), "Red Guard": None}
+
+
+def test_a_link_to_a_redirect_leads_to_what_the_redirect_leads_to(tmp_path: Path) -> None:
+    wiki = ToldWiki(tmp_path)
+    told = page("Character", "Nem", "|affiliation=[[The Guard]]")
+    wiki.crawl({"Nem": told, "Grey Guard": GUARD, "The Guard": "#REDIRECT [[Grey Guard]]"})
+    wiki.resolve()
+    [relation] = wiki.relations("Nem")
+    assert (relation["to_title"], relation["to_id"]) == ("The Guard", entity_id(wiki, "Grey Guard"))
+
+
+def test_two_values_where_only_one_can_be_true_are_disputed_and_both_stay(tmp_path: Path) -> None:
+    wiki = ToldWiki(tmp_path)
+    fields = (
+        "|gender=*Male\n*Female\n|birth=19 BBY; between 22 and 18 BBY\n|death=4 ABY; 5 ABY\n|hair=Red, grey"
+    )
+    wiki.crawl({"Nem": page("Character", "Nem", fields)})
+    wiki.resolve()
+    disputed = {row["fact_key"] for row in wiki.facts("Nem") if row["is_disputed"]}
+    assert disputed == {"gender", "died"}, "dates that may be the same are no dispute"
+    assert values(wiki.facts("Nem"), "gender") == ["Female", "Male"]
+
+
+def test_what_a_person_rejects_stays_rejected_and_is_no_dispute(tmp_path: Path) -> None:
+    wiki = ToldWiki(tmp_path)
+    wiki.crawl({"Nem": page("Character", "Nem", "|gender=*Male\n*Female")})
+    wiki.resolve()
+    wrong = next(row for row in wiki.facts("Nem") if row["value"] == "Female")
+    decision = new_decision("reject", statement_id=wrong["fact_id"], author="Ada", reason="a slip")
+    record(wiki.lake, [decision])
+    assert "entity_facts PersonCharacter" in wiki.resolve()
+    by_value = {row["value"]: row for row in wiki.facts("Nem")}
+    assert (by_value["Female"]["status"], by_value["Female"]["decision_id"]) == (
+        "rejected",
+        decision["decision_id"],
+    )
+    assert [row["is_disputed"] for row in by_value.values()] == [False, False]
+
+
+def test_what_a_model_says_stands_beside_the_infobox_under_the_same_key(wiki: ToldWiki) -> None:
+    wiki.model_says(
+        FACTS,
+        "Nem",
+        [
+            {"fact_key": "Home world", "value": "Sallow", "unit": None, "evidence": "of Sallow"},
+            {"fact_key": "height", "value": "1.9", "unit": "metres", "evidence": "1.9 metres"},
+            {
+                "fact_key": "mood",
+                "value": "fine",
+                "unit": None,
+                "evidence": "never said",
+                "supported": False,
+            },
+        ],
+    )
+    wiki.resolve()
+    said = {(row["fact_key"], row["value"]): row for row in wiki.facts("Nem") if row["method"] == "model"}
+    assert said["homeworld", "Sallow"]["model"] == "small"
+    assert (said["height", "1.9"]["number"], said["height", "1.9"]["unit"]) == (1.9, "metres")
+    assert said["mood", "fine"]["status"] == "unsupported"
+    assert values(wiki.facts("Nem"), "homeworld") == ["Sallow", "Thuum"]
+
+
+def test_a_models_relation_is_from_whom_it_names_if_anybody_is_called_so(wiki: ToldWiki) -> None:
+    told = {
+        "start_time": "19 BBY",
+        "end_time": None,
+        "work_context": None,
+        "evidence": "as the page says",
+    }
+    wiki.model_says(
+        RELATIONS,
+        "Nem",
+        [
+            {**told, "from_name": "nem", "relation": "Belongs to", "to_name": "Grey Guard"},
+            {**told, "from_name": "Grey Guard", "relation": "located on", "to_name": "Thuum"},
+            {**told, "from_name": "Somebody", "relation": "met", "to_name": "Nem"},
+        ],
+    )
+    wiki.resolve()
+    said = {row["relation"]: row for row in wiki.relations("Nem") if row["method"] == "model"}
+    assert said.keys() == {"member_of", "located_in"}
+    assert said["member_of"]["from_id"] == entity_id(wiki, "Nem")
+    assert said["member_of"]["to_id"] == said["located_in"]["from_id"] == entity_id(wiki, "Grey Guard")
+    assert said["member_of"]["starts_from"] == -20
+
+
+def test_what_a_list_says_of_what_it_names_is_said_of_that(wiki: ToldWiki) -> None:
+    wiki.crawl({"List of persons": list_of("[[Nem]], a sailor", "Bel")})
+    attributes = [{"name": "Job", "value": "sailor"}]
+    wiki.read_lists({"List of persons": [named("Nem", "PersonCharacter", attributes=attributes)]})
+    wiki.resolve()
+    [fact] = wiki.facts("List of persons")
+    assert (fact["entity_id"], fact["fact_key"], fact["value"]) == (
+        entity_id(wiki, "Nem"),
+        "occupation",
+        "sailor",
+    )
+
+
+def test_all_pages_of_what_was_merged_speak_of_the_survivor(tmp_path: Path) -> None:
+    wiki = ToldWiki(tmp_path)
+    wiki.crawl(
+        {
+            "Nem": page("Character", "Nem", "|hair=Red"),
+            "Nemm": page("Character", "Nemm", "|hair=Grey\n|affiliation=[[Grey Guard]]"),
+            "Grey Guard": page("Organization", "Grey Guard", "|leader=[[Nemm]]"),
+        }
+    )
+    wiki.resolve()
+    kept, gone = entity_id(wiki, "Nem"), entity_id(wiki, "Nemm")
+    before = {row["fact_id"] for row in wiki.facts("Nemm")}
+    record(
+        wiki.lake,
+        [
+            new_decision(
+                "merge",
+                source="wiki",
+                title="Nemm",
+                entity_id=gone,
+                other_id=kept,
+                other_title="Nem",
+                author="Ada",
+                reason="one person",
+            )
+        ],
+    )
+    wiki.resolve()
+    assert {row["entity_id"] for title in ("Nem", "Nemm") for row in wiki.facts(title)} == {kept}
+    assert {row["fact_id"] for row in wiki.facts("Nemm")} == before, "a statement keeps its id"
+    assert [row["from_id"] for row in wiki.relations("Nemm")] == [kept]
+    assert [row["to_id"] for row in wiki.relations("Grey Guard")] == [kept]
+
+
+def test_nothing_is_stale_twice_and_a_new_text_replaces_what_the_old_one_said(wiki: ToldWiki) -> None:
+    wiki.resolve()
+    assert wiki.resolve() == []
+    wiki.crawl({"Nem": page("Character", "Nem", "|homeworld=[[Sallow]]")})
+    assert "entity_facts PersonCharacter" in wiki.resolve()
+    assert values(wiki.facts("Nem"), "homeworld") == ["Sallow"]
+
+
+def test_a_rebuilt_lake_says_the_same_in_the_same_order(wiki: ToldWiki, tmp_path: Path) -> None:
+    wiki.resolve()
+    again = ToldWiki(tmp_path / "again")
+    again.crawl({"Nem": NEM, "Thuum": THUUM, "Grey Guard": GUARD})
+    again.resolve()
+    for table in (ENTITY_FACTS, ENTITY_RELATIONS):
+        for name in wiki.lake.partitions(table):
+            one, other = (read_footer(each.lake, table, name) for each in (wiki, again))
+            assert one is not None
+            assert other is not None
+            assert one.content_id == other.content_id

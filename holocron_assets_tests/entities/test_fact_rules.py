@@ -1,0 +1,105 @@
+"""Infobox rules: how fields are matched, whose rules count, and what is wrong with a file."""
+
+from pathlib import Path
+
+import pytest
+
+from holocron_assets.entities.facts.rules import (
+    RULES_FOLDER,
+    InfoboxRuleError,
+    load_rule_book,
+    normalised_field,
+    read_rule_file,
+    rules_version,
+)
+
+
+def keys(source: str, template: str, field: str, *folders: Path) -> list[str]:
+    return [one.rule.key for one in load_rule_book(source, *folders).of(template, field)]
+
+
+def write(folder: Path, text: str, name: str = "own.yaml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("Homeworld", "homeworld"),
+        ("Affiliation(s)", "affiliation"),
+        ("affiliation_s", "affiliation"),
+        ("Point(s) of interest", "point of interest"),
+        (" release_date ", "release date"),
+        ("commanders2", "commanders"),
+        ("Height/depth", "height depth"),
+        ("", ""),
+    ],
+)
+def test_case_spaces_plural_signs_and_numbers_of_a_field_do_not_count(written: str, name: str) -> None:
+    assert normalised_field(written) == name
+
+
+def test_a_source_without_rules_of_its_own_has_those_for_any() -> None:
+    assert keys("sample", "Character", "Affiliation(s)") == ["affiliated_with"]
+    assert keys("sample", "Character", "no such field") == []
+
+
+def test_a_sources_own_rules_go_first_and_those_for_a_template_before_those_for_any() -> None:
+    assert keys("wookieepedia", "Character", "Affiliation(s)") == ["member_of"]
+    assert keys("wookieepedia", "Planet", "Affiliation(s)") == ["affiliated_with"]
+
+
+def test_a_person_adds_rules_for_a_source_in_a_folder(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "sources: [sample]\nconfidence: 0.7\nrules:\n"
+        "  - {fields: [Bell tone], key: tone, kind: fact}\n"
+        "  - {fields: [homeworld], key: hails_from, kind: relation}\n",
+    )
+    [rule] = load_rule_book("sample", tmp_path).of("Bell", "bell_tone")
+    assert (rule.rule.key, rule.rule_id, rule.confidence) == ("tone", "own:bell tone", 0.7)
+    assert keys("sample", "Character", "Homeworld", tmp_path) == ["hails_from"]
+    assert keys("wookieepedia", "Character", "Homeworld", tmp_path) == ["homeworld", "comes_from"]
+
+
+def test_a_folder_that_is_not_there_has_no_rules(tmp_path: Path) -> None:
+    assert keys("sample", "Character", "Gender", tmp_path / "none") == ["gender"]
+    assert rules_version(tmp_path / "none") == rules_version(tmp_path / "neither")
+
+
+def test_another_word_in_a_rule_makes_another_version(tmp_path: Path) -> None:
+    path = write(tmp_path, "rules:\n  - {fields: [a], key: one, kind: fact}\n")
+    before = rules_version(tmp_path)
+    path.write_text(path.read_text(encoding="utf-8").replace("one", "two"), encoding="utf-8")
+    assert rules_version(tmp_path) != before
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("rules: [", "cannot be read as YAML"),
+        ("rules:\n  - {fields: [a], key: Bad Key, kind: fact}\n", r"rules\.0\.key"),
+        ("rules:\n  - {fields: [a], key: a, kind: opinion}\n", r"rules\.0\.kind"),
+        ("rules:\n  - {fields: [], key: a, kind: fact}\n", r"rules\.0\.fields"),
+        ("rules:\n  - {fields: [a], key: a, kind: fact, colour: red}\n", r"rules\.0\.colour"),
+        ("confidence: 2\nrules: []\n", "confidence"),
+        (
+            "rules:\n  - {fields: [a], key: a, kind: fact}\n  - {fields: [A], key: a, kind: fact}\n",
+            r"rules\.1\.fields: 'a' gives 'a' already",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_file_names_the_file_and_the_key(
+    tmp_path: Path, text: str, problem: str
+) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(InfoboxRuleError, match=problem) as caught:
+        read_rule_file(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("path", sorted(RULES_FOLDER.glob("*.yaml")), ids=lambda path: path.name)
+def test_the_rules_that_the_project_ships_can_be_used(path: Path) -> None:
+    assert read_rule_file(path).rules

@@ -1,0 +1,122 @@
+"""What stays in the file without being looked at one by one is what looking at each would give."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from resolved_wiki import START, TYPES, Seen, Wiki, missing, redirect, wiki_of
+
+from holocron_assets.decisions.log import new_decision, record
+from holocron_assets.entities.history import resolve_entities
+from holocron_assets.entities.identity.clusters import merges
+from holocron_assets.entities.identity.identity import entity_id
+from holocron_assets.entities.identity.judgement_store import store_judgements
+from holocron_assets.entities.identity.pair_store import store_pairs
+from holocron_assets.entities.promotion import DEFAULT_POLICY_FILE, load_policy
+from holocron_assets.entities.snapshot import Look, look_at
+from holocron_assets.entities.store import store_entities
+from holocron_assets.entities.type_now import type_now
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import ENTITIES, ENTITY_JUDGEMENTS
+from holocron_assets.lake.views.database import query
+
+WORTHY = frozenset(TYPES)
+TITLES = ("Varn", "Gort", "Dune", "Varn/Legends", "Gort (Legends)")
+ALL_PAGES = "select * exclude run_id, 'page' as origin from present_candidates where entity_type = $type"
+
+pages = st.one_of(
+    st.builds(
+        Seen,
+        st.sampled_from(TITLES),
+        st.none() | st.integers(1, 4),
+        st.sampled_from(["Species", "Species", "Droid"]),
+        revision_id=st.integers(100, 102),
+        confidence=st.sampled_from([0.7, 0.85, 0.95]),
+        method=st.sampled_from(["rules", "person"]),
+    ),
+    st.builds(missing, st.sampled_from(TITLES)),
+    st.builds(redirect, st.sampled_from(TITLES), st.sampled_from(TITLES)),
+)
+crawls = st.lists(st.lists(pages, max_size=5, unique_by=lambda page: page.title), min_size=1, max_size=4)
+decisions = st.lists(
+    st.tuples(
+        st.integers(0, 3),
+        st.sampled_from(["merge", "split", "promote", "suppress"]),
+        st.permutations(TITLES).map(lambda titles: titles[:2]),
+    ),
+    max_size=3,
+)
+
+
+def expected_rows(look: Look, entity_type: str, moment: int) -> list[Row]:
+    """All rows, from every candidate and every standing row."""
+    lake = look.lake
+    standing = read_partition(lake, ENTITIES, entity_type) if lake.has(ENTITIES, entity_type) else []
+    judgements = read_partition(lake, ENTITY_JUDGEMENTS, entity_type)
+    ids = {row[side] for row in judgements for side in ("first_id", "second_id")}
+    return resolve_entities(
+        entity_type,
+        query(look.connection, ALL_PAGES, {"type": entity_type}),
+        standing,
+        policy=load_policy(DEFAULT_POLICY_FILE, WORTHY),
+        now=START + timedelta(days=moment),
+        run_id=f"run-{moment}",
+        elsewhere=look.elsewhere(entity_type),
+        pages=look.pages_now,
+        merged=merges(judgements, type_now(look, entity_type).members(ids), look.people.held),
+        people=look.people,
+        first_titles=look.first_titles,
+    )
+
+
+def resolve(wiki: Wiki, moment: int) -> None:
+    """Resolve both types, and compare what is stored with what all rows together give."""
+    now = START + timedelta(days=moment)
+    with look_at(wiki.lake) as look:
+        for entity_type in ("Droid", "Species"):
+            store_pairs(look, entity_type, entity_types=WORTHY)
+            store_judgements(look, entity_type, entity_types=WORTHY, now=now)
+            expected = expected_rows(look, entity_type, moment)
+            store_entities(look, entity_type, entity_types=WORTHY, now=now, run_id=f"run-{moment}")
+            assert read_partition(wiki.lake, ENTITIES, entity_type) == expected
+
+
+def decide(wiki: Wiki, kind: str, titles: Sequence[str]) -> None:
+    one, other = (entity_id("sample", title) for title in titles)
+    about: dict[str, Any] = {"other_id": other} if kind in {"merge", "split"} else {}
+    record(wiki.lake, [new_decision(kind, entity_id=one, author="Kim", reason="It is so.", **about)])
+
+
+@settings(deadline=None, max_examples=8)
+@given(crawls, decisions)
+def test_what_is_stored_is_what_all_rows_together_give(
+    history: list[list[Seen]], decided: list[tuple[int, str, list[str]]]
+) -> None:
+    with TemporaryDirectory() as folder:
+        wiki = Wiki(Lake(Path(folder)))
+        for moment, seen in enumerate(history):
+            wiki.crawl(*seen)
+            for when, kind, titles in decided:
+                if when == moment:
+                    decide(wiki, kind, titles)
+            resolve(wiki, moment)
+
+
+def test_what_did_not_change_is_no_row_to_be_decided_about(tmp_path: Path) -> None:
+    wiki = wiki_of(tmp_path, Seen("Varn", 1), Seen("Gort", 2), Seen("Dune", 3))
+    wiki.resolve_all()
+    wiki.crawl(Seen("Gort", 2, revision_id=101), Seen("Newcomer", 4))
+    with look_at(wiki.lake) as look:
+        policy = load_policy(DEFAULT_POLICY_FILE, WORTHY)
+        candidates, current, left = type_now(look, "Species").changed([], policy)
+        busy, _, _ = type_now(look, "Species").changed([entity_id("sample", "Dune")], policy)
+    assert {row["title"] for row in candidates} == {"Gort", "Newcomer"}
+    assert {row["title"] for row in current} == {"Gort"}
+    assert set(left.column("title").to_pylist()) == {"Varn", "Dune"}
+    assert {row["title"] for row in busy} == {"Gort", "Newcomer", "Dune"}

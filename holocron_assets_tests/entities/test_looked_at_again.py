@@ -1,0 +1,56 @@
+"""Each thing by which a run tells that something must be looked at again, changed by itself."""
+
+from pathlib import Path
+
+from resolved_wiki import Seen, Wiki, wiki_of
+
+from holocron_assets.entities.snapshot import look_at
+from holocron_assets.entities.store import stale_entities
+from holocron_assets.lake.files.parquet import read_footer, write_partition
+from holocron_assets.lake.tables import ENTITY_JUDGEMENTS
+
+VARN = Seen("Varn", 4)
+
+
+def crawl(wiki: Wiki, *pages: Seen) -> None:
+    wiki.crawl(*pages)
+    wiki.resolve_all()
+
+
+def resolved(folder: Path, *pages: Seen) -> Wiki:
+    wiki = wiki_of(folder, *pages)
+    wiki.resolve_all()
+    return wiki
+
+
+def test_a_dispute_ends_with_its_cause_though_the_page_is_as_it_was(tmp_path: Path) -> None:
+    wiki = resolved(tmp_path, VARN)
+    crawl(wiki, Seen("Varn", 4, "Droid", confidence=0.85, method="model"))
+    assert list(wiki.reviews()) == ["Varn"]
+    crawl(wiki, VARN)
+    assert wiki.reviews() == {}
+
+
+def test_another_continuity_of_the_same_revision_is_said_of_the_entity(tmp_path: Path) -> None:
+    wiki = resolved(tmp_path, VARN)
+    crawl(wiki, Seen("Varn", 4, continuity="legends"))
+    assert wiki.query("select continuity from entities") == [{"continuity": "legends"}]
+
+
+def test_other_judgements_make_entities_stale(tmp_path: Path) -> None:
+    wiki = resolved(tmp_path, VARN, Seen("Varns", 5))
+    footer = read_footer(wiki.lake, ENTITY_JUDGEMENTS, "Species")
+    assert footer is not None
+    inputs = dict(footer.inputs)
+    write_partition(
+        wiki.lake, ENTITY_JUDGEMENTS, "Species", [], code_version=footer.code_version, inputs=inputs
+    )
+    with look_at(wiki.lake) as look:
+        assert stale_entities(look, ["Species"]) == ["Species"]
+
+
+def test_who_goes_by_another_name_is_compared_again(tmp_path: Path) -> None:
+    wiki = resolved(tmp_path, VARN, Seen("Dune", 5))
+    assert wiki.query("from lake.entity_pairs") == []
+    crawl(wiki, Seen("Varns", 5, revision_id=101))
+    assert len(wiki.query("from lake.entity_pairs")) == 1

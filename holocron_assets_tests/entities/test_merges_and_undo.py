@@ -1,0 +1,157 @@
+"""What people decide about entities of a real lake, and what is there again once they take it back."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from resolved_wiki import Seen, Wiki, missing, redirect, wiki_of
+
+from holocron_assets.decisions.log import new_decision, record, undo
+from holocron_assets.entities.identity.identity import entity_id
+from holocron_assets.lake.declaration.schema import Row
+
+VARN, GORT, DUNE = (entity_id("sample", title) for title in ("Varn", "Gort", "Dune"))
+
+
+def decide(wiki: Wiki, kind: str, **about: Any) -> str:
+    row = new_decision(kind, author="Kim", reason="It is so.", **about)
+    record(wiki.lake, [row])
+    wiki.batches += 1
+    wiki.resolve_all()
+    return str(row["decision_id"])
+
+
+def merge(wiki: Wiki, gone: str, into: str) -> str:
+    return decide(wiki, "merge", entity_id=gone, other_id=into)
+
+
+def take_back(wiki: Wiki, decision: str) -> None:
+    undo(wiki.lake, decision, author="Kim", reason="It was not so.")
+    wiki.batches += 1
+    wiki.resolve_all()
+
+
+def stands(wiki: Wiki, identifier: str, entity_type: str = "Species") -> Row:
+    [row] = wiki.query(
+        "from lake.entities where valid_to is null "
+        f"and entity_id = '{identifier}' and entity_type = '{entity_type}'"
+    )
+    return row
+
+
+def says(wiki: Wiki) -> list[dict[str, Any]]:
+    columns = "entity_type, entity_id, title, state, merged_into"
+    return wiki.query(f"select {columns} from lake.entities where valid_to is null order by all")  # noqa: S608 - our own
+
+
+def names(wiki: Wiki, identifier: str) -> set[str]:
+    rows = wiki.query("from lake.entity_aliases")
+    return {row["alias"] for row in rows if row["entity_id"] == identifier}
+
+
+@pytest.fixture
+def wiki(tmp_path: Path) -> Wiki:
+    made = wiki_of(tmp_path, Seen("Varn", 1), Seen("Gort", 2), Seen("Dune", 3), redirect("Gortians", "Gort"))
+    made.resolve_all()
+    return made
+
+
+def test_what_was_merged_leads_to_its_survivor_and_gives_it_its_names(wiki: Wiki) -> None:
+    merge(wiki, GORT, VARN)
+    gort = stands(wiki, GORT)
+    assert (gort["state"], gort["merged_into"], gort["state_by"]) == ("merged", VARN, "person:Kim")
+    assert stands(wiki, VARN)["state"] == "promoted"
+    assert (gort["review_reason"], stands(wiki, VARN)["review_reason"]) == (None, None)
+    assert (names(wiki, VARN), names(wiki, GORT)) == ({"Varn", "Gort", "Gortians"}, set())
+    assert wiki.stale() == []
+
+
+def test_undo_brings_back_ids_states_and_names(wiki: Wiki) -> None:
+    before, aliases = says(wiki), wiki.query("from lake.entity_aliases order by all")
+    decision = merge(wiki, GORT, VARN)
+    assert says(wiki) != before
+    take_back(wiki, decision)
+    assert says(wiki) == before
+    assert wiki.query("from lake.entity_aliases order by all") == aliases
+    history = wiki.query("from lake.entities order by valid_from")
+    states = [row["state"] for row in history if row["entity_id"] == GORT]
+    assert states == ["promoted", "merged", "promoted"]
+
+
+def test_a_merged_id_leads_to_the_last_survivor_when_that_is_merged_too(wiki: Wiki) -> None:
+    merge(wiki, GORT, VARN)
+    second = merge(wiki, VARN, DUNE)
+    assert [stands(wiki, each)["merged_into"] for each in (GORT, VARN, DUNE)] == [DUNE, DUNE, None]
+    take_back(wiki, second)
+    assert [stands(wiki, each)["merged_into"] for each in (GORT, VARN, DUNE)] == [VARN, None, None]
+
+
+def test_who_a_person_holds_for_true_stays_so_whatever_becomes_of_the_page(wiki: Wiki) -> None:
+    decide(wiki, "promote", entity_id=GORT)
+    wiki.crawl(Seen("Gort", 2, "Droid", revision_id=101, confidence=0.99))
+    wiki.resolve_all()
+    gort = stands(wiki, GORT)
+    assert (gort["state"], gort["state_by"]) == ("adjudicated", "person:Kim")
+    assert "a person promoted or merged it as Species" in gort["review_reason"]
+    assert wiki.query("from lake.entities where entity_type = 'Droid'") == []
+    wiki.crawl(missing("Gort"))
+    wiki.resolve_all()
+    gort = stands(wiki, GORT)
+    assert (gort["state"], gort["review_reason"]) == ("adjudicated", "page deleted")
+    assert wiki.stale() == []
+
+
+def test_what_a_person_suppressed_stays_out_until_that_is_undone(wiki: Wiki) -> None:
+    decision = decide(wiki, "suppress", entity_id=GORT)
+    wiki.crawl(Seen("Gort", 2, revision_id=101, confidence=0.99))
+    wiki.resolve_all()
+    assert (stands(wiki, GORT)["state"], stands(wiki, GORT)["state_by"]) == ("suppressed", "person:Kim")
+    take_back(wiki, decision)
+    assert stands(wiki, GORT)["state"] == "promoted"
+
+
+def test_a_merge_outlives_the_page_of_what_was_merged(wiki: Wiki) -> None:
+    merge(wiki, GORT, VARN)
+    wiki.crawl(redirect("Gort", "Varn", 2, revision_id=101))
+    wiki.resolve_all()
+    assert stands(wiki, GORT)["merged_into"] == VARN
+    wiki.crawl(missing("Varn"), Seen("Gort", 2, revision_id=102))
+    wiki.resolve_all()
+    assert (stands(wiki, GORT)["state"], stands(wiki, VARN)["merged_into"]) == ("promoted", GORT)
+
+
+def test_a_machine_that_types_a_merged_page_otherwise_only_raises_a_flag(wiki: Wiki) -> None:
+    decision = merge(wiki, GORT, VARN)
+    wiki.crawl(Seen("Gort", 2, "Droid", revision_id=101, confidence=0.99))
+    wiki.resolve_all()
+    assert stands(wiki, GORT)["merged_into"] == VARN
+    assert "type in dispute" in stands(wiki, GORT)["review_reason"]
+    take_back(wiki, decision)
+    assert stands(wiki, GORT)["state"] == "suppressed"
+    assert stands(wiki, GORT, "Droid")["state"] == "promoted"
+    assert wiki.stale() == []
+
+
+def test_a_merged_page_that_a_person_types_otherwise_is_not_lost_and_flagged(wiki: Wiki) -> None:
+    merge(wiki, GORT, VARN)
+    wiki.crawl(Seen("Gort", 2, "Droid", revision_id=101, method="person"))
+    wiki.resolve_all()
+    gort = stands(wiki, GORT, "Droid")
+    assert (gort["state"], gort["merged_into"]) == ("promoted", None)
+    assert "Kim merged it with 'Varn', which is of type Species" in gort["review_reason"]
+    assert stands(wiki, GORT)["state"] == "suppressed"
+    wiki.crawl(Seen("Gort", 2, revision_id=102, method="person"))
+    wiki.resolve_all()
+    assert stands(wiki, GORT)["merged_into"] == VARN
+    assert wiki.stale() == []
+
+
+def test_a_decision_that_is_there_before_its_pages_takes_effect_with_them(tmp_path: Path) -> None:
+    wiki = wiki_of(tmp_path, Seen("Varn", 1))
+    merge(wiki, GORT, VARN)
+    decide(wiki, "promote", entity_id=VARN)
+    assert says(wiki) == [{**says(wiki)[0], "title": "Varn", "state": "adjudicated"}]
+    wiki.crawl(Seen("Gort", 2))
+    wiki.resolve_all()
+    assert stands(wiki, GORT)["merged_into"] == VARN
+    assert wiki.stale() == []

@@ -1,0 +1,90 @@
+"""What names are made of."""
+
+import pytest
+
+from holocron_assets.entities.identity.policy import DEFAULT_IDENTITY_FILE, load_identity_policy
+from holocron_assets.entities.names.names import NameReader, name_key
+
+READER = NameReader(load_identity_policy(DEFAULT_IDENTITY_FILE, {"PersonCharacter"}).words)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Varn", "varn"),
+        ("R2-D2", "R2 D2"),
+        ("Padmé", "Padme"),
+        ("Varn (species)", "Varn"),
+        ("Varn (species)", "Varn (people)"),
+        ("Ki-Adi's", "Kiadis"),
+        ("Straße", "STRASSE"),
+        ("(Varn)", "Varn"),
+        ("Issue 1.12", "Issue 1-12"),
+    ],
+)
+def test_names_that_are_written_otherwise_are_one(one: str, other: str) -> None:
+    assert name_key(one) == name_key(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Varn", "Varn II"), ("R2-D2", "R2-D3"), ("Ödun", "Adun"), ("Issue 1.12", "Issue 11.2"), ("½", "12")],
+)
+def test_other_names_are_other_names(one: str, other: str) -> None:
+    assert name_key(one) != name_key(other)
+
+
+@pytest.mark.parametrize("name", ["", "???", "(?)", "…"])
+def test_a_name_without_letters_and_digits_has_no_key(name: str) -> None:
+    assert name_key(name) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "designation"),
+    [
+        ("Varn II", "2"),
+        ("Varn XLIX", "49"),
+        ("Varn ii", ""),
+        ("CT-7567", "7567"),
+        ("Issue 12", "12"),
+        ("R60s of Varn", "r60"),
+        ("First Battle of Varn", "first"),
+        ("Bel A. Arno", "a"),
+        ("Mix of Varn", ""),
+        ("Varn 7 (of 10)", "7"),
+    ],
+)
+def test_numbers_numerals_and_initials_are_designations(name: str, designation: str) -> None:
+    assert READER.read(name).designation == designation
+
+
+@pytest.mark.parametrize(
+    ("plural", "singular"),
+    [
+        ("Varn pilots", "Varn pilot"),
+        ("Varn batteries", "Varn battery"),
+        ("Sand wolves", "Sand wolf"),
+        ("Varn torpedoes", "Varn torpedo"),
+        ("Clansmen", "Clansman"),
+    ],
+)
+def test_plurals_have_the_stems_of_the_singular(plural: str, singular: str) -> None:
+    one, other = READER.read(plural), READER.read(singular)
+    assert one.stems == other.stems
+    assert one.words != other.words
+
+
+@pytest.mark.parametrize("possessive", ["Bel Arno's", "Bel\u2019s Arno", "Bels' Arno"])
+def test_a_possessive_is_the_word_itself(possessive: str) -> None:
+    assert READER.read(possessive).words in {("bel", "arno"), ("bels", "arno")}
+
+
+@pytest.mark.parametrize("name", ["Moss", "Taris", "Rebus", "Gas"])
+def test_words_that_only_end_like_a_plural_are_left_alone(name: str) -> None:
+    assert READER.read(name).stems == (name.casefold(),)
+
+
+def test_articles_are_no_words_of_a_name() -> None:
+    parts = READER.read("The Órder of the Varn (cult)")
+    assert (parts.words, parts.articles, parts.qualifier) == (("order", "of", "varn"), 2, "cult")
+    assert READER.read("Theta Varn").articles == 0

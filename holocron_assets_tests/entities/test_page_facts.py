@@ -1,0 +1,123 @@
+"""What values of an infobox say by the rules: facts, relations, periods, numbers and dates."""
+
+from typing import Any
+
+import pytest
+
+from holocron_assets.entities.facts.page_facts import page_fact_rows
+from holocron_assets.entities.facts.rules import load_rule_book
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.tables import PAGE_FACTS
+from holocron_assets.lake.titles import DEFAULT_SITE
+from holocron_assets.signals.infobox.values import infobox_values
+
+PAGE = {"source": "sample", "batch": "sample-000001", "title": "X", "title_key": 7, "revision_id": 3}
+
+
+def rows(fields: str, template: str = "Character") -> list[dict[str, Any]]:
+    """The rows of a page whose infobox has these fields; each fits the table."""
+    rules = load_rule_book("sample")
+    text = f"{{{{{template}\n{fields}\n}}}}"
+    values = infobox_values(
+        text, template, DEFAULT_SITE, lambda field: rules.parts_at_commas(template, field)
+    )
+    found = [dict(row) for row in page_fact_rows(PAGE, template, values, rules)]
+    PAGE_FACTS.to_arrow(found, "sample-000001")
+    for row in found:
+        assert text[row["evidence_start"] : row["evidence_end"]]
+    return found
+
+
+def said(fields: str) -> list[tuple[str, str, str]]:
+    return [(row["kind"], row["key"], row["value"]) for row in rows(fields)]
+
+
+def test_a_field_gives_what_its_rules_say_and_a_field_without_rule_gives_nothing() -> None:
+    assert said("|homeworld=[[Thuum]]\n|mood=Fine\n|name=Nem Sixfinger") == [
+        ("fact", "homeworld", "Thuum"),
+        ("relation", "comes_from", "Thuum"),
+        ("name", "name", "Nem Sixfinger"),
+    ]
+
+
+def test_a_relation_leads_to_the_title_linked_to() -> None:
+    [fact, relation] = rows("|species=[[Tchaan/Legends|Tchaan]] (half)")
+    assert (relation["target"], relation["target_key"]) == (
+        "Tchaan/Legends",
+        title_key("sample", "Tchaan/Legends"),
+    )
+    assert relation["qualifier"] == fact["qualifier"] == "half"
+    assert fact.get("target") is None
+
+
+def test_a_link_to_a_section_names_a_part_of_a_page_and_has_no_key() -> None:
+    [row] = rows("|affiliation=[[Guilds#Lamplighters|Lamplighters]]")
+    assert (row["target"], row["target_key"]) == ("Guilds#Lamplighters", None)
+
+
+def test_of_a_person_with_a_title_before_the_name_the_last_link_counts() -> None:
+    [row] = rows("|leader=[[Warden-Captain|Captain]] [[Elowe Marsh]]")
+    assert (row["value"], row["target"]) == ("Captain Elowe Marsh", "Elowe Marsh")
+
+
+def test_a_death_has_a_date_and_a_place() -> None:
+    [fact, place] = rows("|death=[[19 BBY]], at [[Sallow]]")
+    assert (fact["key"], fact["value"], fact["calendar"], fact["date_from"], fact["date_to"]) == (
+        *("died", "19 BBY", "galactic"),
+        *(-20, -19),
+    )
+    assert (place["key"], place["value"], place["target"]) == ("died_on", "Sallow", "Sallow")
+
+
+@pytest.mark.parametrize(
+    ("qualifier", "start", "end", "starts_from", "ends_to"),
+    [
+        ("formerly", None, "formerly", None, None),
+        ("44 BBY", "44 BBY", None, -45, None),
+        ("1010 BBY-1000 BBY", "1010 BBY", "1000 BBY", -1011, -1000),
+        ("22-19 BBY", "22-19 BBY", "19 BBY", -23, -19),
+        ("until 4 ABY", None, "4 ABY", None, 5),
+        ("-22 BBY", None, "22 BBY", None, -22),
+        ("1000 BBY-", "1000 BBY", None, -1001, None),
+        ("since 4 ABY", "since 4 ABY", None, 4, None),
+        ("as a spy", None, None, None, None),
+    ],
+)
+def test_what_stands_in_parentheses_says_since_and_until_when(
+    qualifier: str, start: str | None, end: str | None, starts_from: float | None, ends_to: float | None
+) -> None:
+    [row] = rows(f"|affiliation=[[Grey Guard]] ({qualifier})")
+    assert row["qualifier"] == qualifier
+    assert (row.get("start_time"), row.get("end_time")) == (start, end)
+    assert (row.get("starts_from"), row.get("ends_to")) == (starts_from, ends_to)
+
+
+@pytest.mark.parametrize(
+    ("value", "number", "unit"),
+    [
+        ("1.93 [[meter]]s", 1.93, "meters"),
+        ("1,400 meters", 1400, "meters"),
+        ("About 46 meters", 46, "meters"),
+        ("12", 12, None),
+        ("10 million Tikiarri", 10_000_000, "Tikiarri"),
+        ("50% of all", 50, "%"),
+        ("1.5-2 meters", None, None),
+        ("500 million-1 billion", None, None),
+        ("1 to 3 meters", None, None),
+        ("Male: 2.1 meters", None, None),
+        ("Tall", None, None),
+    ],
+)
+def test_a_number_has_its_unit_and_a_span_of_numbers_is_none(
+    value: str, number: float | None, unit: str | None
+) -> None:
+    [row] = rows(f"|height={value}")
+    assert (row.get("number"), row.get("unit")) == (number, unit)
+
+
+def test_values_that_say_nothing_are_left_out() -> None:
+    assert said("|species=Unknown\n|moons=0\n|affiliation=None\n|children=") == []
+
+
+def test_only_one_gender_can_be_true_and_several_colors_can() -> None:
+    assert [row["is_single"] for row in rows("|gender=Male\n|hair=Black, brown")] == [True, False, False]

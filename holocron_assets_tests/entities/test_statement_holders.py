@@ -1,0 +1,141 @@
+"""Whom statements are about, and which of them are one: where names, titles and pages come apart."""
+
+from pathlib import Path
+from typing import Any
+
+from listed_wiki import SOURCE, ListedWiki, droid, list_of, named
+from told_wiki import ToldWiki, page
+
+from holocron_assets.decisions.log import new_decision, record
+from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS
+from holocron_assets.entities.identity.identity import entity_id
+from holocron_assets.lake.declaration.schema import Row
+from holocron_assets.lake.files.parquet import read_partition
+from holocron_assets.lake.tables import ENTITY_FACTS, ENTITY_TAGS
+
+VEX = entity_id(SOURCE, "Vex")
+
+
+def decided(wiki: ListedWiki, kind: str, **about: Any) -> None:
+    record(wiki.lake, [new_decision(kind, author="Kim", reason="a test says so", **about)])
+
+
+def moved_while_a_person_holds_it(folder: Path) -> ToldWiki:
+    """The place "Vex", which a person promoted: its page is "Vex (city)" now, and a person has its title."""
+    wiki = ToldWiki(folder)
+    wiki.crawl({"Vex": page("Planet", "Vex", "|region=Outer Drift")})
+    wiki.resolve()
+    decided(wiki, "promote", entity_id=VEX)
+    wiki.resolve()
+    wiki.put_pages({"Vex": 2, "Vex (city)": 1})
+    wiki.crawl(
+        {
+            "Vex (city)": page("Organization", "Vex", "|leader=[[Bel]]") + "[[Category:Cities]]",
+            "Vex": page("Character", "Vex", "|gender=Male\n|affiliation=[[Grey Guard]]")
+            + "[[Category:People]]",
+            "Nem": page("Character", "Nem", "|masters=[[Vex]]"),
+        }
+    )
+    wiki.resolve()
+    return wiki
+
+
+def person_called_vex(wiki: ToldWiki) -> str:
+    [row] = wiki.query("from entities where title = 'Vex' and entity_type = 'PersonCharacter'")
+    return str(row["entity_id"])
+
+
+def test_a_page_speaks_of_its_own_entity_and_not_of_one_that_still_has_its_title(tmp_path: Path) -> None:
+    wiki = moved_while_a_person_holds_it(tmp_path)
+    person = person_called_vex(wiki)
+    assert person != VEX
+    assert {row["fact_key"]: row["entity_id"] for row in wiki.facts("Vex")} == {"gender": person}
+    assert [row["from_id"] for row in wiki.relations("Vex")] == [person]
+    assert {row["from_id"] for row in wiki.relations("Vex (city)")} == {VEX}
+
+
+def test_a_link_leads_to_the_page_that_has_the_title_now(tmp_path: Path) -> None:
+    wiki = moved_while_a_person_holds_it(tmp_path)
+    assert [row["to_id"] for row in wiki.relations("Nem")] == [person_called_vex(wiki)]
+
+
+def test_an_entity_carries_the_tags_of_its_page_and_not_of_its_old_title(tmp_path: Path) -> None:
+    wiki = moved_while_a_person_holds_it(tmp_path)
+    rows = [
+        row
+        for name in wiki.lake.partitions(ENTITY_TAGS)
+        for row in read_partition(wiki.lake, ENTITY_TAGS, name)
+    ]
+    carriers = {row["tag_id"]: row["entity_id"] for row in rows if row["tag_id"].startswith("category:")}
+    assert carriers == {"category:cities": VEX, "category:people": person_called_vex(wiki)}
+
+
+def test_who_was_a_member_twice_has_two_relations(tmp_path: Path) -> None:
+    wiki = ToldWiki(tmp_path)
+    wiki.crawl({"Vex": page("Character", "Vex")})
+    stint = {"from_name": "Vex", "relation": "member of", "to_name": "The Guild", "evidence": "of the Guild"}
+    told = [
+        ("22 BBY", "19 BBY", None),
+        ("4 ABY", "9 ABY", None),
+        ("4 ABY", None, None),
+        (None, "4 ABY", None),
+        (None, "4 ABY", "The Heron's Debt"),
+    ]
+    columns = ("start_time", "end_time", "work_context")
+    wiki.model_says(RELATIONS, "Vex", [{**stint, **dict(zip(columns, row, strict=True))} for row in told])
+    wiki.resolve()
+    rows = wiki.relations("Vex")
+    assert {(row["start_time"], row["end_time"], row["work"]) for row in rows} == set(told)
+    assert len({row["relation_id"] for row in rows}) == len(told)
+
+
+def test_one_number_in_two_units_is_two_facts(tmp_path: Path) -> None:
+    wiki = ToldWiki(tmp_path)
+    wiki.crawl({"Vex": page("Character", "Vex")})
+    said = {"fact_key": "height", "value": "2", "evidence": "two"}
+    wiki.model_says(FACTS, "Vex", [{**said, "unit": unit} for unit in ("metres", "feet", None)])
+    wiki.resolve()
+    assert {row["unit"] for row in wiki.facts("Vex")} == {"metres", "feet", None}
+
+
+def test_what_a_list_says_of_two_things_of_one_name_is_two_statements_and_two_questions(
+    tmp_path: Path,
+) -> None:
+    wiki = ListedWiki(tmp_path)
+    wiki.crawl(
+        {
+            "Kettle (droid)": droid("Kettle"),
+            "Kettle (person)": page("Character", "Kettle"),
+            "List of things": list_of("Kettle", "Kettle"),
+        }
+    )
+    said = {"supported": False, "attributes": [{"name": "gender", "value": "male"}]}
+    types = ("Droid", "PersonCharacter")
+    wiki.read_lists({"List of things": [named("Kettle", name, **said) for name in types]})
+    wiki.resolve()
+    facts: list[Row] = [
+        row
+        for name in types
+        for row in read_partition(wiki.lake, ENTITY_FACTS, name)
+        if row["method"] == "model"
+    ]
+    assert [row["entity_type"] for row in facts] == list(types)
+    items = {row["item_id"] for row in wiki.query("from lake.review_items where kind = 'statement'")}
+    assert items == {f"statement-{row['fact_id']}" for row in facts}
+    assert len(items) == 2
+
+
+def test_who_is_suppressed_says_nothing_and_nothing_leads_there(tmp_path: Path) -> None:
+    wiki = ToldWiki(tmp_path)
+    wiki.crawl(
+        {
+            "Vex": page("Character", "Vex", "|gender=Male\n|homeworld=[[Thuum]]"),
+            "Nem": page("Character", "Nem", "|masters=[[Vex]]"),
+        }
+    )
+    wiki.resolve()
+    assert wiki.facts("Vex")
+    decided(wiki, "suppress", entity_id=VEX)
+    wiki.resolve()
+    assert (wiki.facts("Vex"), wiki.relations("Vex")) == ([], [])
+    assert [row["to_id"] for row in wiki.relations("Nem")] == [None]

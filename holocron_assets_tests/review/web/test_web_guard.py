@@ -1,0 +1,200 @@
+"""Who is let in, what is sealed, and that no other site can have anything decided."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from review_lake import NEM, review_lake
+from starlette.testclient import TestClient
+
+from holocron_assets.cli.main import main
+from holocron_assets.decisions.log import all_decisions
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.review.web.app import make_app
+from holocron_assets.review.web.desk import Desk
+from holocron_assets.review.web.guard import token_of
+from holocron_assets.review.web.serving import CannotServeError, serve
+
+HERE = "http://127.0.0.1:8001"
+ENTITY = f"/entity/{NEM}"
+SESSION = "a-session"
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    return review_lake(tmp_path_factory.mktemp("review"))
+
+
+@pytest.fixture
+def page(lake: Lake) -> Iterator[TestClient]:
+    desk = Desk(lake, "Ada", ("Concept",))
+    cookies = {"holocron-8001": SESSION}
+    with TestClient(make_app(desk), base_url=HERE, cookies=cookies, follow_redirects=False) as client:
+        yield client
+
+
+def accept(page: TestClient, headers: dict[str, str] | None = None, **fields: str) -> int:
+    given = {"token": token_of(SESSION), "choice": "accept.fact-varn", "author": "Ada", **fields}
+    return page.post(ENTITY, data=given, headers=headers or {}).status_code
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://elsewhere.example"},
+        {"origin": "http://127.0.0.1:9999"},
+        {"origin": "https://127.0.0.1:8001"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_a_form_of_another_site_decides_nothing(
+    page: TestClient, lake: Lake, headers: dict[str, str]
+) -> None:
+    assert accept(page, headers) == 403
+    assert list(all_decisions(lake)) == []
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["", "0" * 64, token_of("another session"), "ü"],
+    ids=["none", "zeros", "of another session", "not ASCII"],
+)
+def test_a_form_without_this_sessions_token_decides_nothing(page: TestClient, lake: Lake, token: str) -> None:
+    assert accept(page, token=token) == 403
+    assert page.post("/undo", data={"token": token, "decision": "x"}).status_code == 403
+    assert list(all_decisions(lake)) == []
+
+
+def test_a_token_without_its_cookie_is_worth_nothing(page: TestClient, lake: Lake) -> None:
+    page.cookies.clear()
+    assert accept(page) == 403
+    assert accept(page, token=token_of("")) == 403
+    assert list(all_decisions(lake)) == []
+
+
+def test_a_form_that_is_too_large_or_does_not_say_how_large_is_refused(page: TestClient) -> None:
+    assert accept(page, reason="x" * 70_000) == 413
+    chunks = iter([f"token={token_of(SESSION)}&choice=accept.fact-varn".encode()])
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    assert page.post(ENTITY, content=chunks, headers=form).status_code == 413
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_no_other_method_does_anything(page: TestClient, method: str) -> None:
+    assert page.request(method, ENTITY).status_code == 405
+
+
+def test_nothing_is_decided_by_looking(page: TestClient, lake: Lake) -> None:
+    page.get(f"{ENTITY}?choice=accept.fact-varn&token={token_of(SESSION)}")
+    assert page.get("/undo").status_code == 405
+    assert list(all_decisions(lake)) == []
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["elsewhere.example", "elsewhere.example:8001", "127.0.0.1.elsewhere.example", "", "[", "10.0.0.1"],
+)
+def test_another_name_for_this_machine_is_refused(page: TestClient, host: str) -> None:
+    answer = page.get("/", headers={"host": host})
+    assert answer.status_code == 421
+    assert "this machine only" in answer.text
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8001", "localhost:8001", "[::1]:8001"])
+def test_this_machines_own_names_are_answered(page: TestClient, host: str) -> None:
+    assert page.get("/", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("address", ["/", ENTITY, "/nowhere", "/static/keys.js", "/static/holocron.css"])
+def test_every_answer_is_sealed(page: TestClient, address: str) -> None:
+    headers = page.get(address).headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert (headers["x-frame-options"], headers["x-content-type-options"]) == ("DENY", "nosniff")
+    assert (headers["referrer-policy"], headers["cache-control"]) == ("same-origin", "no-store")
+
+
+def test_the_sessions_cookie_is_for_this_site_and_no_script(page: TestClient) -> None:
+    page.cookies.clear()
+    cookie = page.get("/").headers["set-cookie"].lower()
+    assert cookie.startswith("holocron-8001=")
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+
+
+def test_no_way_back_leads_to_another_site(page: TestClient, lake: Lake) -> None:
+    assert accept(page) == 303
+    decision = all_decisions(lake)[-1]["decision_id"]
+    for back in (
+        "//elsewhere.example/",
+        "https://elsewhere.example/",
+        "/\\elsewhere.example",
+        "javascript:1",
+    ):
+        answer = page.post("/undo", data={"token": token_of(SESSION), "decision": decision, "back": back})
+        if answer.status_code == 303:
+            assert answer.headers["location"].startswith("/?undone=")
+        else:
+            assert answer.status_code == 409, "it was undone already"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_what_is_served_answers_under_the_name_that_was_given(tmp_path: Path, host: str) -> None:
+    command = [str(Path(sys.executable).with_name("holocron")), "web", "--port", "0", "--host", host]
+    environment = {**os.environ, "HOLOCRON_DATA": str(tmp_path)}
+    with subprocess.Popen(  # noqa: S603 - our own command
+        command, env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        address = process.stdout.readline().split()[2]
+        assert host in address
+        assert httpx.get(address, trust_env=False).status_code == 200
+        process.terminate()
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["0.0.0.0", "::", "192.168.1.2", "127.0.0.2", "elsewhere.example", ""],  # noqa: S104 - refused
+)
+def test_what_others_reach_or_would_not_be_answered_cannot_be_served(lake: Lake, host: str) -> None:
+    with pytest.raises(CannotServeError, match="whoever reaches the page can decide"):
+        serve(make_app(Desk(lake, "Ada", ())), host, 0, print)
+
+
+def test_an_address_that_others_reach_is_refused_with_a_way_out() -> None:
+    result = CliRunner().invoke(main, ["web", "--host", "0.0.0.0", "--port", "0"])  # noqa: S104 - it is refused
+    assert result.exit_code == 1
+    assert "ssh -L" in result.stderr
+
+
+def test_a_taken_port_says_what_to_do(lake: Lake) -> None:
+    desk = Desk(lake, "Ada", ())
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(CannotServeError, match=f"port {port} of 127.0.0.1 cannot be had"):
+            serve(make_app(desk), "127.0.0.1", port, print)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_at_once_when_told_to(tmp_path: Path, number: signal.Signals) -> None:
+    command = [str(Path(sys.executable).with_name("holocron")), "web", "--port", "0"]
+    environment = {**os.environ, "HOLOCRON_DATA": str(tmp_path)}
+    with subprocess.Popen(  # noqa: S603 - our own command
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert "http://127.0.0.1:" in process.stdout.readline()
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=10)
+    assert errors == ""

@@ -1,0 +1,369 @@
+"""The pages of `holocron web`, asked as a browser asks, without one."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from review_lake import ALSO_NEM, BATCH, HOSTILE, MENTIONED, NEM, OSK, PAIR, QUAY, SOURCE, review_lake
+from starlette.testclient import TestClient
+
+from holocron_assets.decisions.log import all_decisions
+from holocron_assets.lake.declaration.keys import title_key
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.tables import PAGE_TYPES, PAGES
+from holocron_assets.review.store import store_review
+from holocron_assets.review.web.app import make_app
+from holocron_assets.review.web.desk import Desk
+
+HERE = "http://127.0.0.1:8001"
+CHESS = f"/item/page-{title_key(SOURCE, 'Shoal-chess')}"
+UNKNOWN = f"/item/page-{title_key(SOURCE, HOSTILE)}"
+ITEMS = (
+    CHESS,
+    f"/item/page-{title_key(SOURCE, HOSTILE)}",
+    f"/item/pair-{quote(PAIR)}",
+    f"/item/entity-{QUAY}",
+    f"/item/promotion-{OSK}",
+    f"/item/statement-{NEM}.homeworld",
+    "/item/statement-fact-rank",
+)
+ADDRESSES = ("/", *ITEMS, f"/entity/{NEM}", "/search?q=nem", f"/text/{BATCH}/{title_key(SOURCE, HOSTILE)}")
+
+
+def browser(lake: Lake) -> TestClient:
+    desk = Desk(lake, "Ada", ("Concept", "Droid", "WorkMedia"))
+    return TestClient(make_app(desk), base_url=HERE, follow_redirects=False)
+
+
+@pytest.fixture
+def lake(tmp_path: Path, made_once: Path) -> Lake:
+    shutil.copytree(made_once, tmp_path / "data")
+    return Lake(tmp_path / "data")
+
+
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return review_lake(tmp_path_factory.mktemp("review")).root
+
+
+@pytest.fixture
+def page(lake: Lake) -> Iterator[TestClient]:
+    with browser(lake) as client:
+        yield client
+
+
+class _Reader(HTMLParser):
+    """Collects what a browser would see: elements by name, and the text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(html: str) -> _Reader:
+    reader = _Reader()
+    reader.feed(html)
+    return reader
+
+
+def token_on(page: TestClient, address: str) -> str:
+    found = re.search(r'name="token" value="([0-9a-f]+)"', page.get(address).text)
+    assert found
+    return found[1]
+
+
+def send(page: TestClient, address: str, **fields: str) -> str:
+    """Send a form as its page would; gives where it leads to."""
+    answer = page.post(address, data={"token": token_on(page, address), **fields})
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"]
+
+
+@pytest.mark.fault(6, "scripts in what a wiki wrote, on every web page")
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_nothing_of_the_wiki_becomes_markup(page: TestClient, address: str) -> None:
+    answer = page.get(address)
+    assert answer.status_code == 200
+    seen = read(answer.text)
+    scripts = [attributes for tag, attributes in seen.elements if tag == "script"]
+    assert scripts == [{"src": "/static/keys.js", "defer": None}]
+    assert not {"img", "iframe", "style", "object", "base"} & {tag for tag, _ in seen.elements}
+    names = {name for _, attributes in seen.elements for name in attributes}
+    handlers = [name for name in names if name.startswith(("on", "style"))]
+    assert handlers == []
+    assert "\u202e" not in answer.text, "nothing turns the direction of what stands beside it"
+
+
+def test_a_hostile_title_is_shown_as_it_is_written(page: TestClient) -> None:
+    seen = read(page.get(f"/item/page-{title_key(SOURCE, HOSTILE)}").text)
+    assert HOSTILE.replace("\u202e", "\ufffd") in seen.text
+    assert "<img src=x onerror=alert(2)>" in seen.text
+
+
+def test_the_queue_shows_the_most_important_first_and_can_be_filtered(page: TestClient) -> None:
+    html = page.get("/").text
+    rows = [
+        attributes["href"] or "" for _, attributes in read(html).elements if attributes.get("class") == "row"
+    ]
+    assert sorted(rows) == sorted(address.replace("%2B", "+") for address in ITEMS)
+    only = page.get("/?kind=statement").text
+    assert {address for address in ITEMS if address in only} == set(ITEMS[-2:])
+    assert "Nothing of this kind is open." in page.get("/?kind=page&source=another").text
+
+
+def test_a_decision_leads_to_the_next_item_and_can_be_undone_there(page: TestClient, lake: Lake) -> None:
+    address = send(page, CHESS, choice="classify.WorkMedia", reason="It is sold", author="Bo")
+    (row,) = all_decisions(lake)
+    assert (row["value"], row["author"], row["reason"]) == ("WorkMedia", "Bo", "It is sold")
+    assert address.startswith("/item/")
+    html = page.get(address).text
+    assert "Recorded:" in html
+    assert 'value="Bo"' in html, "who decided is remembered"
+    assert page.get(CHESS).status_code == 404, "it left the queue"
+
+    fields = {"token": token_on(page, address)}
+    undone = page.post(
+        "/undo", data={**fields, "decision": row["decision_id"], "back": CHESS, "author": "Bo"}
+    )
+    assert undone.headers["location"].startswith(CHESS)
+    assert "Taken back:" in page.get(undone.headers["location"]).text
+    assert [line["kind"] for line in all_decisions(lake)] == ["classify", "undo"]
+
+
+def test_an_empty_reason_is_the_one_that_the_button_stands_for(page: TestClient, lake: Lake) -> None:
+    send(page, f"/item/pair-{quote(PAIR)}", choice="split", reason=" ", author="Ada")
+    assert all_decisions(lake)[0]["reason"] == "They are two things"
+
+
+def test_a_type_is_chosen_from_the_list(page: TestClient, lake: Lake) -> None:
+    send(page, CHESS, choice="type", type="classify.Droid", author="Ada")
+    assert all_decisions(lake)[0]["value"] == "Droid"
+
+
+def test_what_cannot_be_chosen_is_refused(page: TestClient, lake: Lake) -> None:
+    for choice in ("merge", "classify.Nothing", "", "accept.fact-varn"):
+        answer = page.post(CHESS, data={"token": token_on(page, CHESS), "choice": choice, "author": "Ada"})
+        assert answer.status_code == 400
+    assert list(all_decisions(lake)) == []
+
+
+def test_an_item_that_somebody_else_decided_meanwhile_is_told_of(page: TestClient, lake: Lake) -> None:
+    token = token_on(page, CHESS)
+    send(page, CHESS, choice="classify.Droid", author="Ada")
+    late = page.post(CHESS, data={"token": token, "choice": "classify.WorkMedia", "author": "Bo"})
+    assert late.status_code == 404
+    assert "Ada decided on" in late.text
+    assert "is of type Droid" in late.text
+    assert len(all_decisions(lake)) == 1
+
+
+def test_an_entity_shows_where_each_fact_comes_from(page: TestClient) -> None:
+    seen = read(page.get(f"/entity/{NEM}").text)
+    for told in (
+        "Varn",
+        "later [[Rothe]]",
+        "generic:field",
+        "revision 7",
+        "the page does not have these words",
+    ):
+        assert told in seen.text
+    links = [attributes.get("href") or "" for tag, attributes in seen.elements if tag == "a"]
+    text = next(link for link in links if link.startswith("/text/") and "words" in link)
+    assert "<mark" in page.get(text).text
+
+
+def test_a_fact_is_accepted_on_the_entitys_page(page: TestClient, lake: Lake) -> None:
+    address = send(page, f"/entity/{NEM}", choice="accept.fact-varn", author="Ada")
+    html = page.get(address).text
+    assert 'class="badge accepted"' in html
+    assert 'value="accept.fact-varn"' not in html, "it cannot be accepted twice"
+    assert all_decisions(lake)[0]["statement_id"] == "fact-varn"
+
+
+def test_a_member_of_a_cluster_is_split_off(page: TestClient, lake: Lake) -> None:
+    send(page, f"/entity/{NEM}", choice=f"split.{MENTIONED}", author="Ada")
+    (row,) = all_decisions(lake)
+    assert {row["entity_id"], row["other_id"]} == {NEM, MENTIONED}
+
+
+def test_a_merged_id_leads_to_the_entity_that_it_is_now(page: TestClient) -> None:
+    answer = page.get(f"/entity/{MENTIONED}")
+    assert answer.headers["location"].startswith(f"/entity/{NEM}?")
+    assert "N. Sixfinger was merged into this entity" in read(page.get(answer.headers["location"]).text).text
+
+
+def test_a_title_leads_to_its_entity_or_to_its_place_in_the_queue(page: TestClient) -> None:
+    assert page.get("/page?title=Nem_Six-Finger").headers["location"] == f"/entity/{ALSO_NEM}"
+    assert page.get("/page?title=Shoal-chess").headers["location"] == CHESS
+    missing = page.get("/page?title=Nobody<b>")
+    assert missing.status_code == 404
+    assert "called &#39;Nobody&lt;b&gt;&#39;" in missing.text
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "told"),
+    [
+        ("/nowhere", 404, "There is nothing at this address."),
+        ("/undo", 405, "does not take such a request"),
+        ("/item/none", 404, "not in the queue"),
+        ("/entity/none", 404, "no entity of this id"),
+        ("/text/..%2f..%2fetc/1", 404, "nothing at this address"),
+        ("/text/sample-000001/none", 404, "no text of such a page"),
+        ("/text/a.b/1", 404, "no text of such a page"),
+        ("/static/..%2fapp.py", 404, "nothing at this address"),
+        ("/?page=99999999999999999999", 200, "Review queue"),
+        ("/?page=-1&kind=none", 200, "Nothing of this kind"),
+        ("/search?q=a", 200, "at least two letters"),
+        ("/search?q=zzzz", 200, "No entity goes by a name"),
+    ],
+)
+def test_addresses_that_lead_nowhere_say_what_to_do(
+    page: TestClient, address: str, status: int, told: str
+) -> None:
+    answer = page.get(address)
+    assert (answer.status_code, told in read(answer.text).text) == (status, True), answer.text
+
+
+def test_a_damaged_file_is_named_and_the_page_is_whole(lake: Lake) -> None:
+    file = lake.file(PAGES, BATCH)
+    file.write_bytes(b"no parquet")
+    desk = Desk(lake, "Ada", ("Concept",))
+    with TestClient(make_app(desk), base_url=HERE, raise_server_exceptions=False) as client:
+        answer = client.get(CHESS)
+    assert answer.status_code == 500
+    assert str(file) in answer.text
+    assert answer.headers["x-frame-options"] == "DENY"
+
+
+def test_what_fails_after_a_form_does_not_claim_that_nothing_was_recorded(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("the disk")
+
+    desk = Desk(lake, "Ada", ("Concept", "Droid"))
+    with TestClient(make_app(desk), base_url=HERE, raise_server_exceptions=False) as client:
+        token = token_on(client, CHESS)
+        monkeypatch.setattr(Desk, "decided", fail)
+        answer = client.post(CHESS, data={"token": token, "choice": "classify.Droid", "author": "Ada"})
+    assert answer.status_code == 500
+    assert len(all_decisions(lake)) == 1
+    assert "may have been recorded: see `holocron decisions list`" in answer.text
+    assert "Nothing was recorded" not in answer.text
+
+
+@pytest.mark.parametrize("address", [CHESS, f"/entity/{NEM}"])
+def test_an_author_of_any_script_is_recorded_and_remembered(
+    page: TestClient, lake: Lake, address: str
+) -> None:
+    choice = "classify.Droid" if address == CHESS else "accept.fact-varn"
+    after = send(page, address, choice=choice, author="Łukasz; 李")
+    assert all_decisions(lake)[0]["author"] == "Łukasz; 李"
+    assert 'value="Łukasz; 李"' in page.get(after).text
+
+
+def test_undoing_keeps_what_the_queue_was_filtered_by(page: TestClient) -> None:
+    after = send(page, f"{CHESS}?kind=page", choice="classify.Droid", author="Ada")
+    form = {
+        attributes["name"] or "": attributes["value"] or ""
+        for tag, attributes in read(page.get(after).text).elements
+        if tag == "input"
+        and attributes.get("name") in {"token", "decision", "back"}
+        and "value" in attributes
+    }
+    back = page.post("/undo", data={**form, "author": "Ada"}).headers["location"]
+    assert back == f"{CHESS}?kind=page&undone={form['decision']}"
+    assert "Taken back:" in page.get(back).text
+
+
+def test_what_an_address_claims_is_not_repeated_unless_it_is_so(page: TestClient) -> None:
+    after = send(page, CHESS, choice="classify.Droid", author="Ada")
+    decision = after.partition("done=")[2].partition("&")[0]
+    assert "Taken back" not in page.get(f"/?undone={decision}").text
+    assert "was merged into" not in page.get(f"/entity/{NEM}?was=Anything").text
+    assert "was merged into" not in page.get(f"/entity/{NEM}?was={ALSO_NEM}").text
+
+
+def test_of_a_page_of_unknown_type_none_is_chosen_by_default(page: TestClient, lake: Lake) -> None:
+    rows = read_partition(lake, PAGE_TYPES, BATCH)
+    for row in rows:
+        if row["title"] == HOSTILE:
+            row["primary_type"] = "Unknown"
+    write_partition(lake, PAGE_TYPES, BATCH, rows)
+    store_review(lake, SOURCE)
+    by_itself = read(page.get(UNKNOWN).text).elements
+    first = next(item for tag, item in by_itself if tag == "option")
+    assert first["value"] == ""
+    assert "disabled" in first
+    given = {"token": token_on(page, UNKNOWN), "choice": "type", "author": "Ada"}
+    answer = page.post(UNKNOWN, data=given)
+    assert (answer.status_code, "Choose a type in the list first" in answer.text) == (400, True)
+    assert list(all_decisions(lake)) == []
+
+
+def test_the_other_of_a_pair_can_be_the_one_that_stays(page: TestClient, lake: Lake) -> None:
+    address = f"/item/pair-{quote(PAIR)}"
+    text = read(page.get(address).text).text
+    assert "One thing: Nem Sixfinger stays" in text
+    assert "One thing: Nem Six-Finger stays" in text
+    send(page, address, choice="merge", author="Ada")
+    send(page, address_undone(page, lake), choice="merge.other", author="Ada")
+    first, _, second = all_decisions(lake)
+    assert (first["entity_id"], first["other_id"]) == (second["other_id"], second["entity_id"])
+
+
+def address_undone(page: TestClient, lake: Lake) -> str:
+    """Undo the last decision; gives where it was made."""
+    decision, back = all_decisions(lake)[-1]["decision_id"], f"/item/pair-{quote(PAIR)}"
+    page.post("/undo", data={"token": token_on(page, f"/entity/{NEM}"), "decision": decision, "back": back})
+    return back
+
+
+def test_values_beside_an_accepted_one_are_disputed_no_more(page: TestClient) -> None:
+    assert page.get(f"/entity/{NEM}").text.count('class="badge disputed"') == 2
+    after = send(page, f"/entity/{NEM}", choice="accept.fact-varn", author="Ada")
+    assert 'class="badge disputed"' not in page.get(after).text
+
+
+def test_a_pairs_reason_is_told_once(page: TestClient) -> None:
+    assert page.get(f"/item/pair-{quote(PAIR)}").text.count(">told by a test. A model proposes") == 1
+
+
+def test_a_title_is_found_in_other_capitals(page: TestClient) -> None:
+    assert page.get("/page?title=nem six-finger").headers["location"] == f"/entity/{ALSO_NEM}"
+    assert page.get("/page?title=SHOAL-CHESS").headers["location"] == CHESS
+
+
+def test_keys_are_named_where_they_do_something(page: TestClient) -> None:
+    def footer(address: str) -> str:
+        return page.get(address).text.partition('class="keys"')[2]
+
+    assert "accept the proposal" in footer(CHESS)
+    assert "accept" not in footer(f"/item/promotion-{OSK}")
+    assert "undo" not in footer(CHESS)
+    assert "undo" in footer(send(page, CHESS, choice="classify.Droid", author="Ada"))
+
+
+@pytest.mark.parametrize("address", ["/nowhere", "/item/none", "/undo"])
+def test_a_page_of_an_error_leads_on(page: TestClient, address: str) -> None:
+    elements = read(page.get(address).text).elements
+    assert ("form", {"class": "search", "action": "/search", "role": "search"}) in elements
+    assert ("a", {"href": "/"}) in elements
+
+
+def test_an_empty_lake_says_what_to_do(tmp_path: Path) -> None:
+    with browser(Lake(tmp_path / "nothing")) as page:
+        assert "holocron run" in page.get("/").text
+        assert "Nothing has been crawled yet" in page.get("/").text
