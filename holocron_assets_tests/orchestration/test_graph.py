@@ -94,8 +94,8 @@ def test_every_stage_is_made_by_something_and_every_sensor_looks_at_something(gr
     assert blind == ["lost_runs", "read_schedules"], "these look at runs, and at a file"
 
 
-def test_the_overview_in_the_readme_shows_no_arrow_that_is_not_there(graph: Graph) -> None:
-    text = (PROJECT_FOLDER / "README.md").read_text(encoding="utf-8")
+def test_the_graph_at_a_glance_shows_no_arrow_that_is_not_there(graph: Graph) -> None:
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
     arrows = set(drawn_by_hand(text.partition("```mermaid")[2].partition("```")[0]))
     # Of all derivations the overview has one box: an arrow stands if it does for any of them.
     wrong = {
