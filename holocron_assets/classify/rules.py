@@ -16,12 +16,12 @@ from holocron_assets.classify.title_stage import TitleStage
 from holocron_assets.classify.vocabulary import Vocabulary
 from holocron_assets.classify.weighing import Verdict, read_weighing, weigh
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.declaration.versions import code_version
 
 RULES_FOLDER = Path(__file__).with_name("rules")
 METHOD = "rules"
 
-_ENGINE_VERSION = room_version("holocron_assets.classify")
+_ENGINE_VERSION = code_version(__name__)
 _GRAMMAR_FILE = "grammar.yaml"
 _WEIGHING_FILE = "weighing.yaml"
 NOT_SAID = "unknown"

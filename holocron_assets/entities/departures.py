@@ -12,11 +12,11 @@ from holocron_assets.entities.reviews import is_disputed
 from holocron_assets.entities.snapshot import Look
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, write_partition
 from holocron_assets.lake.tables import ENTITIES, ENTITY_DEPARTURES
 
-DEPARTURES_VERSION = room_version("holocron_assets.resolve")
+DEPARTURES_VERSION = code_version(__name__)
 
 _OUT = "suppressed"
 _COLUMNS = ("entity_id", "entity_type", "source", "title", "title_key", "page_id", "valid_from")

@@ -19,7 +19,7 @@ from holocron_assets.entities.snapshot import Look
 from holocron_assets.entities.type_now import type_now
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import (
     Footer,
     read_footer,
@@ -29,7 +29,7 @@ from holocron_assets.lake.files.parquet import (
 )
 from holocron_assets.lake.tables import ENTITIES, ENTITY_ALIASES, ENTITY_JUDGEMENTS
 
-ENTITIES_VERSION = room_version("holocron_assets.resolve")
+ENTITIES_VERSION = code_version(__name__)
 ALIASES_VERSION = ENTITIES_VERSION
 
 _NAMED_BY = (

@@ -18,7 +18,7 @@ from holocron_assets.entities.identity.candidates import candidate_row
 from holocron_assets.entities.mentions.search import EXTRACTION
 from holocron_assets.entities.tags.page_tags import chunk_tag_rows, page_tag_rows
 from holocron_assets.lake.declaration.schema import Row, Table
-from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
 from holocron_assets.lake.freshness import Derivation, RowInput, RowsOf, stale_partitions
 from holocron_assets.lake.place.paths import Lake
@@ -249,7 +249,7 @@ PAGE_TYPES_STEP = Step(
         PAGE_TYPES,
         (PAGE_SIGNALS, RULE_CLASSIFICATIONS),
         (),
-        room_version("holocron_assets.classify"),
+        code_version("holocron_assets.classify.merge", "holocron_assets.classify.decided_types"),
         optional_inputs=_MODEL_TABLES,
         row_input=RowInput(DECISIONS, look_at_decisions),
     ),
@@ -258,18 +258,25 @@ PAGE_TYPES_STEP = Step(
     "primary_type",
 )
 CANDIDATES_STEP = Step(
-    Derivation(ENTITY_CANDIDATES, (PAGE_TYPES, PAGE_SIGNALS), (), room_version("holocron_assets.resolve")),
+    Derivation(
+        ENTITY_CANDIDATES,
+        (PAGE_TYPES, PAGE_SIGNALS),
+        (),
+        code_version("holocron_assets.entities.identity.candidates"),
+    ),
     "entities",
     _entity_candidates,
     "entity_type",
 )
-_FACTS_ROOM = room_version("holocron_assets.resolve.facts")
+_FACTS_CODE = code_version(
+    "holocron_assets.entities.facts.page_facts", "holocron_assets.signals.infobox.values"
+)
 PAGE_FACTS_STEP = Step(
     Derivation(
         PAGE_FACTS,
         (PAGES, PAGE_SIGNALS),
         (SITES,),
-        f"{SIGNALS_VERSION}-{_FACTS_ROOM}-{rules_version(infobox_rules_folder())}",
+        f"{_FACTS_CODE}-{rules_version(infobox_rules_folder())}",
         row_input=unread_input(PAGE_FACTS),
     ),
     "entities",
@@ -282,7 +289,7 @@ PAGE_TAGS_STEP = Step(
         PAGE_TAGS,
         (PAGE_SIGNALS, PAGE_TYPES),
         (),
-        room_version("holocron_assets.resolve"),
+        code_version("holocron_assets.entities.tags.page_tags"),
         optional_inputs=_LISTS_READ,
     ),
     "tags",

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import DECISIONS, PAGE_TYPES, REVIEW_ITEMS
 from holocron_assets.review.queue import MADE_FROM, review_rows
 
-REVIEW_VERSION = room_version("holocron_assets.resolve.review")
+REVIEW_VERSION = code_version(__name__)
 
 
 def stale_review(lake: Lake, sources: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.titles import InvalidTitle, PageTitle, Site
 from holocron_assets.signals.clean import Cleaner
 from holocron_assets.signals.continuity import find_continuity, split_continuity
@@ -18,7 +18,7 @@ from holocron_assets.signals.paragraphs import HEADING
 from holocron_assets.signals.top import Top, read_top
 from holocron_assets.signals.vocabulary import VOCABULARY
 
-SIGNALS_VERSION = room_version("holocron_assets.signals")
+SIGNALS_VERSION = code_version(__name__)
 """Changes with the code's number and with any word of the vocabulary."""
 
 # MediaWiki's own limit ($wgMaxArticleSize is 2,048 KiB); what is longer is no page that anyone wrote by hand

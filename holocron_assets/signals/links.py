@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.titles import CATEGORY_NAMESPACE, FILE_NAMESPACE, InvalidTitle, PageTitle, Site
 from holocron_assets.signals.hidden import FILLER, without_hidden
 
@@ -37,7 +37,7 @@ _ENGLISH_REDIRECT = "redirect"
 _PIPE_TEMPLATE = re.compile(r"\{\{\s*!\s*\}\}")
 
 
-LINKS_VERSION = room_version("holocron_assets.signals")
+LINKS_VERSION = code_version(__name__)
 """Another when the same text may give other links."""
 
 

@@ -7,16 +7,18 @@ from importlib.resources import files
 
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.versions import module_version
 from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, KNOWN_LINKS, PAGE_LINKS, PAGES, SEED_TITLES
 
 _SEEDS = "seeds"
 _DEPTH = "depth"
-_MADE_BY = ("sql/new_rows.sql", "sql/step.sql", "sql/known_titles.sql", "known_links.py")
+_MADE_BY = ("sql/new_rows.sql", "sql/step.sql", "sql/known_titles.sql")
 
 KNOWN_LINKS_VERSION = content_hash(
     "\n".join(files(__package__).joinpath(name).read_text(encoding="utf-8") for name in _MADE_BY)
+    + module_version("holocron_assets.crawl.frontier.known_links")
 )[:12]
 
 

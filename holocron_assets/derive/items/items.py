@@ -51,12 +51,19 @@ from holocron_assets.derive.items.prompting import system_part
 from holocron_assets.derive.items.values import query_values_of
 from holocron_assets.derive.items.wanted import Superseded, wanted_rows
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.freshness import Derivation
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_SIGNALS, PAGES
 
 __all__ = ["Item", "derivation_of", "wanted_items"]
+
+_CODE = (
+    __name__,
+    "holocron_assets.derive.items.derived_rows",
+    "holocron_assets.derive.results.answer_tables",
+)
+"""The modules from which an interrogation's table follows: its items, and what their answers become."""
 
 _CODE_SECONDS = 60.0
 """A query of kind 'sql' may take so long about one item, and some times longer about all."""
@@ -141,7 +148,7 @@ def derivation_of(interrogation: Interrogation) -> Derivation:
         interrogation.table,
         inputs,
         (),
-        room_version("holocron_assets.derive"),
+        code_version(*_CODE),
         optional_inputs=tuple(one.table for one in interrogation.upstream),
     )
 

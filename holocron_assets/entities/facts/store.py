@@ -11,12 +11,12 @@ import pyarrow as pa
 from holocron_assets.entities.facts.reading import read_statements, statement_inputs
 from holocron_assets.entities.snapshot import Look
 from holocron_assets.lake.declaration.schema import Table
-from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, write_table
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS
 
-FACTS_VERSION = room_version("holocron_assets.resolve.facts")
+FACTS_VERSION = code_version(__name__)
 
 _ROWS = {
     table.name: files(__package__).joinpath(f"{table.name}.sql").read_text(encoding="utf-8")

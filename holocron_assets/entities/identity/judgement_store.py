@@ -11,12 +11,12 @@ from holocron_assets.entities.identity.policy import DEFAULT_IDENTITY_FILE, load
 from holocron_assets.entities.snapshot import Look
 from holocron_assets.entities.type_now import type_now
 from holocron_assets.lake.declaration.schema import Row, Table
-from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_JUDGEMENTS, ENTITY_PAIRS
 
-JUDGEMENTS_VERSION = room_version("holocron_assets.resolve")
+JUDGEMENTS_VERSION = code_version(__name__)
 CHECKS_NAME = "derived_identity_check"
 """The table of a model's answers to whether two entities are one."""
 

@@ -12,11 +12,11 @@ from holocron_assets.entities.snapshot import Look
 from holocron_assets.entities.type_now import type_now
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, read_partition, write_partition
 from holocron_assets.lake.tables import COMPARED_NAMES, ENTITY_PAIRS
 
-PAIRS_VERSION = room_version("holocron_assets.resolve")
+PAIRS_VERSION = code_version(__name__)
 _PAIRS = "pairs"
 
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from holocron_assets.entities.snapshot import Look
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, write_partition
 from holocron_assets.lake.tables import ENTITY_MENTIONS
 
-MENTIONS_VERSION = room_version("holocron_assets.resolve")
+MENTIONS_VERSION = code_version(__name__)
 
 
 def stale_mentions(look: Look, entity_types: Sequence[str]) -> list[str]:

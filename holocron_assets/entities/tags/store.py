@@ -12,13 +12,13 @@ from holocron_assets.entities.tags.registered import registered, registered_cate
 from holocron_assets.entities.tags.vocabulary import read_vocabulary
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Table
-from holocron_assets.lake.declaration.versions import room_version
+from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, write_table
 from holocron_assets.lake.files.rows import rows_of
 from holocron_assets.lake.tables import ENTITIES, ENTITY_TAGS, TAG_RELATIONS, TAGS
 from holocron_assets.lake.views.database import query
 
-TAGS_VERSION = room_version("holocron_assets.resolve.tags")
+TAGS_VERSION = code_version(__name__)
 
 _SETUP, _TAGS, _RELATIONS, _ENTITY_TAGS = (
     files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")

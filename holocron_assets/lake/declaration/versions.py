@@ -1,29 +1,38 @@
 """Versions of code, taken from the code itself: nobody has to remember to raise one."""
 
-import ast
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
 
 from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.plain_code import imported_modules, plain_code, texts_within
 
-_SUFFIXES = (".py", ".yaml", ".sql")
+_PACKAGE = "holocron_assets"
+_DATA = (".yaml", ".sql")
 
 
 @cache
-def room_version(package: str) -> str:
-    """A hash of a package's code, rules and vocabularies.
+def code_version(*modules: str) -> str:
+    """A hash of what some modules do: their code, and that of all modules of their own rooms that they reach.
 
-    Any edit makes another version, and what the room derived is derived again: that fetches nothing, and
-    costs less than a lake that keeps what an older rule said.
+    A room is a package of Holocron's root. Comments, docstrings and layout do not count. The data files that
+    the code names, beside it, do. Another version has what was derived derived again: that fetches nothing,
+    and costs less than a lake that keeps what older code said. It is the same on every Python: machines that
+    share a lake may have different ones.
 
     Args:
-        package: its import name.
+        modules: import names; their rooms are the own ones.
     """
-    sources = sorted(_sources(files(package)), key=str)
-    return content_hash("\n".join(file.read_text(encoding="utf-8") for file in sources))[:12]
+    rooms = {_room(name) for name in modules}
+    reached: dict[str, Path] = {}
+    waiting = set(modules)
+    while waiting:
+        name = waiting.pop()
+        if name not in reached and _room(name) in rooms and (file := _file(name)):
+            reached[name] = file
+            waiting |= imported_modules(file.read_text(encoding="utf-8"))
+    parts = [f"{name}\n{_code_and_data(reached[name])}" for name in sorted(reached)]
+    return content_hash("\n".join(parts))[:12]
 
 
 @cache
@@ -39,20 +48,30 @@ def module_version(name: str) -> str:
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         raise ImportError(f"there is no module {name!r} with a file of its own", name=name)
-    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and (
-            ast.get_docstring(node, clean=False) is not None
-        ):
-            node.body = node.body[1:] or [ast.Pass()]
-    return content_hash(ast.unparse(tree))[:12]
+    return content_hash(plain_code(Path(spec.origin).read_text(encoding="utf-8")))[:12]
 
 
-def _sources(folder: Traversable) -> list[Traversable]:
-    found: list[Traversable] = []
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            found += _sources(entry)
-        elif entry.name.endswith(_SUFFIXES):
-            found.append(entry)
-    return found
+def _room(name: str) -> str | None:
+    """The room that a module is in; None if it is none of Holocron's."""
+    package, _, rest = name.partition(".")
+    return rest.partition(".")[0] if package == _PACKAGE else None
+
+
+def _file(name: str) -> Path | None:
+    """The file of a module of Holocron; None if that is the name of something else."""
+    root = Path(__file__).parents[2]
+    file = root.joinpath(*name.split(".")[1:]).with_suffix(".py")
+    return file if file.is_file() else None
+
+
+def _code_and_data(module: Path) -> str:
+    source = module.read_text(encoding="utf-8")
+    texts = texts_within(source)
+    data = sorted(
+        file
+        for file in module.parent.iterdir()
+        if file.suffix in _DATA and (file.name in texts or file.suffix in texts)  # f"{name}.sql" names all
+    )
+    return "\n".join(
+        [plain_code(source), *(f"{file.name}\n{file.read_text(encoding='utf-8')}" for file in data)]
+    )
