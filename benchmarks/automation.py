@@ -4,7 +4,7 @@ Run: python benchmarks/automation.py [--batches NUMBER]
 
 An upstream asset has a partition a batch, and an asset by entity type depends on all of them, as those of
 entities do. One has the condition `eager()`, evaluated by Dagster as its daemon does: the first time, again
-with nothing new, and after one batch was made anew. Beside it, the mark that the sensor `promotion` compares
+with nothing new, and after one batch was made anew. The mark that the sensor `promotion` compares
 is read off a lake with as many batches. Both run in one process, in turns.
 
 Prints a table of processor seconds an evaluation, and how many runs each asked for.

@@ -21,7 +21,7 @@ from holocron_assets.crawl.readers import page_reader
 from holocron_assets.crawl.sources.files import load_source, write_dump_source
 from holocron_assets.crawl.sources.seeds import load_site, store_seeds, store_site
 from holocron_assets.definitions import build_definitions
-from holocron_assets.entities.snapshot import look_at
+from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.entities.store import stale_aliases, stale_entities, store_aliases, store_entities
 from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.place.clock import utc_now
@@ -105,7 +105,7 @@ def run_rooms(folder: Path) -> Seconds:
     for step in BATCH_STEPS:
         run_step(lake, step, BATCH, "bench")
     batch_ended = perf_counter()
-    with look_at(lake) as look:
+    with open_snapshot(lake) as look:
         for entity_type in stale_entities(look, sorted(ENTITY_TYPES)):
             store_entities(look, entity_type, entity_types=ENTITY_TYPES, now=utc_now(), run_id="bench")
         for entity_type in stale_aliases(look, sorted(ENTITY_TYPES)):

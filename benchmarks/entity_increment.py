@@ -23,7 +23,7 @@ from large_wiki import make_wiki, write_batch, write_source
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.entities.identity.judgement_store import store_judgements
 from holocron_assets.entities.identity.pair_store import store_pairs
-from holocron_assets.entities.snapshot import Look, look_at
+from holocron_assets.entities.snapshot import Snapshot, open_snapshot
 from holocron_assets.entities.store import store_entities
 from holocron_assets.lake.declaration.keys import table_hash
 from holocron_assets.lake.files.parquet import read_table
@@ -91,7 +91,7 @@ def in_a_process(lake: Lake) -> Cost:
 
 def resolve(root: Path) -> Cost:
     started, stages = perf_counter(), dict[str, float]()
-    with look_at(Lake(root)) as look:
+    with open_snapshot(Lake(root)) as look:
         for name, store in STAGES.items():
             before = process_time()
             store(look)
@@ -100,7 +100,7 @@ def resolve(root: Path) -> Cost:
     return Cost(perf_counter() - started, process_time(), peak, stages)
 
 
-STAGES: dict[str, Callable[[Look], object]] = {
+STAGES: dict[str, Callable[[Snapshot], object]] = {
     "look": lambda look: look.candidate_marks,
     "pairs": lambda look: store_pairs(look, TYPE, entity_types=TYPES),
     "judgements": lambda look: store_judgements(look, TYPE, entity_types=TYPES, now=START),

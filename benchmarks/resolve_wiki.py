@@ -38,7 +38,7 @@ from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.entities.departures import store_departures
 from holocron_assets.entities.identity.judgement_store import store_judgements
 from holocron_assets.entities.identity.pair_store import store_pairs
-from holocron_assets.entities.snapshot import Look, look_at
+from holocron_assets.entities.snapshot import Snapshot, open_snapshot
 from holocron_assets.entities.store import store_aliases, store_entities
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
@@ -108,27 +108,27 @@ STANDING = (
 STATES = "select state, count(*) as entities from lake.entities where valid_to is null group by 1 order by 1"
 
 
-def departures(look: Look, name: str) -> None:
+def departures(look: Snapshot, name: str) -> None:
     """Say whom a type gives up."""
     store_departures(look, name, "benchmark")
 
 
-def pairs(look: Look, name: str) -> None:
+def pairs(look: Snapshot, name: str) -> None:
     """Compare a type's names."""
     store_pairs(look, name, entity_types=WORTHY)
 
 
-def judgements(look: Look, name: str) -> None:
+def judgements(look: Snapshot, name: str) -> None:
     """Judge a type's pairs."""
     store_judgements(look, name, entity_types=WORTHY, now=NOW)
 
 
-def entities(look: Look, name: str) -> None:
+def entities(look: Snapshot, name: str) -> None:
     """Resolve a type."""
     store_entities(look, name, entity_types=WORTHY, now=NOW, run_id="benchmark")
 
 
-def store_names(look: Look, name: str) -> None:
+def store_names(look: Snapshot, name: str) -> None:
     """Collect the names of a type's entities."""
     store_aliases(look, name)
 
@@ -225,7 +225,7 @@ def resolve(root: str, order: str) -> dict[str, Any]:
     """Resolve all types of a lake; tell seconds by table, processor time and peak memory."""
     started, worked = perf_counter(), process_time()
     seconds: defaultdict[str, float] = defaultdict(float)
-    with look_at(Lake(Path(root))) as look:
+    with open_snapshot(Lake(Path(root))) as look:
         names = sorted(look.candidate_marks)
         with timed(seconds, "look"):
             look.told  # noqa: B018 - read once for all types

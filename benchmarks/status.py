@@ -20,8 +20,8 @@ from holocron_assets.crawl.frontier.known_links import make_known_links
 from holocron_assets.crawl.sources.files import load_source
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGES
-from holocron_assets.operations.state.snapshot import look
-from holocron_assets.orchestration.resources.snapshot import look_now
+from holocron_assets.operations.state.snapshot import take_snapshot
+from holocron_assets.orchestration.resources.snapshot import snapshot_now
 
 SOURCE = "large"
 
@@ -49,10 +49,14 @@ def tell(folder: Path) -> None:
     print(f"{len(lake.partitions(PAGES)):,} batches")
     print("| look | seconds | CPU seconds | peak memory, MB |\n| --- | ---: | ---: | ---: |")
     looks: dict[str, Callable[[], object]] = {
-        "tables alone, first": lambda: look(lake, [source], folder / "politeness"),
-        "tables alone, second": lambda: look(lake, [source], folder / "politeness"),
-        "with what is stale, first": lambda: look_now(lake, [source], folder / "politeness", lambda: None),
-        "with what is stale, second": lambda: look_now(lake, [source], folder / "politeness", lambda: None),
+        "tables alone, first": lambda: take_snapshot(lake, [source], folder / "politeness"),
+        "tables alone, second": lambda: take_snapshot(lake, [source], folder / "politeness"),
+        "with what is stale, first": lambda: snapshot_now(
+            lake, [source], folder / "politeness", lambda: None
+        ),
+        "with what is stale, second": lambda: snapshot_now(
+            lake, [source], folder / "politeness", lambda: None
+        ),
     }
     for which, made in looks.items():
         started, cpu_before = perf_counter(), process_time()

@@ -65,8 +65,8 @@ def live(console: Console, life: Life, days: int) -> None:
     life.let_change(lively=False)
     life.go_on(LAST_HOURS)
     console.print(diary.write("rest"))
-    first_crawl, first_day, last_day = diary.stretches[0], diary.stretches[1], diary.stretches[days]
-    console.print(done_table(diary.stretches), left_table(diary.stretches))
+    first_crawl, first_day, last_day = diary.sessions[0], diary.sessions[1], diary.sessions[days]
+    console.print(done_table(diary.sessions), left_table(diary.sessions))
     console.print(ticks_table(first_day, last_day))
     console.print(year_table(first_crawl, last_day, days, life.daemon.sensor_intervals()))
     for line in outcome(life):

@@ -23,7 +23,7 @@ from holocron_assets.orchestration.jobs.group import run_group
 from holocron_assets.orchestration.jobs.refresh import add_pages, refresh
 from holocron_assets.orchestration.jobs.upkeep import compaction_job, upkeep_job
 from holocron_assets.orchestration.model_runs.what_to_ask import RESOURCE, WhatToAsk
-from holocron_assets.orchestration.resources.change_looks import page_changes
+from holocron_assets.orchestration.resources.change_readings import page_changes
 from holocron_assets.orchestration.resources.resources import (
     LakeResource,
     ModelsResource,

@@ -20,7 +20,7 @@ class _Asked:
         """Take signals from a pipe that Python notes them in, or from none."""
         self.numbers, self._noted = [], noted
 
-    def look(self) -> list[int]:
+    def asked(self) -> list[int]:
         """The numbers of those that came, oldest first."""
         with suppress(BlockingIOError):
             while self._noted is not None and (told := os.read(self._noted, 64)):
@@ -50,10 +50,10 @@ def ending_by_signal() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        sys.exit(128 + next(iter(_ASKED.look()), signal.SIGINT))
+        sys.exit(128 + next(iter(_ASKED.asked()), signal.SIGINT))
     except RuntimeError:
         # What DuckDB makes of a KeyboardInterrupt that comes while it answers.
-        if asked := _ASKED.look():
+        if asked := _ASKED.asked():
             sys.exit(128 + asked[0])
         raise
     finally:
@@ -67,7 +67,7 @@ def ending_by_signal() -> Iterator[None]:
 
 def end_if_asked() -> None:
     """Raise KeyboardInterrupt if a signal asked for an end since `ending_by_signal` began."""
-    if _ASKED.look():
+    if _ASKED.asked():
         raise KeyboardInterrupt
 
 

@@ -95,9 +95,9 @@ def busy(tmp_path_factory: pytest.TempPathFactory, finished_sample: "Holocron") 
 @pytest.fixture(scope="session")
 def busy_status(busy: "Holocron") -> "Status":
     """How things stand there; a look costs a second."""
-    from watched_sample import look_at  # noqa: PLC0415 - the same
+    from watched_sample import status_of  # noqa: PLC0415 - the same
 
-    return look_at(busy)
+    return status_of(busy)
 
 
 @pytest.fixture(scope="session")

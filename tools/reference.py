@@ -33,12 +33,12 @@ from holocron_assets.operations.notifications.webhooks import Webhooks
 from holocron_assets.operations.schedules import Schedules
 from holocron_assets.operations.state.dagster_state import DagsterState
 from holocron_assets.operations.state.metrics import (
-    check_families,
-    dagster_families,
-    status_families,
-    total_families,
+    check_metrics,
+    dagster_metrics,
+    status_metrics,
+    total_metrics,
 )
-from holocron_assets.operations.state.snapshot import look
+from holocron_assets.operations.state.snapshot import take_snapshot
 from holocron_assets.operations.state.totals import Totals
 from holocron_assets.settings import VARIABLES
 
@@ -157,14 +157,14 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
 def _metrics() -> list[Sequence[str]]:
     """Every family, as a look at an empty lake gives it."""
     with tempfile.TemporaryDirectory() as name:
-        status = look(open_lake(Path(name)), [], Path(name))
+        status = take_snapshot(open_lake(Path(name)), [], Path(name))
     nothing: Any = ()
     totals = Totals(*[nothing] * len(inspect.signature(Totals).parameters))
     families = [
-        *status_families(status),
-        *total_families(totals),
-        *check_families([]),
-        *dagster_families(DagsterState(utc_now(), {}, {}, None)),
+        *status_metrics(status),
+        *total_metrics(totals),
+        *check_metrics([]),
+        *dagster_metrics(DagsterState(utc_now(), {}, {}, None)),
     ]
     rows = [(f"`{_exposed(family)}`", family.type, family.documentation) for family in families]
     return [("metric", "type", "what it says"), *rows]

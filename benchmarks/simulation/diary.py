@@ -16,7 +16,7 @@ _DAYS_KEPT = 2  # of ticks that found nothing to do, by dagster.yaml
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Session:
     """A day, or another stretch of time.
 
     Attributes:
@@ -43,7 +43,7 @@ class Diary:
 
     def __init__(self, life: Life) -> None:
         """Begin to count now."""
-        self.stretches: list[Stretch] = []
+        self.sessions: list[Session] = []
         self._life = life
         self._mark()
 
@@ -54,7 +54,7 @@ class Diary:
         done = Counts(**{what: count - before[what] for what, count in asdict(counts).items()})
         ticks = self._life.tick_seconds(self._since)
         left = self._life.footprint()
-        self.stretches.append(Stretch(name, done, ticks, left, time.perf_counter() - self._started))
+        self.sessions.append(Session(name, done, ticks, left, time.perf_counter() - self._started))
         self._mark()
         return f"{name}: {done.changes} changes, {done.texts} pages fetched, {done.runs} runs"
 
@@ -63,35 +63,35 @@ class Diary:
         self._started = time.perf_counter()
 
 
-def done_table(stretches: list[Stretch]) -> Table:
+def done_table(sessions: list[Session]) -> Table:
     """What was done in each stretch."""
-    headings = [name.replace("_", " ") for name in asdict(stretches[0].done)]
+    headings = [name.replace("_", " ") for name in asdict(sessions[0].done)]
     table = Table("done in", *headings, "ms a sensor's tick, median/most", "took s")
-    for stretch in stretches:
-        ticks = [second for seconds in stretch.ticks.values() for second in seconds]
-        counts = [f"{count:,}" for count in asdict(stretch.done).values()]
-        table.add_row(stretch.name, *counts, _median_and_most(ticks), f"{stretch.seconds:.0f}")
+    for session in sessions:
+        ticks = [second for seconds in session.ticks.values() for second in seconds]
+        counts = [f"{count:,}" for count in asdict(session.done).values()]
+        table.add_row(session.name, *counts, _median_and_most(ticks), f"{session.seconds:.0f}")
     return table
 
 
-def left_table(stretches: list[Stretch]) -> Table:
+def left_table(sessions: list[Session]) -> Table:
     """What was there at the end of each stretch."""
-    headings = [name.replace("bytes", "MiB").replace("_", " ") for name in asdict(stretches[0].left)]
+    headings = [name.replace("bytes", "MiB").replace("_", " ") for name in asdict(sessions[0].left)]
     table = Table("at the end of", *headings)
-    for stretch in stretches:
-        table.add_row(stretch.name, *(_shown(name, count) for name, count in asdict(stretch.left).items()))
+    for session in sessions:
+        table.add_row(session.name, *(_shown(name, count) for name, count in asdict(session.left).items()))
     return table
 
 
-def ticks_table(first: Stretch, last: Stretch) -> Table:
+def ticks_table(first: Session, last: Session) -> Table:
     """How long sensors took in two stretches: whether they grow slower."""
     table = Table("ms a tick, median/most", first.name, last.name)
     for name in sorted(last.ticks):
-        table.add_row(name, *(_median_and_most(stretch.ticks.get(name, [])) for stretch in (first, last)))
+        table.add_row(name, *(_median_and_most(session.ticks.get(name, [])) for session in (first, last)))
     return table
 
 
-def year_table(start: Stretch, end: Stretch, days: int, intervals: dict[str, int]) -> Table:
+def year_table(start: Session, end: Session, days: int, intervals: dict[str, int]) -> Table:
     """What a day adds, from one stretch's end to another's, and what a year of such days would.
 
     Args:

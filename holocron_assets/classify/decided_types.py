@@ -50,7 +50,7 @@ def decide_type(  # noqa: PLR0913 - each is a column
     return row
 
 
-def look_at_decisions(lake: Lake) -> RowsOf:
+def read_decided_types(lake: Lake) -> RowsOf:
     """Look once at people's decisions; gives the rows that count for the pages of a batch.
 
     A batch's titles are read once a process, and not at all as long as nobody decided on a type.

@@ -55,7 +55,7 @@ from holocron_assets.crawl.sources.files import (
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.lake.views.database import connect, query
-from holocron_assets.operations.state.staleness import look_beside
+from holocron_assets.operations.state.staleness import read_staleness
 from holocron_assets.operations.views import all_views
 from holocron_assets.settings import sources_folder
 from holocron_assets.telemetry.errors import ObserveError
@@ -285,8 +285,8 @@ def sql(sql: str, *, as_json: bool) -> None:
     from holocron_assets.planning.batch_steps import stale_batches
 
     lake, sources = opened_lake(), all_sources()
-    beside = look_beside(lake, stale_batches=stale_batches(lake, sources))
-    with connect(lake, more_views=all_views(sources, lake, beside)) as connection:
+    staleness = read_staleness(lake, stale_batches=stale_batches(lake, sources))
+    with connect(lake, more_views=all_views(sources, lake, staleness)) as connection:
         rows = query(connection, sql)
     if as_json:
         click.echo(to_json(rows))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from holocron_assets.entities.people import People
 from holocron_assets.entities.promotion import by_person
 from holocron_assets.entities.reviews import is_disputed
-from holocron_assets.entities.snapshot import Look
+from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.declaration.versions import code_version
@@ -22,17 +22,17 @@ _OUT = "suppressed"
 _COLUMNS = ("entity_id", "entity_type", "source", "title", "title_key", "page_id", "valid_from")
 
 
-def stale_departures(look: Look, entity_types: Sequence[str]) -> list[str]:
+def stale_departures(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
     """Types that may give up others today than when it was last said."""
-    inputs = _inputs(look)
-    return [name for name in entity_types if _is_stale(look, name, inputs)]
+    inputs = _inputs(snapshot)
+    return [name for name in entity_types if _is_stale(snapshot, name, inputs)]
 
 
-def store_departures(look: Look, entity_type: str, run_id: str) -> tuple[Footer, list[Row]]:
+def store_departures(snapshot: Snapshot, entity_type: str, run_id: str) -> tuple[Footer, list[Row]]:
     """Write table `entity_departures` for one type.
 
     Args:
-        look: at the lake where entities and pages are.
+        snapshot: of the lake where entities and pages are.
         entity_type: the type that gives up; it names the partition.
         run_id: the run that makes the rows.
 
@@ -41,21 +41,21 @@ def store_departures(look: Look, entity_type: str, run_id: str) -> tuple[Footer,
         is in dispute.
     """
     rows: list[Row] = []
-    for row in look.standing_rows(entity_type) if look.lake.has(ENTITIES, entity_type) else ():
-        now = look.pages_now.get((entity_type, row["entity_id"]))
+    for row in snapshot.standing_rows(entity_type) if snapshot.lake.has(ENTITIES, entity_type) else ():
+        now = snapshot.pages_now.get((entity_type, row["entity_id"]))
         page = now.page if now else None
-        if page and page["entity_type"] != entity_type and _is_given_up(row, page, look.people):
+        if page and page["entity_type"] != entity_type and _is_given_up(row, page, snapshot.people):
             own = {name: row[name] for name in _COLUMNS}
             rows.append({**own, "to_type": page["entity_type"], "run_id": run_id})
     footer = write_partition(
-        look.lake,
+        snapshot.lake,
         ENTITY_DEPARTURES,
         entity_type,
         rows,
         code_version=DEPARTURES_VERSION,
-        inputs=_inputs(look),
+        inputs=_inputs(snapshot),
     )
-    look.put_departures()
+    snapshot.put_departures()
     return footer, rows
 
 
@@ -69,16 +69,16 @@ def _is_given_up(row: Row, page: Row, people: People) -> bool:
     return not is_disputed(row, page, people.keeps)
 
 
-def _is_stale(look: Look, entity_type: str, inputs: dict[str, str]) -> bool:
-    footer = read_footer(look.lake, ENTITY_DEPARTURES, entity_type)
+def _is_stale(snapshot: Snapshot, entity_type: str, inputs: dict[str, str]) -> bool:
+    footer = read_footer(snapshot.lake, ENTITY_DEPARTURES, entity_type)
     if footer is None:
-        return entity_type in look.candidate_marks or look.lake.has(ENTITIES, entity_type)
+        return entity_type in snapshot.candidate_marks or snapshot.lake.has(ENTITIES, entity_type)
     return (footer.code_version, dict(footer.inputs)) != (DEPARTURES_VERSION, inputs)
 
 
-def _inputs(look: Look) -> dict[str, str]:
+def _inputs(snapshot: Snapshot) -> dict[str, str]:
     """Fingerprints of what is of a type now, whichever it is, and of what people decided."""
     return {
-        "candidates": content_hash(repr(sorted(look.candidate_marks.items()))),
-        "people": look.people_mark,
+        "candidates": content_hash(repr(sorted(snapshot.candidate_marks.items()))),
+        "people": snapshot.people_mark,
     }

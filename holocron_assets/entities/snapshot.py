@@ -28,7 +28,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, ENTITY_DEPARTURES
 from holocron_assets.lake.views.database import connect, query
 
-_LOOK = files(__package__).joinpath("snapshot.sql").read_text(encoding="utf-8")
+_ENTITIES_NOW = files(__package__).joinpath("snapshot.sql").read_text(encoding="utf-8")
 _PAGES_NOW = files(__package__).joinpath("pages_now.sql").read_text(encoding="utf-8")
 _CANDIDATE_MARKS = """
     select
@@ -131,7 +131,7 @@ class Match(Protocol):
         ...
 
 
-class Look:
+class Snapshot:
     """The lake as it was at one moment, as far as entities are made from it.
 
     Entities themselves are resolved type by type from one look: what is written meanwhile is put in with
@@ -331,8 +331,8 @@ def _place(site: Row) -> str:
 
 
 @contextmanager
-def look_at(lake: Lake) -> Iterator[Look]:
+def open_snapshot(lake: Lake) -> Iterator[Snapshot]:
     """Take a look at the lake, which holds its memory until the block's end."""
     with connect(lake) as connection:
-        query(connection, _LOOK)
-        yield Look(lake, connection)
+        query(connection, _ENTITIES_NOW)
+        yield Snapshot(lake, connection)

@@ -15,7 +15,7 @@ from holocron_assets.entities.names.aliases import alias_rows
 from holocron_assets.entities.names.first_titles import NO_FIRST_TITLES
 from holocron_assets.entities.promotion import DEFAULT_POLICY_FILE, load_policy
 from holocron_assets.entities.reviews import IN_DISPUTE
-from holocron_assets.entities.snapshot import Look
+from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.entities.type_now import type_now
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Row
@@ -38,23 +38,23 @@ _NAMED_BY = (
 )
 
 
-def stale_entities(look: Look, entity_types: Sequence[str]) -> list[str]:
+def stale_entities(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
     """Types whose entities are not what their candidates would give today."""
-    return [name for name in entity_types if _entities_are_stale(look, name)]
+    return [name for name in entity_types if _entities_are_stale(snapshot, name)]
 
 
-def stale_aliases(look: Look, entity_types: Sequence[str]) -> list[str]:
+def stale_aliases(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
     """Types whose aliases are not what their standing entities, and the redirects, would give today."""
-    return [name for name in entity_types if _aliases_are_stale(look, name)]
+    return [name for name in entity_types if _aliases_are_stale(snapshot, name)]
 
 
 def store_entities(
-    look: Look, entity_type: str, *, entity_types: AbstractSet[str], now: datetime, run_id: str
+    snapshot: Snapshot, entity_type: str, *, entity_types: AbstractSet[str], now: datetime, run_id: str
 ) -> tuple[Footer, pa.Table, EntityChanges]:
     """Resolve one type's candidates against its standing entities, and write table `entities`.
 
     Args:
-        look: at the lake where candidates are and entities go.
+        snapshot: of the lake where candidates are and entities go.
         entity_type: the type; it names the partition.
         entity_types: all entity-worthy types, to validate the promotion policy by.
         now: the moment from which new rows are valid.
@@ -67,9 +67,9 @@ def store_entities(
         DataFileError: the promotion policy is not valid.
     """
     policy = load_policy(DEFAULT_POLICY_FILE, entity_types)
-    of_type, merged = type_now(look, entity_type), _merged(look, entity_type)
-    busy = {*merged, *look.people.states, *look.people.paired}
-    busy |= {identifier for name, identifier in look.pages_now if name == entity_type}
+    of_type, merged = type_now(snapshot, entity_type), _merged(snapshot, entity_type)
+    busy = {*merged, *snapshot.people.states, *snapshot.people.paired}
+    busy |= {identifier for name, identifier in snapshot.pages_now if name == entity_type}
     candidates, current, left = of_type.changed(busy, policy)
     rows = resolve_entities(
         entity_type,
@@ -78,44 +78,44 @@ def store_entities(
         policy=policy,
         now=now,
         run_id=run_id,
-        elsewhere=look.elsewhere(entity_type) if candidates or current else (),
-        pages=look.pages_now,
+        elsewhere=snapshot.elsewhere(entity_type) if candidates or current else (),
+        pages=snapshot.pages_now,
         merged=merged,
-        people=look.people,
+        people=snapshot.people,
         taken=of_type.taken,
-        first_titles=look.first_titles if candidates else NO_FIRST_TITLES,
+        first_titles=snapshot.first_titles if candidates else NO_FIRST_TITLES,
     )
-    inputs = _entity_inputs(look, entity_type, current_rows(rows).values())
+    inputs = _entity_inputs(snapshot, entity_type, current_rows(rows).values())
     made = pa.concat_tables([left, ENTITIES.to_arrow(rows, entity_type)])
     table = made.sort_by([("entity_id", "ascending"), ("valid_from", "ascending")])
     footer = write_table(
-        look.lake, ENTITIES, entity_type, table, code_version=ENTITIES_VERSION, inputs=inputs
+        snapshot.lake, ENTITIES, entity_type, table, code_version=ENTITIES_VERSION, inputs=inputs
     )
-    look.put_entities(entity_type, rows)
+    snapshot.put_entities(entity_type, rows)
     return footer, table, entity_changes(current, rows).with_unchanged(_states(left))
 
 
-def store_aliases(look: Look, entity_type: str) -> tuple[Footer, list[Row]]:
+def store_aliases(snapshot: Snapshot, entity_type: str) -> tuple[Footer, list[Row]]:
     """Write table `entity_aliases` for one type.
 
     Args:
-        look: at the lake where entities and redirects are and aliases go.
+        snapshot: of the lake where entities and redirects are and aliases go.
         entity_type: the type; it names the partition.
 
     Raises:
         MissingPartitionError: the type's entities were not resolved yet.
     """
-    lake = look.lake
+    lake = snapshot.lake
     entities = read_footer(lake, ENTITIES, entity_type)
     standing = read_partition(lake, ENTITIES, entity_type, _NAMED_BY)
-    rows = alias_rows(list(current_rows(standing).values()), look.redirects, look.told)
+    rows = alias_rows(list(current_rows(standing).values()), snapshot.redirects, snapshot.told)
     footer = write_partition(
         lake,
         ENTITY_ALIASES,
         entity_type,
         rows,
         code_version=ALIASES_VERSION,
-        inputs=_alias_inputs(look, entity_type, entities) if entities else {},
+        inputs=_alias_inputs(snapshot, entity_type, entities) if entities else {},
     )
     return footer, rows
 
@@ -125,53 +125,53 @@ def _states(rows: pa.Table) -> Counter[str]:
     return Counter(rows.filter(pc.is_null(rows.column("valid_to"))).column("state").to_pylist())
 
 
-def _merged(look: Look, entity_type: str) -> Mapping[str, Merge]:
+def _merged(snapshot: Snapshot, entity_type: str) -> Mapping[str, Merge]:
     """What became of the type's entities that are others."""
-    if not look.lake.has(ENTITY_JUDGEMENTS, entity_type):
+    if not snapshot.lake.has(ENTITY_JUDGEMENTS, entity_type):
         return {}
-    rows = read_partition(look.lake, ENTITY_JUDGEMENTS, entity_type)
+    rows = read_partition(snapshot.lake, ENTITY_JUDGEMENTS, entity_type)
     ids = {row[side] for row in rows for side in ("first_id", "second_id")}
-    return merges(rows, type_now(look, entity_type).members(ids), look.people.held)
+    return merges(rows, type_now(snapshot, entity_type).members(ids), snapshot.people.held)
 
 
-def _entities_are_stale(look: Look, entity_type: str) -> bool:
-    footer = read_footer(look.lake, ENTITIES, entity_type)
+def _entities_are_stale(snapshot: Snapshot, entity_type: str) -> bool:
+    footer = read_footer(snapshot.lake, ENTITIES, entity_type)
     if footer is None:
-        return entity_type in look.candidate_marks
+        return entity_type in snapshot.candidate_marks
     made_from = (footer.code_version, dict(footer.inputs))
-    standing = look.in_dispute.get(entity_type, ())
-    wanted = (ENTITIES_VERSION, _entity_inputs(look, entity_type, standing))
-    return made_from != wanted or entity_type in look.unheld
+    standing = snapshot.in_dispute.get(entity_type, ())
+    wanted = (ENTITIES_VERSION, _entity_inputs(snapshot, entity_type, standing))
+    return made_from != wanted or entity_type in snapshot.unheld
 
 
-def _aliases_are_stale(look: Look, entity_type: str) -> bool:
-    entities = read_footer(look.lake, ENTITIES, entity_type)
+def _aliases_are_stale(snapshot: Snapshot, entity_type: str) -> bool:
+    entities = read_footer(snapshot.lake, ENTITIES, entity_type)
     if entities is None:
         return False
-    footer = read_footer(look.lake, ENTITY_ALIASES, entity_type)
-    wanted = (ALIASES_VERSION, _alias_inputs(look, entity_type, entities))
+    footer = read_footer(snapshot.lake, ENTITY_ALIASES, entity_type)
+    wanted = (ALIASES_VERSION, _alias_inputs(snapshot, entity_type, entities))
     return footer is None or (footer.code_version, dict(footer.inputs)) != wanted
 
 
-def _entity_inputs(look: Look, entity_type: str, current: Iterable[Row]) -> dict[str, str]:
+def _entity_inputs(snapshot: Snapshot, entity_type: str, current: Iterable[Row]) -> dict[str, str]:
     """Fingerprints of what a type's entities are made from, of which these are current."""
     policy = content_hash(DEFAULT_POLICY_FILE.read_text(encoding="utf-8"))
-    judgements = read_footer(look.lake, ENTITY_JUDGEMENTS, entity_type)
+    judgements = read_footer(snapshot.lake, ENTITY_JUDGEMENTS, entity_type)
     disputed = [row for row in current if IN_DISPUTE in (row["review_reason"] or "")]
     return {
-        "candidates": look.candidate_marks.get(entity_type, "none"),
+        "candidates": snapshot.candidate_marks.get(entity_type, "none"),
         "policy": policy,
-        "disputes": look.disputes_mark(disputed),
+        "disputes": snapshot.disputes_mark(disputed),
         "judgements": judgements.content_id if judgements else "",
-        "people": look.people_mark,
+        "people": snapshot.people_mark,
     }
 
 
-def _alias_inputs(look: Look, entity_type: str, entities: Footer) -> dict[str, str]:
+def _alias_inputs(snapshot: Snapshot, entity_type: str, entities: Footer) -> dict[str, str]:
     """Fingerprints of what a type's aliases are made from."""
     return {
         "entities": entities.content_id,
-        "redirects": look.redirects_mark,
-        "told": look.names_mark,
-        "mentions": look.mentions.marks.get(entity_type, "none"),
+        "redirects": snapshot.redirects_mark,
+        "told": snapshot.names_mark,
+        "mentions": snapshot.mentions.marks.get(entity_type, "none"),
     }

@@ -18,7 +18,7 @@ from holocron_assets.entities.identity.identity import Known, held_in, identifie
 from holocron_assets.entities.mentions.confidence import mention_confidence
 from holocron_assets.entities.promotion import PromotionPolicy
 from holocron_assets.entities.reviews import disputed_ids, is_disputed
-from holocron_assets.entities.snapshot import Look
+from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.rows import rows_of
 from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
@@ -138,12 +138,12 @@ _FOUND = pa.schema([("title_key", pa.int64()), ("entity_id", pa.string())])
 class TypeNow:
     """One type as it was when this was made."""
 
-    def __init__(self, look: Look, entity_type: str) -> None:
+    def __init__(self, snapshot: Snapshot, entity_type: str) -> None:
         """Match the type's candidates with its entities."""
-        self._look = look
+        self._look = snapshot
         self._type = entity_type
-        connection, lake = look.connection, look.lake
-        mentions = look.mentions.candidates(entity_type, mention_confidence())
+        connection, lake = snapshot.connection, snapshot.lake
+        mentions = snapshot.mentions.candidates(entity_type, mention_confidence())
         connection.register("mention_candidates", pa.Table.from_pylist(mentions, schema=_CANDIDATE))
         own = [entity_type] if lake.has(ENTITIES, entity_type) else []
         for sql in (
@@ -164,9 +164,9 @@ class TypeNow:
         self._query(_MAKE_IDENTIFIED)
 
     def _known(self, free: Sequence[Row]) -> Known:
-        look, kept = self._look, self._look.people.keeps
-        disputed = disputed_ids(free, look.pages_now, kept)
-        return Known(look.elsewhere(self._type), kept, self.taken, disputed, look.first_titles)
+        snapshot, kept = self._look, self._look.people.keeps
+        disputed = disputed_ids(free, snapshot.pages_now, kept)
+        return Known(snapshot.elsewhere(self._type), kept, self.taken, disputed, snapshot.first_titles)
 
     @cached_property
     def taken(self) -> AbstractSet[str]:
@@ -260,10 +260,10 @@ class TypeNow:
         return sql.replace("of_type.", f'"{self._type}".')
 
 
-def type_now(look: Look, entity_type: str) -> TypeNow:
+def type_now(snapshot: Snapshot, entity_type: str) -> TypeNow:
     """The type as it is; matched once as long as no entity is written."""
-    if entity_type not in look.matched:
-        look.matched[entity_type] = TypeNow(look, entity_type)
-    found = look.matched[entity_type]
+    if entity_type not in snapshot.matched:
+        snapshot.matched[entity_type] = TypeNow(snapshot, entity_type)
+    found = snapshot.matched[entity_type]
     assert isinstance(found, TypeNow)  # noqa: S101 - nothing else is put there
     return found

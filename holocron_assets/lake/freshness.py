@@ -25,11 +25,11 @@ class RowInput:
 
     Attributes:
         table: the table.
-        look: looks at it once, and tells then which rows count for each partition.
+        read: looks at it once, and tells then which rows count for each partition.
     """
 
     table: Table
-    look: Callable[[Lake], RowsOf]
+    read: Callable[[Lake], RowsOf]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Derivation:
 
     def rows_of(self, lake: Lake) -> RowsOf:
         """Look once at what `row_input` names, to be told of many partitions."""
-        return self.row_input.look(lake) if self.row_input else _no_rows
+        return self.row_input.read(lake) if self.row_input else _no_rows
 
     def fingerprints(
         self, lake: Lake, partition: str, rows_of: RowsOf | None = None

@@ -9,7 +9,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.items.wanted_sql import versions_sql, wanted_sql
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.operations.state.staleness import Beside, beside_sql
+from holocron_assets.operations.state.staleness import Staleness, staleness_sql
 
 _SQL = files("holocron_assets.operations.state").joinpath("sql")
 _BY_HOUR = """
@@ -22,23 +22,23 @@ select
 _PARTS = ("standing", "outcomes", "status")
 
 
-def all_views(sources: Iterable[Source], lake: Lake | None = None, beside: Beside | None = None) -> str:
+def all_views(sources: Iterable[Source], lake: Lake | None = None, staleness: Staleness | None = None) -> str:
     """SQL for every view that stands on sources and interrogations.
 
     Args:
         sources: as for `frontier_views`.
         lake: as for `frontier_views`.
-        beside: as for `status_views`.
+        staleness: as for `status_views`.
     """
-    return frontier_views(sources, lake) + status_views("view", beside)
+    return frontier_views(sources, lake) + status_views("view", staleness)
 
 
-def status_views(relation: str, beside: Beside | None = None) -> str:
+def status_views(relation: str, staleness: Staleness | None = None) -> str:
     """SQL for `processing_status`, `queue_health`, `aged_work`, `failures`, `throughput`, and what is below.
 
     Args:
         relation: "view", or "table": what several of them stand on is made once, by who asks all of them.
-        beside: what is known beside the tables; of none, in a database that is asked later.
+        staleness: what is known beside the tables; of none, in a database that is asked later.
     """
     interrogations = load_interrogations()
     filled = {
@@ -48,4 +48,4 @@ def status_views(relation: str, beside: Beside | None = None) -> str:
         "versions": versions_sql(interrogations),
     }
     texts = (_SQL.joinpath(f"{part}.sql").read_text(encoding="utf-8") for part in _PARTS)
-    return beside_sql(beside) + "".join(Template(text).substitute(filled) for text in texts)
+    return staleness_sql(staleness) + "".join(Template(text).substitute(filled) for text in texts)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from holocron_assets.classify.decided_types import look_at_decisions
+from holocron_assets.classify.decided_types import read_decided_types
 from holocron_assets.classify.merge import MODEL_TABLE, page_type_row
 from holocron_assets.classify.rules import RULES_VERSION, classify_page, unclassified_row
 from holocron_assets.classify.taxonomy import load_taxonomy
@@ -251,7 +251,7 @@ PAGE_TYPES_STEP = Step(
         (),
         code_version("holocron_assets.classify.merge", "holocron_assets.classify.decided_types"),
         optional_inputs=_MODEL_TABLES,
-        row_input=RowInput(DECISIONS, look_at_decisions),
+        row_input=RowInput(DECISIONS, read_decided_types),
     ),
     "classification",
     _page_types,

@@ -27,7 +27,7 @@ from holocron_assets.entities.identity.judgement_store import (
 from holocron_assets.entities.identity.pair_store import PAIRS_VERSION, stale_pairs
 from holocron_assets.entities.mentions.search import EXTRACTION
 from holocron_assets.entities.mentions.store import MENTIONS_VERSION, stale_mentions
-from holocron_assets.entities.snapshot import Look
+from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.entities.store import (
     ALIASES_VERSION,
     ENTITIES_VERSION,
@@ -88,7 +88,7 @@ class Stage:
     code_version: str
     inputs: tuple[str, ...]
     whole_inputs: tuple[str, ...]
-    stale: Callable[[Look, Sequence[str]], list[str]]
+    stale: Callable[[Snapshot, Sequence[str]], list[str]]
 
     @property
     def name(self) -> str:
@@ -167,7 +167,7 @@ BY_TYPE: tuple[Stage, ...] = (
         TAGS_VERSION,
         inputs=(ENTITIES.name,),
         whole_inputs=(PAGE_TAGS.name,),
-        stale=lambda look, names: stale_entity_tags(look, names, tags_file()),
+        stale=lambda snapshot, names: stale_entity_tags(snapshot, names, tags_file()),
     ),
 )
 """By entity type: what lists name, who is who, and what is said of them."""
@@ -179,7 +179,7 @@ BY_SOURCE: tuple[Stage, ...] = (
         TAGS_VERSION,
         inputs=(),
         whole_inputs=(PAGE_TAGS.name, PAGE_SIGNALS.name),
-        stale=lambda look, names: stale_tags(look, names, tags_file()),
+        stale=lambda snapshot, names: stale_tags(snapshot, names, tags_file()),
     ),
     Stage(
         TAG_RELATIONS,
@@ -187,7 +187,7 @@ BY_SOURCE: tuple[Stage, ...] = (
         TAGS_VERSION,
         inputs=(),
         whole_inputs=(PAGE_TAGS.name, PAGE_SIGNALS.name),
-        stale=lambda look, names: stale_tag_relations(look, names, tags_file()),
+        stale=lambda snapshot, names: stale_tag_relations(snapshot, names, tags_file()),
     ),
     Stage(
         REVIEW_ITEMS,
@@ -198,7 +198,7 @@ BY_SOURCE: tuple[Stage, ...] = (
             *(PAGE_TYPES.name, ENTITY_JUDGEMENTS.name, ENTITIES.name),
             *(ENTITY_FACTS.name, ENTITY_RELATIONS.name),
         ),
-        stale=lambda look, names: stale_review(look.lake, names),
+        stale=lambda snapshot, names: stale_review(snapshot.lake, names),
     ),
 )
 """By source: what follows from all that."""
@@ -211,7 +211,7 @@ def partitions_of(lake: Lake, stage: Stage) -> Sequence[str]:
     return lake.partitions(SITES) if stage in BY_SOURCE else TYPES
 
 
-def stale_partitions(look: Look, stages: Sequence[Stage]) -> dict[str, list[str]]:
+def stale_partitions(snapshot: Snapshot, stages: Sequence[Stage]) -> dict[str, list[str]]:
     """Stale partitions of some stages by table, without those that have none."""
-    found = {stage.name: stage.stale(look, partitions_of(look.lake, stage)) for stage in stages}
+    found = {stage.name: stage.stale(snapshot, partitions_of(snapshot.lake, stage)) for stage in stages}
     return {name: stale for name, stale in found.items() if stale}

@@ -42,7 +42,7 @@ _LOG = logger(__name__)
 
 def unread_input(table: Table) -> RowInput:
     """What a step's partitions depend on beside their inputs: pages given up that nobody brought back."""
-    return RowInput(UNREAD_PAGES, partial(_look, table))
+    return RowInput(UNREAD_PAGES, partial(_decided, table))
 
 
 class PageByPage:
@@ -227,7 +227,7 @@ class _Note:
             os.pwrite(self._file, f"{text:<{_NOTE_LENGTH}}".encode("ascii"), 0)
 
 
-def _look(table: Table, lake: Lake) -> RowsOf:
+def _decided(table: Table, lake: Lake) -> RowsOf:
     listing = lake.listing(UNREAD_PAGES)
     if not listing.own and not listing.packed:
         return _nothing

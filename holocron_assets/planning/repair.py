@@ -35,7 +35,7 @@ class _Context(Protocol):
 _Tick = TypeVar("_Tick", bound=Callable[..., Any])
 
 
-def mend(error: DamagedPartitionError) -> str:
+def repair(error: DamagedPartitionError) -> str:
     """Set a damaged file aside, so that whoever met it can look again.
 
     Changes that a wiki told of, and a check of all pages that went on, are told nowhere else: in their place
@@ -61,11 +61,11 @@ def mend(error: DamagedPartitionError) -> str:
     return str(aside)
 
 
-def mending(look: Callable[[], _Found], tell: Callable[[str], object]) -> _Found:
+def repairing(read: Callable[[], _Found], tell: Callable[[str], object]) -> _Found:
     """What a look at the lake gives; each damaged file that it meets is set aside, and it looks again.
 
     Args:
-        look: looks, and may be called again.
+        read: looks, and may be called again.
         tell: told of each file.
 
     Raises:
@@ -73,27 +73,27 @@ def mending(look: Callable[[], _Found], tell: Callable[[str], object]) -> _Found
     """
     for _ in range(MOST_AT_ONCE):
         try:
-            return look()
+            return read()
         except DamagedPartitionError as error:
-            tell(mend(error))
-    return look()
+            tell(repair(error))
+    return read()
 
 
-def mended_tick(tick: _Tick) -> _Tick:
+def repaired_tick(tick: _Tick) -> _Tick:
     """Let a sensor's or schedule's tick set aside what it finds damaged, name it in its log, and go on."""
 
     @wraps(tick)
-    def mended(context: _Context, **resources: Any) -> Any:  # the daemon gives all of it by name
+    def repaired(context: _Context, **resources: Any) -> Any:  # the daemon gives all of it by name
         def tell(message: str) -> None:
             context.log.error(message)  # not asked for before: whoever asks for a tick's log makes a file
 
         with about(tick=tick.__name__), span(f"tick {tick.__name__}"):
-            return mending(lambda: tick(context, **resources), tell)
+            return repairing(lambda: tick(context, **resources), tell)
 
-    return cast("_Tick", mended)
+    return cast("_Tick", repaired)
 
 
-def mend_all(errors: Sequence[DamagedPartitionError], tell: Callable[[str], object]) -> list[str]:
+def repair_all(errors: Sequence[DamagedPartitionError], tell: Callable[[str], object]) -> list[str]:
     """Set several damaged files aside; what cannot be is left, and named.
 
     Args:
@@ -106,7 +106,7 @@ def mend_all(errors: Sequence[DamagedPartitionError], tell: Callable[[str], obje
     left = []
     for error in errors:
         try:
-            tell(mend(error))
-        except DamagedPartitionError as unmended:
-            left.append(str(unmended))
+            tell(repair(error))
+        except DamagedPartitionError as unrepaired:
+            left.append(str(unrepaired))
     return left

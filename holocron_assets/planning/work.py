@@ -14,9 +14,9 @@ from holocron_assets.derive.dispatch.backlog import stale_partitions as stale_an
 from holocron_assets.derive.dispatch.backlog import waiting_of
 from holocron_assets.derive.dispatch.pools import CODE_POOL
 from holocron_assets.derive.dispatch.served import served_by_code
-from holocron_assets.derive.dispatch.standing_controls import StandingWishes
+from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.entities.snapshot import look_at
+from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.packs.compaction import partitions_to_pack
 from holocron_assets.lake.place.clock import utc_now
@@ -187,9 +187,9 @@ def compaction_to_do(lake: Lake, *, now: datetime, more: Sequence[str] = ()) -> 
 
 def entities_to_resolve(lake: Lake) -> list[Work]:
     """What is known of entities by their type, if anything that it is made from changed."""
-    with look_at(lake) as look:
-        stale = stale_partitions(look, BY_TYPE)
-        return [Work(ENTITIES_JOB, None, f"{look.mark} {sorted(stale.items())}")] if stale else []
+    with open_snapshot(lake) as snapshot:
+        stale = stale_partitions(snapshot, BY_TYPE)
+        return [Work(ENTITIES_JOB, None, f"{snapshot.mark} {sorted(stale.items())}")] if stale else []
 
 
 def sources_to_tag(lake: Lake) -> list[Work]:
@@ -197,9 +197,9 @@ def sources_to_tag(lake: Lake) -> list[Work]:
 
     They follow from entities: ask when `entities_to_resolve` gives nothing that could be done now.
     """
-    with look_at(lake) as look:
-        stale = stale_partitions(look, BY_SOURCE)
-        return [Work(SOURCES_JOB, None, f"{look.mark} {sorted(stale.items())}")] if stale else []
+    with open_snapshot(lake) as snapshot:
+        stale = stale_partitions(snapshot, BY_SOURCE)
+        return [Work(SOURCES_JOB, None, f"{snapshot.mark} {sorted(stale.items())}")] if stale else []
 
 
 def code_to_run(lake: Lake) -> list[Work]:
@@ -207,7 +207,7 @@ def code_to_run(lake: Lake) -> list[Work]:
     asked = [one for one in load_interrogations() if one.is_of_code]
     now, found = utc_now(), dict[str, list[str]]()
     stale = stale_answers(lake, asked, digests=served_by_code(asked).digests, most_opened=None)
-    for part in StandingWishes(lake).heeded(stale):
+    for part in StandingControls(lake).heeded(stale):
         if any(one.is_due for one in waiting_of([part], now)):
             told = f"{part.interrogation.name} {part.partition} {part.state}"
             found.setdefault(job_name(CODE_POOL, part.interrogation), []).append(told)

@@ -8,7 +8,7 @@ from holocron_assets.decisions.log import decided_now, new_decision, record
 from holocron_assets.entities.deciding import decide_merge, decide_split, decide_state, decide_statement
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.review.item_detail import Dossier, Page
+from holocron_assets.review.item_detail import ItemDetail, Page
 from holocron_assets.review.statements import Statement
 
 _SURE_OF_NOTHING = "Unknown"
@@ -60,23 +60,23 @@ def decide(lake: Lake, choice: Choice, *, author: str, reason: str) -> Row:
             return row
 
 
-def choices_of(dossier: Dossier, types: Sequence[str]) -> list[Choice]:
+def choices_of(detail: ItemDetail, types: Sequence[str]) -> list[Choice]:
     """What can be decided about an item, the proposal first and types that nothing speaks for last.
 
     Args:
-        dossier: what is known of it.
+        detail: what is known of it.
         types: the taxonomy's types.
     """
-    item = dossier.item
+    item = detail.item
     match item["kind"]:
         case "pair":
-            found = list(_of_pair(dossier))
+            found = list(_of_pair(detail))
         case "statement":
-            found = list(_of_statements(dossier.statements))
+            found = list(_of_statements(detail.statements))
         case "page":
-            found = type_choices(item, dossier.pages[0] if dossier.pages else None, types)
+            found = type_choices(item, detail.pages[0] if detail.pages else None, types)
         case _:
-            states = [choice for entity in dossier.entities for choice in state_choices(entity)]
+            states = [choice for entity in detail.entities for choice in state_choices(entity)]
             found = states + type_choices(item, None, types)
     return sorted(found, key=lambda choice: not choice.is_proposal)
 
@@ -141,14 +141,14 @@ def _said_of_types(page_type: Row) -> dict[str, str]:
     return {name: said.get(name) or weighted[name] for name in order if name and name != _SURE_OF_NOTHING}
 
 
-def _of_pair(dossier: Dossier) -> Iterator[Choice]:
-    if len(dossier.entities) != len(("one", "other")):
+def _of_pair(detail: ItemDetail) -> Iterator[Choice]:
+    if len(detail.entities) != len(("one", "other")):
         return
     # As clusters choose their survivor: a page before a mention, then by source and title.
     survivor, other = sorted(
-        dossier.entities, key=lambda row: (row["origin"] != "page", row["source"], row["title"])
+        detail.entities, key=lambda row: (row["origin"] != "page", row["source"], row["title"])
     )
-    proposal = dossier.judgement["proposal"] if dossier.judgement else None
+    proposal = detail.judgement["proposal"] if detail.judgement else None
     yield replace(_merge("merge", "m", other, survivor), is_proposal=proposal == "same")
     yield _merge("merge.other", "M", survivor, other)
     split = {"one": other["entity_id"], "other": survivor["entity_id"]}

@@ -44,7 +44,7 @@ class Member(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Portrait:
+class EntityDetail:
     """What is held of an entity.
 
     Attributes:
@@ -78,7 +78,7 @@ class Portrait:
         return [statement for statements in told for statement in statements]
 
 
-def portrait_of(lake: Lake, entity_id: str) -> Portrait | None:
+def entity_detail(lake: Lake, entity_id: str) -> EntityDetail | None:
     """Look up an entity; None if there is none of this id.
 
     Args:
@@ -87,16 +87,16 @@ def portrait_of(lake: Lake, entity_id: str) -> Portrait | None:
     """
     with reading(lake) as reader:
         entity = reader.entities([entity_id]).get(entity_id)
-        return _portrait(reader, entity) if entity else None
+        return _detail(reader, entity) if entity else None
 
 
-def _portrait(reader: Reader, entity: Row) -> Portrait:
+def _detail(reader: Reader, entity: Row) -> EntityDetail:
     entity_id, of_type = entity["entity_id"], [entity["entity_type"]]
     about = {"id": entity_id}
     members = _members(reader, entity)
     decided = standing(reader.lake)
     told = statements_of(reader, "entity_id = $id", about, decided, within=of_type)
-    return Portrait(
+    return EntityDetail(
         entity,
         reader.find(ENTITIES, "entity_id = $id order by valid_from desc", about),
         members,

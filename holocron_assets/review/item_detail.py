@@ -54,7 +54,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Dossier:
+class ItemDetail:
     """What is known of an item.
 
     Attributes:
@@ -86,7 +86,7 @@ class Dossier:
         return apart(found_in(text, quotes), len(text))
 
 
-def dossier_of(lake: Lake, item: Row) -> Dossier:
+def item_detail(lake: Lake, item: Row) -> ItemDetail:
     """Look up everything that an item is about.
 
     Args:
@@ -99,7 +99,7 @@ def dossier_of(lake: Lake, item: Row) -> Dossier:
             reader.entities([name for name in (item["entity_id"], item["other_id"]) if name]).values()
         )
         statements = _statements(reader, item, decided)
-        return Dossier(
+        return ItemDetail(
             item,
             entities,
             list(_pages(reader, item, entities, statements)),

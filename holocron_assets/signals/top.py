@@ -44,18 +44,18 @@ def read_top(wikitext: str, site: Site, page_name: str) -> Top:
         page_name: title without namespace prefix and continuity suffix.
     """
     if len(wikitext) > _FIRST_LOOK:
-        top = _look(wikitext[:_FIRST_LOOK], site, page_name, is_cut=True)
+        top = _read_top(wikitext[:_FIRST_LOOK], site, page_name, is_cut=True)
         if top and top.lead and len(top.lead.excerpt) >= SHORTEST_EXCERPT:
             return top
     text = wikitext[:_SECOND_LOOK]
-    top = _look(text, site, page_name, is_cut=False) or Top()
+    top = _read_top(text, site, page_name, is_cut=False) or Top()
     if len(text) < len(wikitext) and not top.lead:
         problem = f"no lead in the first {len(text):,} of {len(wikitext):,} characters"
         return replace(top, problems=(*top.problems, problem))
     return top
 
 
-def _look(wikitext: str, site: Site, page_name: str, *, is_cut: bool) -> Top | None:
+def _read_top(wikitext: str, site: Site, page_name: str, *, is_cut: bool) -> Top | None:
     """What a text shows of a page's top; None if the text is cut too short to tell."""
     text = masked(wikitext)
     text_outline = outline(text)

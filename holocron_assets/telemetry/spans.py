@@ -59,7 +59,7 @@ def configure_traces(environment: Mapping[str, str] = os.environ) -> None:
     except ImportError as error:
         wanted = next(name for name in _ENDPOINTS if environment.get(name))
         raise ObserveError(
-            f"{wanted} asks for traces, which need the extra `traces`: `pip install '.[traces]'` in "
+            f"{wanted} asks for traces, which need the extra `traces`: `make EXTRAS=traces setup` in "
             "Holocron's folder, or unset it"
         ) from error
     # Variables come second in a resource, so that OTEL_SERVICE_NAME outranks this.

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from holocron_assets.classify import decided_types as decisions
-from holocron_assets.classify.decided_types import decide_type, look_at_decisions
+from holocron_assets.classify.decided_types import decide_type, read_decided_types
 from holocron_assets.decisions.log import DecisionError, new_decision, record, standing, undo
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Column, Row, Table, type_int
@@ -43,7 +43,7 @@ def types_that_stand(lake: Lake) -> dict[str, str]:
 
 
 def titles_in(lake: Lake, *batches: str) -> list[list[str]]:
-    rows_of = look_at_decisions(lake)
+    rows_of = read_decided_types(lake)
     return [sorted(row["title"] for row in rows_of(batch)) for batch in batches]
 
 
@@ -120,4 +120,4 @@ def test_a_batch_is_read_once_however_often_it_is_asked_for(
     titles_in(lake, "first")
     monkeypatch.setattr(decisions, "read_table", None)
     decide(lake, "Vessa", "Species")
-    assert [row["value"] for row in look_at_decisions(lake)("first")] == ["Species"]
+    assert [row["value"] for row in read_decided_types(lake)("first")] == ["Species"]

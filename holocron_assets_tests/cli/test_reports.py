@@ -15,7 +15,7 @@ from holocron_assets.cli.operation.status_console import print_status
 from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import ENTITIES, PAGES
-from holocron_assets.operations.state.snapshot import look
+from holocron_assets.operations.state.snapshot import take_snapshot
 
 
 def report_of(holocron: Holocron, title: str) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def test_an_entity_that_a_person_should_look_at_says_why_and_is_counted(
     report = report_of(holocron, "Issa Dorrane")
     assert report["entities"][0]["review_reason"] == "page restored"
     assert report["stuck"].endswith(". A person should look at it: page restored.")
-    status = look(holocron.lake, [holocron.source()], holocron.politeness_folder)
+    status = take_snapshot(holocron.lake, [holocron.source()], holocron.politeness_folder)
     (counted,) = [row for row in status.reasons if (row.stage, row.status) == ("entities", "needs review")]
     assert (counted.reason, counted.items) == ("PersonCharacter", 1)
     assert [row.review for row in status.stages if row.stage == "entities"] == [1]
@@ -197,6 +197,6 @@ def test_what_people_merged_and_promoted_is_counted_too(finished_sample: Holocro
     counted = {name: species[name] for name in ("entities", "promoted", "adjudicated", "merged")}
     assert counted == {"entities": len(rows), "promoted": len(rows) - 2, "adjudicated": 1, "merged": 1}
     printed = StringIO()
-    print_status(Console(file=printed, width=100), look(holocron.lake, [], tmp_path))
+    print_status(Console(file=printed, width=100), take_snapshot(holocron.lake, [], tmp_path))
     head = next(line for line in printed.getvalue().splitlines() if "adjudicated" in line)
     assert head.split()[2:] == ["promoted", "adjudicated", "candidate", "merged"], "no state that none has"

@@ -50,8 +50,8 @@ def lying_names(monkeypatch: pytest.MonkeyPatch, answers: Mapping[str, list[list
     """Have names lead where a test wants, for every event loop."""
     names = Names(answers)
 
-    async def getaddrinfo(loop: Any, host: str, port: int, **wishes: Any) -> list[Any]:
-        return await names.getaddrinfo(loop, host, port, **wishes)
+    async def getaddrinfo(loop: Any, host: str, port: int, **controls: Any) -> list[Any]:
+        return await names.getaddrinfo(loop, host, port, **controls)
 
     monkeypatch.setattr(asyncio.base_events.BaseEventLoop, "getaddrinfo", getaddrinfo)
     return names

@@ -13,9 +13,9 @@ from crawl_rows import dump_source, outcome, put_manifest, put_outcomes, put_sit
 from fake_mediawiki import api_error, page
 
 from holocron_assets.crawl.changes import recent as changes_module
-from holocron_assets.crawl.changes.recent import Look, look_for_changes, next_look
+from holocron_assets.crawl.changes.recent import ChangesReading, next_reading, read_changes
 from holocron_assets.crawl.changes.revision_check import passes, start_pass, unfinished_pass
-from holocron_assets.crawl.changes.store import drop_settled, last_look
+from holocron_assets.crawl.changes.store import drop_settled, last_reading
 from holocron_assets.crawl.readers import wiki_client
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.clock import utc_now
@@ -54,15 +54,15 @@ def ago(span: timedelta) -> Iterator[None]:
         yield
 
 
-def look(lake: Lake, wiki: ChangingWiki, *, seconds: float = 10) -> Look:
+def reading(lake: Lake, wiki: ChangingWiki, *, seconds: float = 10) -> ChangesReading:
     source = source_of(wiki)
     with wiki_client(lake, source, "wiki-changes", lake.root / "politeness") as client:
-        return look_for_changes(lake, source, client, seconds=seconds)
+        return read_changes(lake, source, client, seconds=seconds)
 
 
 def hurried_look(
     lake: Lake, wiki: ChangingWiki, *, patience_seconds: float, requests_per_second: float = 100.0
-) -> Look:
+) -> ChangesReading:
     """A look as a sensor makes it, which has to be done soon."""
     source = source_of(
         wiki,
@@ -74,11 +74,11 @@ def hurried_look(
     )
     folder = lake.root / "politeness"
     with wiki_client(lake, source, "wiki-changes", folder, patience_seconds=patience_seconds) as client:
-        return look_for_changes(lake, source, client, seconds=patience_seconds)
+        return read_changes(lake, source, client, seconds=patience_seconds)
 
 
-def told(look: Look) -> list[tuple[str, str]]:
-    return [(row["kind"], row["title"]) for row in look.rows]
+def told(reading: ChangesReading) -> list[tuple[str, str]]:
+    return [(row["kind"], row["title"]) for row in reading.rows]
 
 
 def stored(lake: Lake) -> dict[str, Any]:
@@ -90,10 +90,10 @@ def test_a_look_tells_what_changed_and_the_next_one_only_what_changed_since(tmp_
         wiki.edit("A")
         wiki.delete("B")
         wiki.move("C", "C two")
-        first = look(lake, wiki)
-        second = look(lake, wiki)
+        first = reading(lake, wiki)
+        second = reading(lake, wiki)
         wiki.restore("B")
-        third = look(lake, wiki)
+        third = reading(lake, wiki)
     assert told(first) == [("edit", "A"), ("delete", "B"), ("move", "C"), ("move", "C two")]
     assert (told(second), second.footer) == ([], None)
     assert told(third) == [("restore", "B")]
@@ -109,7 +109,7 @@ def test_the_first_look_begins_when_the_first_pages_were_begun(tmp_path: Path) -
             wiki.edit("B")
         with ago(59 * MINUTE):
             wiki.edit("C")
-        first = look(lake, wiki)
+        first = reading(lake, wiki)
     assert told(first) == [("edit", "B"), ("edit", "C")], "a margin for clocks, but not for ever"
     assert not first.gap
 
@@ -121,12 +121,12 @@ def test_a_wiki_whose_clock_is_wrong_is_asked_by_its_own_clock(tmp_path: Path, a
             wiki.edit("A")
         with ago(30 * MINUTE):
             wiki.delete("B")
-        assert told(look(lake, wiki)) == [("delete", "B")]
+        assert told(reading(lake, wiki)) == [("delete", "B")]
         wiki.edit("A")
-        assert told(look(lake, wiki)) == [("edit", "A")]
+        assert told(reading(lake, wiki)) == [("edit", "A")]
     changed_ago = utc_now() - stored(lake)["B"]["changed_at"]
     assert abs(changed_ago - 30 * MINUTE) < MINUTE
-    state = last_look(lake, "wiki")
+    state = last_reading(lake, "wiki")
     assert state is not None
     assert abs(state["place"] - utc_now() - ahead) < MINUTE
 
@@ -136,7 +136,7 @@ def test_a_long_list_is_read_in_several_looks_from_where_each_stopped(tmp_path: 
     with crawled_wiki(tmp_path, *titles, list_limit=2) as (lake, wiki):
         for title in titles:
             wiki.edit(title)
-        looks = [look(lake, wiki, seconds=0) for _ in range(3)]
+        looks = [reading(lake, wiki, seconds=0) for _ in range(3)]
         following = [said.get("rccontinue") for said in wiki.asked(list="recentchanges", rclimit="max")]
     assert [len(one.rows) for one in looks] == [2, 2, 1]
     assert [one.goes_on for one in looks] == [True, True, False]
@@ -148,10 +148,10 @@ def test_a_long_list_is_read_in_several_looks_from_where_each_stopped(tmp_path: 
 def test_an_entry_that_is_listed_late_is_told_and_the_others_are_not_told_again(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
         wiki.delete("A")
-        look(lake, wiki)
+        reading(lake, wiki)
         with ago(3 * MINUTE):
             wiki.delete("B")
-        assert told(look(lake, wiki)) == [("delete", "B")]
+        assert told(reading(lake, wiki)) == [("delete", "B")]
 
 
 def test_a_kill_before_the_changes_are_written_loses_none(
@@ -161,9 +161,9 @@ def test_a_kill_before_the_changes_are_written_loses_none(
         wiki.edit("A")
         monkeypatch.setattr(changes_module, "add_changes", _killed)
         with pytest.raises(KeyboardInterrupt):
-            look(lake, wiki)
+            reading(lake, wiki)
         monkeypatch.undo()
-        assert told(look(lake, wiki)) == [("edit", "A")]
+        assert told(reading(lake, wiki)) == [("edit", "A")]
 
 
 def test_a_kill_after_the_changes_are_written_tells_them_twice_and_keeps_one(
@@ -174,10 +174,10 @@ def test_a_kill_after_the_changes_are_written_tells_them_twice_and_keeps_one(
         wiki.delete("B")
         monkeypatch.setattr(changes_module, "write_partition", _killed)
         with pytest.raises(KeyboardInterrupt):
-            look(lake, wiki)
+            reading(lake, wiki)
         before = stored(lake)
         monkeypatch.undo()
-        assert told(look(lake, wiki)) == [("edit", "A"), ("delete", "B")]
+        assert told(reading(lake, wiki)) == [("edit", "A"), ("delete", "B")]
     assert stored(lake) == before
 
 
@@ -187,16 +187,16 @@ def test_a_list_that_does_not_reach_back_starts_a_check_of_everything(tmp_path: 
             wiki.edit("B")
         with ago(50 * MINUTE):
             wiki.edit("A")
-        assert not look(lake, wiki).gap
+        assert not reading(lake, wiki).gap
         wiki.forget(older_than=utc_now())
         with time_machine.travel(utc_now() + 2 * DAY):
             wiki.edit("B")
-            late = look(lake, wiki)
-            assert not look(lake, wiki).gap, "one check is enough"
+            late = reading(lake, wiki)
+            assert not reading(lake, wiki).gap, "one check is enough"
     assert (late.gap, told(late)) == (True, [("edit", "B")])
     (begun,) = passes(lake, "wiki")
     assert (begun["why"], begun["finished_at"]) == ("gap", None)
-    state = last_look(lake, "wiki")
+    state = last_reading(lake, "wiki")
     assert state is not None
     assert state["reaches_back_to"] > utc_now()
 
@@ -206,7 +206,7 @@ def test_a_gap_starts_a_check_anew_that_had_come_half_way(tmp_path: Path) -> Non
         start_pass(lake, "wiki", "person", utc_now() - DAY)
         with time_machine.travel(utc_now() + 2 * DAY):
             wiki.edit("A")
-            assert look(lake, wiki).gap, "nothing that is as old as the first fetch is listed"
+            assert reading(lake, wiki).gap, "nothing that is as old as the first fetch is listed"
     begun = unfinished_pass(lake, "wiki")
     assert begun is not None
     assert begun["why"] == "gap"
@@ -215,25 +215,25 @@ def test_a_gap_starts_a_check_anew_that_had_come_half_way(tmp_path: Path) -> Non
 
 def test_an_empty_list_is_a_gap_only_when_nobody_looked_for_a_day(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
-        assert not look(lake, wiki).gap
+        assert not reading(lake, wiki).gap
         with time_machine.travel(utc_now() + 23 * 60 * MINUTE):
-            assert not look(lake, wiki).gap
+            assert not reading(lake, wiki).gap
         with time_machine.travel(utc_now() + 4 * DAY):
-            assert look(lake, wiki).gap
+            assert reading(lake, wiki).gap
 
 
 def test_the_first_edit_of_a_list_that_was_empty_is_no_gap_unless_nobody_looked_for_a_day(
     tmp_path: Path,
 ) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
-        look(lake, wiki)
+        reading(lake, wiki)
         with time_machine.travel(utc_now() + 5 * MINUTE):
             wiki.edit("A")
-            first = look(lake, wiki)
+            first = reading(lake, wiki)
         wiki.forget(older_than=utc_now() + DAY)
         with time_machine.travel(utc_now() + 2 * DAY):
             wiki.edit("A")
-            late = look(lake, wiki)
+            late = reading(lake, wiki)
     assert (told(first), first.gap) == ([("edit", "A")], False)
     assert (told(late), late.gap) == ([("edit", "A")], True)
 
@@ -242,7 +242,7 @@ def test_a_host_that_may_be_asked_once_a_tick_is_kept_current_one_request_a_tick
     with crawled_wiki(tmp_path, "A", "B") as (lake, wiki):
         now, asked = utc_now(), []
 
-        def tick(after: timedelta) -> Look:
+        def tick(after: timedelta) -> ChangesReading:
             with time_machine.travel(now + after):
                 made = hurried_look(lake, wiki, patience_seconds=1, requests_per_second=0.1)
             asked.append(len(wiki.asked(list="recentchanges")))
@@ -256,7 +256,7 @@ def test_a_host_that_may_be_asked_once_a_tick_is_kept_current_one_request_a_tick
             wiki.edit("B")
         late = tick(2 * DAY)
         proven = tick(2 * DAY + MINUTE / 2)
-        state = last_look(lake, "wiki")
+        state = last_reading(lake, "wiki")
     assert asked == [1, 2, 3, 4], "the oldest entry, the list; and two days later the list, the oldest entry"
     assert "its rate is 0.1" in (begun.problem or "")
     assert (told(first), first.problem, first.due_at > now + 5 * MINUTE) == ([("edit", "A")], None, True)
@@ -279,33 +279,33 @@ def test_a_slow_answer_is_waited_for_and_is_no_failure_of_the_host(tmp_path: Pat
 def test_pages_that_were_read_from_an_export_are_checked_once(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
         put_manifest(lake, "wiki-000002", "B", origin="/somewhere/export.xml", cut_at=utc_now())
-        assert look(lake, wiki).gap
-        assert not look(lake, wiki).gap
+        assert reading(lake, wiki).gap
+        assert not reading(lake, wiki).gap
 
 
 def test_a_wiki_that_does_not_answer_is_asked_again_from_the_same_place(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
-        look(lake, wiki)
+        reading(lake, wiki)
         wiki.edit("A")
         wiki.fake.will(page(503, "down", Retry_After="600"))
-        refused = look(lake, wiki)
-        state = last_look(lake, "wiki")
+        refused = reading(lake, wiki)
+        state = last_reading(lake, "wiki")
     assert refused.problem is not None
     assert "503" in refused.problem
     assert utc_now() + 9 * MINUTE < refused.due_at < utc_now() + 11 * MINUTE
-    assert next_look(lake, source_of(wiki)) == refused.due_at
+    assert next_reading(lake, source_of(wiki)) == refused.due_at
     assert state is not None
     assert state["problem"] == refused.problem
     with crawled_wiki(tmp_path, "A") as (lake, again):
         again.entries = wiki.entries
-        assert told(look(lake, again)) == [("edit", "A")]
+        assert told(reading(lake, again)) == [("edit", "A")]
 
 
 def test_what_was_told_before_a_wiki_fell_silent_is_kept(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A", "B", "C", list_limit=2) as (lake, wiki):
         with ago(2 * MINUTE):
             wiki.edit("C")
-        look(lake, wiki)
+        reading(lake, wiki)
         for title in ("A", "B", "C"):
             wiki.edit(title)
         answer = wiki.answer
@@ -315,10 +315,10 @@ def test_what_was_told_before_a_wiki_fell_silent_is_kept(tmp_path: Path) -> None
             return answer(asked)
 
         wiki.fake.answer = answer_once
-        half = look(lake, wiki)
+        half = reading(lake, wiki)
         assert (told(half), half.goes_on) == ([("edit", "A")], False)
         assert half.problem is not None
-        state = last_look(lake, "wiki")
+        state = last_reading(lake, "wiki")
     assert state is not None
     assert state["continuation"] is not None
 
@@ -327,18 +327,18 @@ def test_a_continuation_that_the_wiki_refuses_is_given_up_for_the_place(tmp_path
     with crawled_wiki(tmp_path, "A", "B", "C", list_limit=2) as (lake, wiki):
         for title in ("A", "B", "C"):
             wiki.edit(title)
-        assert look(lake, wiki, seconds=0).goes_on
+        assert reading(lake, wiki, seconds=0).goes_on
         wiki.fake.will(api_error("badcontinue"))
-        refused = look(lake, wiki)
+        refused = reading(lake, wiki)
         assert refused.problem is not None
         assert "badcontinue" in refused.problem
-        assert told(look(lake, wiki)) == [("edit", "C")]
+        assert told(reading(lake, wiki)) == [("edit", "C")]
 
 
 def test_a_wiki_that_refuses_to_list_changes_is_asked_again_only_when_a_look_is_due(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
         wiki.fake.will(api_error("readapidenied"))
-        refused = look(lake, wiki)
+        refused = reading(lake, wiki)
     assert refused.problem is not None
     assert refused.due_at > utc_now() + 4 * MINUTE
 
@@ -346,18 +346,18 @@ def test_a_wiki_that_refuses_to_list_changes_is_asked_again_only_when_a_look_is_
 def test_looks_are_due_as_often_as_the_source_says(tmp_path: Path) -> None:
     with crawled_wiki(tmp_path, "A") as (lake, wiki):
         source = source_of(wiki, changes={"every_minutes": 30})
-        assert (next_look(lake, source) or utc_now()) <= utc_now()
+        assert (next_reading(lake, source) or utc_now()) <= utc_now()
         with wiki_client(lake, source, "wiki-changes", tmp_path / "politeness") as client:
-            made = look_for_changes(lake, source, client, seconds=10)
-    assert next_look(lake, source) == made.due_at
+            made = read_changes(lake, source, client, seconds=10)
+    assert next_reading(lake, source) == made.due_at
     assert abs(made.due_at - utc_now() - 30 * MINUTE) < MINUTE
 
 
 def test_exports_and_wikis_of_which_nothing_was_cut_are_not_looked_at(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
-    assert next_look(lake, wiki_source()) is None
+    assert next_reading(lake, wiki_source()) is None
     put_manifest(lake, "dump-000001", "A")
-    assert next_look(lake, dump_source(tmp_path / "x.xml")) is None
+    assert next_reading(lake, dump_source(tmp_path / "x.xml")) is None
 
 
 def test_settled_changes_are_dropped_and_the_others_stay(tmp_path: Path) -> None:
@@ -367,12 +367,12 @@ def test_settled_changes_are_dropped_and_the_others_stay(tmp_path: Path) -> None
         wiki.edit("Edited twice")
         wiki.delete("Deleted")
         wiki.edit("Never asked for")
-        look(lake, wiki)
+        reading(lake, wiki)
         hold(lake, wiki, "Edited", "Edited twice", batch=2, ago=timedelta())
         hold(lake, wiki, "Deleted", batch=3, ago=timedelta(), status="missing")
         wiki.edit("Edited twice")
         wiki.delete("Deleted later")
-        look(lake, wiki)
+        reading(lake, wiki)
         assert drop_settled(lake, source_of(wiki)) == 2
     assert set(stored(lake)) == {"Edited twice", "Deleted later"}
 
@@ -382,7 +382,7 @@ def test_a_change_of_a_page_that_is_in_flight_stays(tmp_path: Path) -> None:
         put_manifest(lake, "wiki-000002", "Being read", origin=wiki.fake.api_url)
         wiki.edit("Being read")
         wiki.edit("Never asked for")
-        look(lake, wiki)
+        reading(lake, wiki)
         assert drop_settled(lake, source_of(wiki)) == 1
     assert set(stored(lake)) == {"Being read"}
 

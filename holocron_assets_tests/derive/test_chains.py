@@ -17,7 +17,7 @@ from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels
 from holocron_assets.derive.dispatch.tallies import stale_rows, wanted_counts
 from holocron_assets.derive.engine.calls import Outcome
-from holocron_assets.derive.gpu.model_run import ModelRun, Stretch, work_on
+from holocron_assets.derive.gpu.model_run import ModelRun, Session, work_on
 from holocron_assets.derive.gpu.question import Question
 from holocron_assets.derive.gpu.turns import Dispatched
 from holocron_assets.derive.interrogations.chains import ChainError, linked, upstream_tables
@@ -273,14 +273,14 @@ def test_a_chain_of_three_goes_on_in_one_run_of_one_model(lake: Lake) -> None:
     )
     with FakeOllama(answer=lambda _: {"kind": "place"}, delay_seconds=0.05) as fake:
         run = ModelRun(lake, fake.url, "gpu", SMALL, DIGEST, 4096, "run-1", "person")
-        stretch = Stretch()
-        with closing(work_on(run, agenda, stretch)) as working:
+        session = Session()
+        with closing(work_on(run, agenda, session)) as working:
             complete = [
                 one.opened.work.interrogation.name for one in working if one.footer and one.is_complete
             ]
         assert (len(fake.chats), fake.loads[SMALL]) == (12, 1)
     assert complete == ["kinds", "sayings", "thirds"]
-    assert (stretch.outcome, stretch.items, stretch.remaining) == ("complete", 12, 0)
+    assert (session.outcome, session.items, session.remaining) == ("complete", 12, 0)
 
 
 def test_a_chain_goes_on_page_by_page_while_an_item_of_its_start_waits(lake: Lake) -> None:
@@ -293,11 +293,11 @@ def test_a_chain_goes_on_page_by_page_while_an_item_of_its_start_waits(lake: Lak
     )
     with FakeOllama(answer=lambda _: {"kind": "place"}, on={"What is Birch?": malformed()}) as fake:
         run = ModelRun(lake, fake.url, "gpu", SMALL, DIGEST, 4096, "run-1", "person")
-        stretch = Stretch()
-        list(work_on(run, agenda, stretch))
+        session = Session()
+        list(work_on(run, agenda, session))
     rows = read_partition(lake, SAYINGS.table, BATCH)
     assert [row["title"] for row in rows] == ["Ash", "Cedar", "Elm"]
-    assert "2 of 8 remain, 1 of them until their inputs are answered, due" in stretch.reason
+    assert "2 of 8 remain, 1 of them until their inputs are answered, due" in session.reason
 
 
 def test_another_models_turn_waits_for_a_chain_that_is_more_urgent(lake: Lake) -> None:
@@ -307,10 +307,10 @@ def test_another_models_turn_waits_for_a_chain_that_is_more_urgent(lake: Lake) -
     agenda = Dispatched(lake, named, served, DispatchSettings(), model=SMALL)
     with FakeOllama(answer=lambda _: {"kind": "place"}, delay_seconds=0.05) as fake:
         run = ModelRun(lake, fake.url, "gpu", SMALL, DIGEST, 4096, "run-1", "person")
-        stretch = Stretch()
-        list(work_on(run, agenda, stretch))
+        session = Session()
+        list(work_on(run, agenda, session))
         assert len(fake.chats) == 8, "both of the chain were asked before the other model"
-    assert "another model's turn" in stretch.reason
+    assert "another model's turn" in session.reason
 
 
 def test_a_question_whose_inputs_are_not_answered_says_what_to_ask_first(lake: Lake) -> None:

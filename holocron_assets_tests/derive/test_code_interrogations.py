@@ -15,7 +15,7 @@ from wiki_lake import BATCH, a_wiki, write_pair, write_wiki
 from holocron_assets.derive.dispatch.pools import CODE_POOL
 from holocron_assets.derive.dispatch.served import served_by_code, served_models
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
-from holocron_assets.derive.gpu.model_run import ModelRun, Stretch, work_on
+from holocron_assets.derive.gpu.model_run import ModelRun, Session, work_on
 from holocron_assets.derive.gpu.turns import Given
 from holocron_assets.derive.interrogations.files import read_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
@@ -76,14 +76,14 @@ def by_python(function: str = "code_functions:kind_of_page", **changes: Any) -> 
     return of_code(kind="python", function=function, **changes)
 
 
-def answered(lake: Lake, asked: Interrogation, partition: str = BATCH) -> Stretch:
+def answered(lake: Lake, asked: Interrogation, partition: str = BATCH) -> Session:
     """Do all that there is to do, as a run of the dispatcher does."""
     [(model, digest)] = served_by_code([asked]).digests.items()
     run = ModelRun(lake, "", CODE_POOL, model, digest, 0, "run-1", "dispatch")
-    stretch = Stretch()
-    with closing(work_on(run, Given(asked, [partition]), stretch)) as working:
+    session = Session()
+    with closing(work_on(run, Given(asked, [partition]), session)) as working:
         list(working)
-    return stretch
+    return session
 
 
 def rows(lake: Lake, asked: Interrogation, *names: str, partition: str = BATCH) -> list[tuple[Any, ...]]:
@@ -136,8 +136,8 @@ def test_a_function_answers_from_the_parts_of_a_page_and_its_quotes_are_looked_u
 def test_what_a_function_does_wrong_is_its_items_error_and_no_others(tmp_path: Path) -> None:
     titles = ("Bad", "Exit", "Fine", "Later", "Never", "Text", "Two", "Wrong")
     lake = a_wiki(tmp_path, {title: f"'''{title}''' is here." for title in titles})
-    stretch = answered(lake, by_python("code_functions:moody"))
-    assert (stretch.items, stretch.remaining, stretch.dead) == (8, 3, 4)
+    session = answered(lake, by_python("code_functions:moody"))
+    assert (session.items, session.remaining, session.dead) == (8, 3, 4)
     told = runs(lake)
     assert {title: row["status"] for title, row in told.items()} == {
         **dict.fromkeys(("Bad", "Exit", "Later"), "failed"),

@@ -63,8 +63,8 @@ def test_a_folder_holds_long_texts_as_files_of_their_own(tmp_path: Path) -> None
     (tmp_path / "kinds.yaml").unlink()
     folder = tmp_path / "kinds"
     folder.mkdir()
-    beside = ("prompt", "question", "answer_schema", "retry_prompt", "follow_up")
-    path = write(folder, "interrogation", **dict.fromkeys(beside))
+    staleness = ("prompt", "question", "answer_schema", "retry_prompt", "follow_up")
+    path = write(folder, "interrogation", **dict.fromkeys(staleness))
     (folder / "prompt.md").write_text(KINDS["prompt"])
     (folder / "question.md").write_text(KINDS["question"])
     (folder / "schema.json").write_text(json.dumps(KINDS["answer_schema"]))

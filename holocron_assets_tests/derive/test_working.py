@@ -25,7 +25,7 @@ from holocron_assets.derive.engine.problems import (
     ModelServerUnavailable,
     ModelTooLargeError,
 )
-from holocron_assets.derive.gpu.model_run import ModelRun, Stretch, work_on
+from holocron_assets.derive.gpu.model_run import ModelRun, Session, work_on
 from holocron_assets.derive.gpu.question import Question
 from holocron_assets.derive.gpu.slots import GpuLock, NotedLock
 from holocron_assets.derive.gpu.turns import Agenda, Dispatched, Given
@@ -59,16 +59,16 @@ def dispatched(lake: Lake, interrogations: Sequence[Interrogation], **settings: 
     return Dispatched(lake, interrogations, served, DispatchSettings(**settings), model=SMALL)
 
 
-def work(run: ModelRun, agenda: Agenda) -> tuple[Stretch, list[str]]:
+def work(run: ModelRun, agenda: Agenda) -> tuple[Session, list[str]]:
     """Do it all; give what it came to, and the tables that became complete."""
-    stretch = Stretch()
-    with closing(work_on(run, agenda, stretch)) as working:
+    session = Session()
+    with closing(work_on(run, agenda, session)) as working:
         complete = [
             f"{one.opened.work.interrogation.name} of {one.opened.work.partition}"
             for one in working
             if one.footer and one.is_complete
         ]
-    return stretch, complete
+    return session, complete
 
 
 def answered(lake: Lake, asked: Interrogation, partition: str) -> int:
@@ -102,11 +102,11 @@ def no_pauses_and_little_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_item_is_asked_about_once_and_every_partition_completed(lake: Lake) -> None:
     names = batches(lake, 3, 5)
     with FakeOllama(answer=lambda _: GOOD, slots=2) as fake:
-        stretch, complete = work(model_run(lake, fake.url), Given(KINDS, names))
+        session, complete = work(model_run(lake, fake.url), Given(KINDS, names))
     assert sorted(complete) == [f"kinds of {name}" for name in names]
     assert Counter(chat.prompt for chat in fake.chats).most_common(1)[0][1] == 1
     assert (len(fake.chats), fake.loads[SMALL]) == (15, 1)
-    assert (stretch.outcome, stretch.items, stretch.remaining) == ("complete", 15, 0)
+    assert (session.outcome, session.items, session.remaining) == ("complete", 15, 0)
     (row,) = logged(lake)
     assert (row["calls"], row["items"], row["partitions_completed"], row["outcome"]) == (
         15,
@@ -119,9 +119,9 @@ def test_every_item_is_asked_about_once_and_every_partition_completed(lake: Lake
 def test_requests_are_under_way_at_all_times_also_from_one_partition_to_the_next(lake: Lake) -> None:
     names = batches(lake, 6, 4)
     with FakeOllama(answer=lambda _: GOOD, slots=2, delay_seconds=0.15) as fake:
-        stretch, _ = work(model_run(lake, fake.url), Given(KINDS, names))
+        session, _ = work(model_run(lake, fake.url), Given(KINDS, names))
     assert fake.most_in_flight == 2
-    assert stretch.tally.busy_share > 0.97
+    assert session.tally.busy_share > 0.97
 
 
 def test_no_more_requests_are_under_way_than_the_server_has_slots(
@@ -139,10 +139,10 @@ def test_what_is_answered_already_loads_no_model(lake: Lake) -> None:
         work(model_run(lake, fake.url), Given(KINDS, names))
     lake.file(KINDS.table, names[1]).unlink()
     with FakeOllama(answer=lambda _: GOOD) as fake:
-        stretch, complete = work(model_run(lake, fake.url), Given(KINDS, names))
+        session, complete = work(model_run(lake, fake.url), Given(KINDS, names))
         assert (fake.chats, dict(fake.loads)) == ([], {})
     assert complete == [f"kinds of {names[1]}"], "the other's file says the same already"
-    assert stretch.outcome == "complete"
+    assert session.outcome == "complete"
     assert len(logged(lake)) == 1, "nothing was asked the second time"
 
 
@@ -154,7 +154,7 @@ def test_answers_are_in_the_table_while_the_batch_goes_on(
     seen: list[tuple[int, int]] = []
     with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.1) as fake:
         run = model_run(lake, fake.url)
-        with closing(work_on(run, Given(KINDS, [name]), Stretch())) as working:
+        with closing(work_on(run, Given(KINDS, [name]), Session())) as working:
             for one in working:
                 if one.footer is None:  # the last answers were written just before the work ended
                     assert (one.is_over, one.remaining) == (True, 0)
@@ -179,8 +179,8 @@ def test_the_model_waits_for_no_table(lake: Lake, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("holocron_assets.derive.results.partition_work.write_answers", slowly)
     (name,) = batches(lake, 1, 16)
     with FakeOllama(answer=lambda _: GOOD, slots=2, delay_seconds=0.15) as fake:
-        stretch, _ = work(model_run(lake, fake.url), Given(KINDS, [name]))
-    assert stretch.tally.busy_share > 0.9
+        session, _ = work(model_run(lake, fake.url), Given(KINDS, [name]))
+    assert session.tally.busy_share > 0.9
 
 
 def test_what_a_killed_run_left_in_the_journal_is_written_before_anything_is_asked(lake: Lake) -> None:
@@ -190,7 +190,7 @@ def test_what_a_killed_run_left_in_the_journal_is_written_before_anything_is_ask
         killed.start(item)
         killed.record(item, Outcome(status="ok", answer=GOOD))
     with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.5) as fake:
-        working = work_on(model_run(lake, fake.url), Given(KINDS, [name]), Stretch())
+        working = work_on(model_run(lake, fake.url), Given(KINDS, [name]), Session())
         first = next(working)
         assert (first.footer and first.footer.rows, first.is_over, first.remaining) == (2, False, 2)
         assert len(fake.chats) <= 2
@@ -202,10 +202,10 @@ def test_an_item_that_waits_hides_no_answer_and_a_rerun_writes_nothing(lake: Lak
     (name,) = batches(lake, 1, 3)
     on = {"Page 1 1": malformed()}
     with FakeOllama(answer=lambda _: GOOD, on=on) as fake:
-        stretch, complete = work(model_run(lake, fake.url), Given(KINDS, [name]))
+        session, complete = work(model_run(lake, fake.url), Given(KINDS, [name]))
         mark = lake.listing(KINDS.table).mark(name)
-        (again,) = work_on(model_run(lake, fake.url), Given(KINDS, [name]), Stretch())
-    assert (complete, stretch.remaining, len(read_partition(lake, KINDS.table, name))) == ([], 1, 2)
+        (again,) = work_on(model_run(lake, fake.url), Given(KINDS, [name]), Session())
+    assert (complete, session.remaining, len(read_partition(lake, KINDS.table, name))) == ([], 1, 2)
     assert (again.footer, again.is_over, again.remaining) == (None, True, 1)
     assert lake.listing(KINDS.table).mark(name) == mark
 
@@ -216,7 +216,7 @@ def test_interrogations_of_equal_priority_take_turns_and_a_higher_one_goes_first
     left = interrogation(key="left", rows={}, question="LEFT {{ title }}?")
     right = interrogation(key="right", rows={}, question="RIGHT {{ title }}?")
     with FakeOllama(answer=lambda _: GOOD) as fake:
-        stretch, complete = work(
+        session, complete = work(
             model_run(lake, fake.url), dispatched(lake, [left, first, right], items_a_turn=10)
         )
     asked = [
@@ -226,7 +226,7 @@ def test_interrogations_of_equal_priority_take_turns_and_a_higher_one_goes_first
     equals = asked[21:]
     for place in range(0, len(equals), 10):
         assert abs(equals[:place].count("LEFT") - equals[:place].count("RIGHT")) <= 6
-    assert (len(complete), stretch.outcome, len(fake.chats)) == (6, "complete", 60)
+    assert (len(complete), session.outcome, len(fake.chats)) == (6, "complete", 60)
 
 
 def test_it_stops_when_another_models_turn_has_come_and_keeps_what_it_has(lake: Lake) -> None:
@@ -239,11 +239,11 @@ def test_it_stops_when_another_models_turn_has_come_and_keeps_what_it_has(lake: 
         return GOOD
 
     with FakeOllama(answer=answer) as fake:
-        stretch, complete = work(model_run(lake, fake.url), agenda)
+        session, complete = work(model_run(lake, fake.url), agenda)
         asked = len(fake.chats)
     assert complete == []
-    assert stretch.outcome == "stopped"
-    assert "another model's turn: large:7b has the highest priority, 900" in stretch.reason
+    assert session.outcome == "stopped"
+    assert "another model's turn: large:7b has the highest priority, 900" in session.reason
     assert 4 <= asked < 10, "the turns that were prepared are ended"
     assert answered(lake, KINDS, "wiki1-000001") == asked
 
@@ -253,20 +253,20 @@ def test_a_run_that_had_its_time_stops_before_the_next_turn(lake: Lake) -> None:
     agenda = dispatched(lake, [KINDS], items_a_turn=4)
     agenda = replace(agenda, deadline=monotonic() + 0.5)
     with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.3) as fake:
-        stretch, _ = work(model_run(lake, fake.url), agenda)
-    assert stretch.outcome == "stopped"
-    assert "had its time" in stretch.reason
+        session, _ = work(model_run(lake, fake.url), agenda)
+    assert session.outcome == "stopped"
+    assert "had its time" in session.reason
     assert len(fake.chats) < 10
 
 
 def test_an_item_that_fails_leaves_the_others_done_and_says_when_it_is_due(lake: Lake) -> None:
     (name,) = batches(lake, 1, 5)
     with FakeOllama(answer=lambda _: GOOD, on={"Page 1 3": malformed()}) as fake:
-        stretch, complete = work(model_run(lake, fake.url), Given(KINDS, [name]))
+        session, complete = work(model_run(lake, fake.url), Given(KINDS, [name]))
     assert complete == []
-    assert (stretch.outcome, stretch.items, stretch.remaining) == ("partial", 5, 1)
-    assert stretch.due_at is not None
-    assert stretch.reason == f"1 of 5 remain, due {stretch.due_at:%H:%M} UTC"
+    assert (session.outcome, session.items, session.remaining) == ("partial", 5, 1)
+    assert session.due_at is not None
+    assert session.reason == f"1 of 5 remain, due {session.due_at:%H:%M} UTC"
     assert answered(lake, KINDS, name) == 4
 
 
@@ -281,10 +281,10 @@ def test_a_server_at_fault_ends_the_work_and_costs_no_item_an_attempt(lake: Lake
             del fake.models[SMALL]
         else:
             url = refused_url()
-        stretch, complete = work(model_run(lake, url), Given(KINDS, [name]))
+        session, complete = work(model_run(lake, url), Given(KINDS, [name]))
     errors = {"memory": ModelTooLargeError, "server": ModelServerUnavailable, "model": ModelMissingError}
-    assert isinstance(stretch.problem, errors[lacking])
-    assert (complete, stretch.outcome, stretch.remaining) == ([], "partial", 6)
+    assert isinstance(session.problem, errors[lacking])
+    assert (complete, session.outcome, session.remaining) == ([], "partial", 6)
     left = PartitionWork(lake, KINDS, name, model=SMALL, digest=DIGESTS[SMALL])
     assert (left.untried, left.dues, left.dead) == (6, [], 0)
     asyncio.run(GpuLock(lake, "the next").take(seconds=0))
@@ -293,17 +293,17 @@ def test_a_server_at_fault_ends_the_work_and_costs_no_item_an_attempt(lake: Lake
 def test_a_partition_that_cannot_be_opened_keeps_no_other_from_its_end(lake: Lake) -> None:
     names = batches(lake, 2, 2)
     with FakeOllama(answer=lambda _: GOOD) as fake:
-        stretch, complete = work(model_run(lake, fake.url), Given(KINDS, ["gone-000001", *names]))
+        session, complete = work(model_run(lake, fake.url), Given(KINDS, ["gone-000001", *names]))
     assert sorted(complete) == [f"kinds of {name}" for name in names]
-    assert list(stretch.problems) == [("kinds", "gone-000001")]
-    assert stretch.outcome == "partial"
+    assert list(session.problems) == [("kinds", "gone-000001")]
+    assert session.outcome == "partial"
 
 
 def test_a_partition_that_another_process_works_on_is_left_to_it(lake: Lake) -> None:
     names = batches(lake, 2, 2)
     with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.3) as fake:
         run = model_run(lake, fake.url)
-        with closing(work_on(run, Given(KINDS, names[:1]), Stretch())) as first:
+        with closing(work_on(run, Given(KINDS, names[:1]), Session())) as first:
             thread = threading.Thread(target=list, args=(first,))
             thread.start()
             until(lambda: bool(fake.chats))
@@ -317,7 +317,7 @@ def test_who_is_interrupted_keeps_every_answer_and_gives_the_locks_back(lake: La
     (name,) = batches(lake, 1, 12)
     write_wiki(lake, {"Alone": "'''Alone''' is a pilot."}, "alone-000001")
     with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.1) as fake:
-        working = work_on(model_run(lake, fake.url), Given(KINDS, ["alone-000001", name]), Stretch())
+        working = work_on(model_run(lake, fake.url), Given(KINDS, ["alone-000001", name]), Session())
         next(working)
         until(lambda: len(fake.chats) > 5)
         with pytest.raises(KeyboardInterrupt):
@@ -331,15 +331,15 @@ def test_who_is_interrupted_keeps_every_answer_and_gives_the_locks_back(lake: La
     assert (row["outcome"], row["reason"]) == ("stopped", "it was interrupted")
     assert not NotedLock(lake, "gpu-gpu").is_held()
     with FakeOllama(answer=lambda _: GOOD) as fake:
-        stretch, _ = work(model_run(lake, fake.url), Given(KINDS, [name]))
-    assert stretch.outcome == "complete"
+        session, _ = work(model_run(lake, fake.url), Given(KINDS, [name]))
+    assert session.outcome == "complete"
     assert len(fake.chats) == 12 - left.answered
 
 
 def test_a_question_goes_between_two_requests_and_the_batch_does_not_ask_it_again(lake: Lake) -> None:
     (name,) = batches(lake, 1, 40)
     with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.1, slots=2) as fake:
-        told: list[Stretch] = []
+        told: list[Session] = []
         batch = threading.Thread(
             target=lambda: told.append(work(model_run(lake, fake.url), Given(KINDS, [name]))[0])
         )
@@ -362,7 +362,7 @@ def test_a_question_to_another_model_costs_two_more_loads(lake: Lake) -> None:
     (name,) = batches(lake, 1, 60)
     other = interrogation(key="other", model=LARGE, alternatives=[], rows={})
     with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.05, slots=2, load_seconds=0.25) as fake:
-        told: list[Stretch] = []
+        told: list[Session] = []
         batch = threading.Thread(
             target=lambda: told.append(work(model_run(lake, fake.url), Given(KINDS, [name]))[0])
         )
@@ -386,9 +386,9 @@ def test_requests_that_wait_to_be_tried_again_leave_their_slot_to_others(
     with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.05) as fake:
         fake.script.append(malformed())
         started = datetime.now(UTC)
-        stretch, _ = work(model_run(lake, fake.url), Given(KINDS, [name]))
+        session, _ = work(model_run(lake, fake.url), Given(KINDS, [name]))
     retried = fake.chats[-1].arrived_at - started.timestamp()
-    assert (len(fake.chats), stretch.outcome) == (11, "complete")
+    assert (len(fake.chats), session.outcome) == (11, "complete")
     assert [chat.arrived_at - started.timestamp() < retried for chat in fake.chats].count(True) == 10
 
 

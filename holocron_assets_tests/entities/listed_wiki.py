@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.entities.snapshot import look_at
+from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.parquet import write_partition
@@ -85,10 +85,10 @@ class ListedWiki:
     def resolve(self) -> list[str]:
         """Make what is stale, in the order of the job; give the names of the tables that were."""
         made: list[str] = []
-        with look_at(self.lake) as look:
+        with open_snapshot(self.lake) as snapshot:
             for stage in STAGES:
-                for name in stage.stale(look, partitions_of(self.lake, stage)):
-                    STORES[stage.name](look, name, "run-1")
+                for name in stage.stale(snapshot, partitions_of(self.lake, stage)):
+                    STORES[stage.name](snapshot, name, "run-1")
                     made.append(stage.name)
         return made
 
@@ -99,16 +99,16 @@ class ListedWiki:
 
     def mentions(self) -> dict[str, tuple[str, str, str]]:
         """By name: the type, the way it was found, and the title that is meant."""
-        with look_at(self.lake) as look:
+        with open_snapshot(self.lake) as snapshot:
             return {
                 row["name"]: (name, row["method"], row["means_title"])
-                for name, rows in look.mentions.rows.items()
+                for name, rows in snapshot.mentions.rows.items()
                 for row in rows
             }
 
     def kept_out(self) -> dict[str, dict[str, int]]:
-        with look_at(self.lake) as look:
-            return {name: dict(reasons) for name, reasons in look.mentions.kept_out.items()}
+        with open_snapshot(self.lake) as snapshot:
+            return {name: dict(reasons) for name, reasons in snapshot.mentions.kept_out.items()}
 
     def batch_of(self, title: str) -> str:
         return self._batch_of[title]

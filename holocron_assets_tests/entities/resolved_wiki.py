@@ -11,7 +11,7 @@ from holocron_assets.entities.identity.changes import EntityChanges
 from holocron_assets.entities.identity.judgement_store import stale_judgements, store_judgements
 from holocron_assets.entities.identity.pair_store import stale_pairs, store_pairs
 from holocron_assets.entities.mentions.store import stale_mentions, store_mentions
-from holocron_assets.entities.snapshot import Look, look_at
+from holocron_assets.entities.snapshot import Snapshot, open_snapshot
 from holocron_assets.entities.store import stale_aliases, stale_entities, store_aliases, store_entities
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row, Table
@@ -73,41 +73,45 @@ class Wiki:
         self._write(PAGE_TYPES, batch, (self._type(page) for _, page in found))
 
     def resolve(self, entity_type: str = "Species") -> tuple[Footer, EntityChanges]:
-        with look_at(self.lake) as look:
-            footer, changes = self._store_identity(look, entity_type)
-            store_aliases(look, entity_type)
+        with open_snapshot(self.lake) as snapshot:
+            footer, changes = self._store_identity(snapshot, entity_type)
+            store_aliases(snapshot, entity_type)
         return footer, changes
 
     def resolve_all(self) -> None:
         """Resolve stale types from one look, as the job does."""
-        with look_at(self.lake) as look:
-            for entity_type in stale_mentions(look, TYPES):
-                store_mentions(look, entity_type, "run-1")
+        with open_snapshot(self.lake) as snapshot:
+            for entity_type in stale_mentions(snapshot, TYPES):
+                store_mentions(snapshot, entity_type, "run-1")
             for entity_type in (*TYPES, *TYPES):
-                if any(stale(look, [entity_type]) for stale in _IDENTITY):
-                    self._store_identity(look, entity_type)
-            for entity_type in stale_aliases(look, TYPES):
-                store_aliases(look, entity_type)
+                if any(stale(snapshot, [entity_type]) for stale in _IDENTITY):
+                    self._store_identity(snapshot, entity_type)
+            for entity_type in stale_aliases(snapshot, TYPES):
+                store_aliases(snapshot, entity_type)
 
-    def _store_identity(self, look: Look, entity_type: str) -> tuple[Footer, EntityChanges]:
-        store_pairs(look, entity_type, entity_types=frozenset(TYPES))
-        store_judgements(look, entity_type, entity_types=frozenset(TYPES), now=self._now())
+    def _store_identity(self, snapshot: Snapshot, entity_type: str) -> tuple[Footer, EntityChanges]:
+        store_pairs(snapshot, entity_type, entity_types=frozenset(TYPES))
+        store_judgements(snapshot, entity_type, entity_types=frozenset(TYPES), now=self._now())
         footer, _, changes = store_entities(
-            look, entity_type, entity_types=frozenset(TYPES), now=self._now(), run_id="run-1"
+            snapshot, entity_type, entity_types=frozenset(TYPES), now=self._now(), run_id="run-1"
         )
         return footer, changes
 
     def stale(self) -> list[str]:
         """Types of which anything is not what the lake would give today."""
-        with look_at(self.lake) as look:
+        with open_snapshot(self.lake) as snapshot:
             return sorted(
-                {name for stale in (*_IDENTITY, stale_mentions, stale_aliases) for name in stale(look, TYPES)}
+                {
+                    name
+                    for stale in (*_IDENTITY, stale_mentions, stale_aliases)
+                    for name in stale(snapshot, TYPES)
+                }
             )
 
     def mark(self) -> str:
         """A mark of what entities are made from."""
-        with look_at(self.lake) as look:
-            return look.mark
+        with open_snapshot(self.lake) as snapshot:
+            return snapshot.mark
 
     def entities(self) -> dict[str, str]:
         """State by type and title of what each type's file says now."""

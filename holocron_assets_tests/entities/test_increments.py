@@ -17,7 +17,7 @@ from holocron_assets.entities.identity.identity import entity_id
 from holocron_assets.entities.identity.judgement_store import store_judgements
 from holocron_assets.entities.identity.pair_store import store_pairs
 from holocron_assets.entities.promotion import DEFAULT_POLICY_FILE, load_policy
-from holocron_assets.entities.snapshot import Look, look_at
+from holocron_assets.entities.snapshot import Snapshot, open_snapshot
 from holocron_assets.entities.store import store_entities
 from holocron_assets.entities.type_now import type_now
 from holocron_assets.lake.declaration.schema import Row
@@ -54,36 +54,36 @@ decisions = st.lists(
 )
 
 
-def expected_rows(look: Look, entity_type: str, moment: int) -> list[Row]:
+def expected_rows(snapshot: Snapshot, entity_type: str, moment: int) -> list[Row]:
     """All rows, from every candidate and every standing row."""
-    lake = look.lake
+    lake = snapshot.lake
     standing = read_partition(lake, ENTITIES, entity_type) if lake.has(ENTITIES, entity_type) else []
     judgements = read_partition(lake, ENTITY_JUDGEMENTS, entity_type)
     ids = {row[side] for row in judgements for side in ("first_id", "second_id")}
     return resolve_entities(
         entity_type,
-        query(look.connection, ALL_PAGES, {"type": entity_type}),
+        query(snapshot.connection, ALL_PAGES, {"type": entity_type}),
         standing,
         policy=load_policy(DEFAULT_POLICY_FILE, WORTHY),
         now=START + timedelta(days=moment),
         run_id=f"run-{moment}",
-        elsewhere=look.elsewhere(entity_type),
-        pages=look.pages_now,
-        merged=merges(judgements, type_now(look, entity_type).members(ids), look.people.held),
-        people=look.people,
-        first_titles=look.first_titles,
+        elsewhere=snapshot.elsewhere(entity_type),
+        pages=snapshot.pages_now,
+        merged=merges(judgements, type_now(snapshot, entity_type).members(ids), snapshot.people.held),
+        people=snapshot.people,
+        first_titles=snapshot.first_titles,
     )
 
 
 def resolve(wiki: Wiki, moment: int) -> None:
     """Resolve both types, and compare what is stored with what all rows together give."""
     now = START + timedelta(days=moment)
-    with look_at(wiki.lake) as look:
+    with open_snapshot(wiki.lake) as snapshot:
         for entity_type in ("Droid", "Species"):
-            store_pairs(look, entity_type, entity_types=WORTHY)
-            store_judgements(look, entity_type, entity_types=WORTHY, now=now)
-            expected = expected_rows(look, entity_type, moment)
-            store_entities(look, entity_type, entity_types=WORTHY, now=now, run_id=f"run-{moment}")
+            store_pairs(snapshot, entity_type, entity_types=WORTHY)
+            store_judgements(snapshot, entity_type, entity_types=WORTHY, now=now)
+            expected = expected_rows(snapshot, entity_type, moment)
+            store_entities(snapshot, entity_type, entity_types=WORTHY, now=now, run_id=f"run-{moment}")
             assert read_partition(wiki.lake, ENTITIES, entity_type) == expected
 
 
@@ -112,10 +112,10 @@ def test_what_did_not_change_is_no_row_to_be_decided_about(tmp_path: Path) -> No
     wiki = wiki_of(tmp_path, Seen("Varn", 1), Seen("Gort", 2), Seen("Dune", 3))
     wiki.resolve_all()
     wiki.crawl(Seen("Gort", 2, revision_id=101), Seen("Newcomer", 4))
-    with look_at(wiki.lake) as look:
+    with open_snapshot(wiki.lake) as snapshot:
         policy = load_policy(DEFAULT_POLICY_FILE, WORTHY)
-        candidates, current, left = type_now(look, "Species").changed([], policy)
-        busy, _, _ = type_now(look, "Species").changed([entity_id("sample", "Dune")], policy)
+        candidates, current, left = type_now(snapshot, "Species").changed([], policy)
+        busy, _, _ = type_now(snapshot, "Species").changed([entity_id("sample", "Dune")], policy)
     assert {row["title"] for row in candidates} == {"Gort", "Newcomer"}
     assert {row["title"] for row in current} == {"Gort"}
     assert set(left.column("title").to_pylist()) == {"Varn", "Dune"}

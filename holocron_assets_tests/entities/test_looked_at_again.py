@@ -4,7 +4,7 @@ from pathlib import Path
 
 from resolved_wiki import Seen, Wiki, wiki_of
 
-from holocron_assets.entities.snapshot import look_at
+from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.entities.store import stale_entities
 from holocron_assets.lake.files.parquet import read_footer, write_partition
 from holocron_assets.lake.tables import ENTITY_JUDGEMENTS
@@ -45,8 +45,8 @@ def test_other_judgements_make_entities_stale(tmp_path: Path) -> None:
     write_partition(
         wiki.lake, ENTITY_JUDGEMENTS, "Species", [], code_version=footer.code_version, inputs=inputs
     )
-    with look_at(wiki.lake) as look:
-        assert stale_entities(look, ["Species"]) == ["Species"]
+    with open_snapshot(wiki.lake) as snapshot:
+        assert stale_entities(snapshot, ["Species"]) == ["Species"]
 
 
 def test_who_goes_by_another_name_is_compared_again(tmp_path: Path) -> None:

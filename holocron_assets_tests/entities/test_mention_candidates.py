@@ -11,14 +11,14 @@ from holocron_assets.entities.mentions.confidence import (
     MentionConfidence,
     mention_confidence,
 )
-from holocron_assets.entities.snapshot import look_at
+from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.schema import Row
 
 
 def candidates(wiki: ListedWiki, entity_type: str = "Droid") -> dict[str, Row]:
     """By title, the candidates that only lists give."""
-    with look_at(wiki.lake) as look:
-        rows = look.mentions.candidates(entity_type, mention_confidence())
+    with open_snapshot(wiki.lake) as snapshot:
+        rows = snapshot.mentions.candidates(entity_type, mention_confidence())
     return {row["title"]: row for row in rows}
 
 

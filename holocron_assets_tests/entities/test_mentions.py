@@ -9,7 +9,7 @@ from listed_wiki import EXTRACTION, SOURCE, ListedWiki, droid, list_of, named
 from holocron_assets.entities.mentions.mentions import LONGEST_NAME, clean_name, said_names
 from holocron_assets.entities.mentions.search import EXTRACTION as READ_TABLE
 from holocron_assets.entities.mentions.store import stale_mentions, store_mentions
-from holocron_assets.entities.snapshot import look_at
+from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.titles import DEFAULT_SITE
@@ -38,8 +38,8 @@ def test_the_table_that_is_read_is_one_that_an_interrogation_declares() -> None:
 
 
 def test_a_lake_without_an_extraction_has_no_mentions(tmp_path: Path) -> None:
-    with look_at(Lake(tmp_path)) as look:
-        assert (look.mentions.rows, stale_mentions(look, TYPES)) == ({}, [])
+    with open_snapshot(Lake(tmp_path)) as snapshot:
+        assert (snapshot.mentions.rows, stale_mentions(snapshot, TYPES)) == ({}, [])
 
 
 def test_a_name_means_the_page_that_the_list_links_to(wiki: ListedWiki) -> None:
@@ -98,9 +98,9 @@ def test_a_redirect_of_another_name_makes_no_suffix_a_name(wiki: ListedWiki) -> 
 def test_a_long_list_is_read_in_time_that_grows_with_its_length(wiki: ListedWiki) -> None:
     names = tuple(f"Aman {number:05} Bel" for number in range(4_000))
     listed(wiki, *(f"[[{name}]]" for name in names), names=names)
-    with look_at(wiki.lake) as look:
+    with open_snapshot(wiki.lake) as snapshot:
         began = process_time()
-        assert len(look.mentions.rows["Droid"]) == len(names)
+        assert len(snapshot.mentions.rows["Droid"]) == len(names)
         assert process_time() - began < 6, "0.4 s; comparing each name with each link took 24 s"
 
 
@@ -257,26 +257,26 @@ def test_what_speaks_best_for_a_name_is_kept() -> None:
 
 def test_mentions_are_stale_only_when_they_would_be_others(wiki: ListedWiki) -> None:
     listed(wiki, "[[Kettle]]", names=("Kettle",))
-    with look_at(wiki.lake) as look:
-        assert stale_mentions(look, TYPES) == ["Droid"]
-        first, rows = store_mentions(look, "Droid", "run-1")
+    with open_snapshot(wiki.lake) as snapshot:
+        assert stale_mentions(snapshot, TYPES) == ["Droid"]
+        first, rows = store_mentions(snapshot, "Droid", "run-1")
     assert [(row["name"], row["means_title"], row["run_id"]) for row in rows] == [
         ("Kettle", "Kettle", "run-1")
     ]
     wiki.crawl({"R5-K2": droid("R5-K2")})
-    with look_at(wiki.lake) as look:
-        assert stale_mentions(look, TYPES) == []
-        assert store_mentions(look, "Droid", "run-2")[0] == first
+    with open_snapshot(wiki.lake) as snapshot:
+        assert stale_mentions(snapshot, TYPES) == []
+        assert store_mentions(snapshot, "Droid", "run-2")[0] == first
 
 
 def test_mentions_follow_the_page_that_they_mean_into_its_type(wiki: ListedWiki) -> None:
     wiki.crawl({LIST: list_of("[[Kettle]]")})
     wiki.read_lists({LIST: [named("Kettle", "Species")]})
-    with look_at(wiki.lake) as look:
-        _, before = store_mentions(look, "Species", "run-1")
+    with open_snapshot(wiki.lake) as snapshot:
+        _, before = store_mentions(snapshot, "Species", "run-1")
     wiki.crawl({"Kettle": droid("Kettle")})
-    with look_at(wiki.lake) as look:
-        assert stale_mentions(look, TYPES) == ["Droid", "Species"]
-        after = [store_mentions(look, name, "run-1")[1] for name in ("Species", "Droid")]
+    with open_snapshot(wiki.lake) as snapshot:
+        assert stale_mentions(snapshot, TYPES) == ["Droid", "Species"]
+        after = [store_mentions(snapshot, name, "run-1")[1] for name in ("Species", "Droid")]
     assert [len(rows) for rows in after] == [0, 1]
     assert after[1][0]["mention_id"] == before[0]["mention_id"]

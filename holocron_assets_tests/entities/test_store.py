@@ -8,7 +8,7 @@ from resolved_wiki import START, TYPES, Seen, Wiki, missing, redirect, wiki_of
 from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.entities import store
 from holocron_assets.entities.data_files import DataFileError
-from holocron_assets.entities.snapshot import look_at
+from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.entities.store import store_aliases, store_entities
 from holocron_assets.lake.files.parquet import MissingPartitionError
 from holocron_assets.lake.place.paths import Lake
@@ -30,8 +30,8 @@ def test_types_are_stale_until_they_are_resolved(tmp_path: Path) -> None:
 
 def test_entities_without_aliases_are_stale(tmp_path: Path) -> None:
     wiki = wiki_of(tmp_path, Seen("Varn"))
-    with look_at(wiki.lake) as look:
-        store_entities(look, "Species", entity_types=frozenset(TYPES), now=START, run_id="run-1")
+    with open_snapshot(wiki.lake) as snapshot:
+        store_entities(snapshot, "Species", entity_types=frozenset(TYPES), now=START, run_id="run-1")
     assert wiki.stale() == ["Species"]
 
 
@@ -201,5 +201,5 @@ def test_a_title_with_an_entity_of_any_type_is_no_other_entitys_alias(tmp_path: 
 def test_aliases_before_entities_are_refused_by_name(tmp_path: Path) -> None:
     wiki = wiki_of(tmp_path, Seen("Varn"))
     missing_entities = pytest.raises(MissingPartitionError, match="table entities has no partition 'Species'")
-    with look_at(wiki.lake) as look, missing_entities:
-        store_aliases(look, "Species")
+    with open_snapshot(wiki.lake) as snapshot, missing_entities:
+        store_aliases(snapshot, "Species")

@@ -10,7 +10,7 @@ from holocron_assets.decisions.log import all_decisions, new_decision, record
 from holocron_assets.entities.identity import pair_store
 from holocron_assets.entities.identity.identity import entity_id
 from holocron_assets.entities.identity.pair_store import store_pairs
-from holocron_assets.entities.snapshot import look_at
+from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.parquet import Footer, read_footer, write_partition
 from holocron_assets.lake.place.paths import Lake
@@ -102,8 +102,8 @@ def test_a_run_that_ends_between_pairs_and_what_they_were_made_of_loses_none(
 
     with monkeypatch.context() as patched:
         patched.setattr(pair_store, "write_partition", die)
-        with look_at(wiki.lake) as look, pytest.raises(KeyboardInterrupt):
-            store_pairs(look, "Species", entity_types=frozenset(TYPES))
+        with open_snapshot(wiki.lake) as snapshot, pytest.raises(KeyboardInterrupt):
+            store_pairs(snapshot, "Species", entity_types=frozenset(TYPES))
     retype(wiki, varns)
     wiki.resolve_all()
     assert wiki.query("select pair_id from lake.entity_pairs") == before

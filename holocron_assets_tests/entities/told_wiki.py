@@ -8,7 +8,7 @@ from listed_wiki import SOURCE, ListedWiki
 
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.entities.facts.model_tables import FACTS, LISTED, RELATIONS
-from holocron_assets.entities.snapshot import look_at
+from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import read_partition, write_partition
@@ -40,10 +40,10 @@ class ToldWiki(ListedWiki):
     def resolve(self) -> list[str]:
         """Make what is stale of the knowledge base; give the tables and types that were."""
         made = []
-        with look_at(self.lake) as look:
+        with open_snapshot(self.lake) as snapshot:
             for stage in BY_TYPE:
-                for name in stage.stale(look, TYPES):
-                    STORES[stage.name](look, name, "run-1")
+                for name in stage.stale(snapshot, TYPES):
+                    STORES[stage.name](snapshot, name, "run-1")
                     made.append(f"{stage.name} {name}")
         return made
 

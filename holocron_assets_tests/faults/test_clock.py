@@ -108,8 +108,8 @@ def test_sensors_that_ticked_on_a_clock_that_was_ahead_tick_again(instance: dg.D
     instance.add_instigator_state(state)
     assert bring_ticks_back(instance, now=NOW + 2 * DAY) == []
     assert bring_ticks_back(instance, now=NOW) == ["new_pages"]
-    (mended,) = instance.all_instigator_state()
-    data = mended.instigator_data
+    (repaired,) = instance.all_instigator_state()
+    data = repaired.instigator_data
     assert isinstance(data, SensorInstigatorData)
     assert (data.last_tick_timestamp, data.cursor) == (NOW.timestamp(), "kept")
     assert bring_ticks_back(instance, now=NOW) == []

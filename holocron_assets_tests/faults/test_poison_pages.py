@@ -14,7 +14,7 @@ from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.freshness import stale_partitions
 from holocron_assets.lake.tables import PAGE_FACTS, PAGE_LINKS, PAGE_SIGNALS, PAGE_TYPES, UNREAD_PAGES
-from holocron_assets.operations.state.snapshot import look
+from holocron_assets.operations.state.snapshot import take_snapshot
 from holocron_assets.planning.batch_steps import BATCH_STEPS, run_step
 
 PROGRAM = Path(__file__).with_name("deadly_parser.py")
@@ -78,7 +78,7 @@ def rows_of_others(holocron: Holocron, table: Table) -> list[Row]:
 
 
 def dead_letters(holocron: Holocron) -> dict[str, tuple[int, str]]:
-    letters = look(holocron.lake, [holocron.source("wiki")], holocron.politeness_folder).dead_letters
+    letters = take_snapshot(holocron.lake, [holocron.source("wiki")], holocron.politeness_folder).dead_letters
     assert {letter.title for letter in letters} <= {"Poison"}
     return {letter.stage: (letter.attempts, letter.error or "") for letter in letters}
 

@@ -65,8 +65,8 @@ def _crawl(holocron: Holocron, now: datetime) -> None:
     ]
     lately = [{**row, "started_at": now, "bytes": 1000} for row in attempts]
     _write(holocron, HTTP_ATTEMPTS, SAMPLE_BATCH, lately)
-    looked = {"source": "sample", "told": [], "looked_at": now, "due_at": now + OLD}
-    _write(holocron, CHANGE_LOOKS, "sample", [row_of(CHANGE_LOOKS, **looked)])
+    latest = {"source": "sample", "told": [], "looked_at": now, "due_at": now + OLD}
+    _write(holocron, CHANGE_LOOKS, "sample", [row_of(CHANGE_LOOKS, **latest)])
 
 
 def _ask(holocron: Holocron, now: datetime) -> None:

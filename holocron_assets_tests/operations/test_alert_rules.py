@@ -19,7 +19,7 @@ from holocron_assets.operations.notifications.alert_rules import (
     read_alert_rules,
 )
 from holocron_assets.operations.notifications.alerts import alert_notices, firing, update_alerts
-from holocron_assets.operations.notifications.blind_rules import NoLook, blind_findings
+from holocron_assets.operations.notifications.blind_rules import NoSnapshot, blind_findings
 from holocron_assets.operations.notifications.delivering import deliver
 from holocron_assets.operations.notifications.notifications import open_book
 from holocron_assets.operations.notifications.webhooks import read_webhooks
@@ -182,12 +182,12 @@ def test_a_backup_that_is_too_old_or_not_there_is_found_where_one_is_wanted(
     ("no_look", "message"),
     [
         (None, None),
-        (NoLook(NOW - 0.9 * HOUR), None),
-        (NoLook(NOW - 1.1 * HOUR), "no look at how things stand has come to an end for 66 minutes"),
-        (NoLook(NOW, "OSError: gone"), "how things stand cannot be looked at: OSError: gone"),
+        (NoSnapshot(NOW - 0.9 * HOUR), None),
+        (NoSnapshot(NOW - 1.1 * HOUR), "no look at how things stand has come to an end for 66 minutes"),
+        (NoSnapshot(NOW, "OSError: gone"), "how things stand cannot be looked at: OSError: gone"),
     ],
 )
-def test_looks_that_fail_or_do_not_end_are_found(no_look: NoLook | None, message: str | None) -> None:
+def test_looks_that_fail_or_do_not_end_are_found(no_look: NoSnapshot | None, message: str | None) -> None:
     some = blind_findings(AlertRules(), now=NOW, no_look=no_look)
     assert [(one.rule, one.message) for one in some] == ([("no_look", message)] if message else [])
     assert blind_findings(AlertRules(no_look=None), now=NOW, no_look=no_look) == []

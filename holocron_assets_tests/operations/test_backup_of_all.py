@@ -83,7 +83,7 @@ def prompts(whole: WholeHolocron) -> Counter[str]:
 
 
 @contextmanager
-def beside(work: Callable[[], None]) -> Iterator[None]:
+def staleness(work: Callable[[], None]) -> Iterator[None]:
     """Do something again and again in a thread; what goes wrong there fails the test."""
     ended = threading.Event()
 
@@ -125,7 +125,7 @@ def made(whole: WholeHolocron) -> list[Made]:
     whole.wiki.answer, whole.ollama.answer = backed_up, backed_up_chat
     running = whole.start("run")
     until((whole.lake.root / "lake").is_dir, "a lake that could be backed up")
-    with beside(make):
+    with staleness(make):
         assert running.wait(900) == 0, whole.log.read_text(encoding="utf-8")
     whole.wiki.answer, whole.ollama.answer = answer, answer_chat
     return backups

@@ -7,7 +7,7 @@ import pytest
 from crawl_rows import outcome, put_outcomes
 from knowledge_rows import row_of
 from sample_holocron import sample_holocron
-from test_looking import looked_at
+from test_snapshot import looked_at
 from test_status_views import BATCH, FACTS, asked
 
 from holocron_assets.derive.engine.replies import InvalidAnswerError, check_answer
@@ -16,7 +16,7 @@ from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS, PAGE_SIGNALS, UNREAD_PAGES
-from holocron_assets.operations.state.metrics import status_families
+from holocron_assets.operations.state.metrics import status_metrics
 
 SCHEMA = {
     "type": "object",
@@ -136,7 +136,7 @@ def test_labels_hold_kinds_of_causes_and_nothing_that_was_written(tmp_path: Path
         for n, title in enumerate(titles)
     ]
     write_partition(holocron.lake, UNREAD_PAGES, scope, unread)
-    [told] = [one for one in status_families(looked_at(holocron)) if one.name == "holocron_last_day_failures"]
+    [told] = [one for one in status_metrics(looked_at(holocron)) if one.name == "holocron_last_day_failures"]
     found = {(sample.labels["stage"], sample.labels["cause"]): sample.value for sample in told.samples}
     assert found == {
         ("calls", "invalid: answer.type: '...' is not one of"): 3,

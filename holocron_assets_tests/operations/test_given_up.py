@@ -8,7 +8,7 @@ import pytest
 from crawl_rows import key, outcome, put_outcomes
 from knowledge_rows import row_of
 from sample_holocron import sample_holocron
-from test_looking import looked_at
+from test_snapshot import looked_at
 from test_status_views import BATCH, FACTS, MINUTE, asked, put_answers, put_typed
 
 from holocron_assets.crawl.frontier.requeue import requeue
@@ -19,7 +19,7 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_LINKS, PAGE_SIGNALS, UNREAD_PAGES
 from holocron_assets.operations.notifications.alert_rules import AlertRules, findings
-from holocron_assets.operations.state.staleness import look_beside
+from holocron_assets.operations.state.staleness import read_staleness
 
 
 @pytest.fixture
@@ -45,9 +45,9 @@ def put_unread(lake: Lake, table: Table, batch: str, *titles: str, age: timedelt
     write_partition(lake, UNREAD_PAGES, scope, rows)
 
 
-def types_stage(lake: Lake, **beside: Any) -> dict[str, int]:
+def types_stage(lake: Lake, **staleness: Any) -> dict[str, int]:
     [row] = asked(
-        lake, "from processing_status where stage = 'page_types'", beside=look_beside(lake, **beside)
+        lake, "from processing_status where stage = 'page_types'", staleness=read_staleness(lake, **staleness)
     )
     return {name: row[name] for name in ("pending", "review", "dead", "done") if row[name]}
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from sample_holocron import Holocron
-from watched_sample import living_dagster, look_at
+from watched_sample import living_dagster, status_of
 
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.operations.state.health import (
@@ -17,7 +17,7 @@ from holocron_assets.operations.state.health import (
     settings_check,
     worst,
 )
-from holocron_assets.operations.state.kept_snapshot import Looked
+from holocron_assets.operations.state.kept_snapshot import Taken
 from holocron_assets.operations.state.status import HeldBack, Host, Status
 from holocron_assets.operations.state.status_rows import Queue, Stage
 
@@ -27,7 +27,7 @@ LONG_AGO, LATELY = timedelta(hours=2), timedelta(minutes=2)
 @pytest.fixture(scope="module")
 def nothing_waits(finished_sample: Holocron) -> Status:
     """A real status, of which nothing waits."""
-    return replace(look_at(finished_sample), stages=(), queues=())
+    return replace(status_of(finished_sample), stages=(), queues=())
 
 
 def waiting(  # noqa: PLR0913 - each is a column
@@ -57,15 +57,15 @@ def outcome(checks: Sequence[Check], name: str) -> tuple[str, str]:
 
 
 def progress(status: Status) -> tuple[str, str]:
-    return outcome(lake_checks(Looked(status, None, 0.1, 0)), "progress")
+    return outcome(lake_checks(Taken(status, None, 0.1, 0)), "progress")
 
 
 def models(status: Status) -> tuple[str, str]:
-    return outcome(lake_checks(Looked(status, None, 0.1, 0)), "models")
+    return outcome(lake_checks(Taken(status, None, 0.1, 0)), "models")
 
 
 def test_where_nothing_waits_nothing_is_wrong(nothing_waits: Status) -> None:
-    checks = lake_checks(Looked(nothing_waits, None, 0.1, 0))
+    checks = lake_checks(Taken(nothing_waits, None, 0.1, 0))
     assert worst(checks) == "ok"
     assert health_report(checks)["checks"]["progress"]["reason"] == "nothing waits that may be done now"
 
@@ -199,21 +199,21 @@ def test_settings_that_cannot_be_used_are_half_a_failure() -> None:
 
 
 def test_a_lake_that_cannot_be_read_is_a_failure() -> None:
-    (check,) = lake_checks(Looked(None, "FolderGoneError: the lake is gone", 0.1, 1))
+    (check,) = lake_checks(Taken(None, "FolderGoneError: the lake is gone", 0.1, 1))
     assert check == Check("lake", "failed", "it cannot be read: FolderGoneError: the lake is gone")
 
 
 def test_a_daemon_that_was_not_heard_of_for_minutes_is_a_failure() -> None:
-    assert worst(dagster_checks(Looked(living_dagster(), None, 0.1, 0))) == "ok"
+    assert worst(dagster_checks(Taken(living_dagster(), None, 0.1, 0))) == "ok"
     silent = living_dagster(heard_at=utc_now() - timedelta(minutes=4))
-    found = outcome(dagster_checks(Looked(silent, None, 0.1, 0)), "daemon")
+    found = outcome(dagster_checks(Taken(silent, None, 0.1, 0)), "daemon")
     assert found[0] == "failed"
     assert found[1].startswith("SENSOR was not heard of since ")
 
 
 def test_a_daemon_that_never_ran_is_a_failure_that_names_the_way_out() -> None:
     state = replace(living_dagster(), heard_at={"SENSOR": None, "SCHEDULER": None})
-    assert outcome(dagster_checks(Looked(state, None, 0.1, 0)), "daemon") == (
+    assert outcome(dagster_checks(Taken(state, None, 0.1, 0)), "daemon") == (
         "failed",
         "it was not heard of so far; `holocron ui` starts it",
     )
@@ -225,11 +225,11 @@ def test_a_daemon_that_lives_while_no_sensor_ticks_is_a_failure(
 ) -> None:
     ticked_at = utc_now() - ticked_before if ticked_before else None
     state = replace(living_dagster(), ticked_at=ticked_at)
-    found = outcome(dagster_checks(Looked(state, None, 0.1, 0)), "daemon")
+    found = outcome(dagster_checks(Taken(state, None, 0.1, 0)), "daemon")
     assert found[0] == "failed"
     assert found[1].startswith(f"it lives, but no sensor has ticked {when}")
 
 
 def test_a_storage_that_cannot_be_read_is_a_failure() -> None:
-    (check,) = dagster_checks(Looked(None, "OperationalError: no such table", 0.1, 1))
+    (check,) = dagster_checks(Taken(None, "OperationalError: no such table", 0.1, 1))
     assert (check.name, check.outcome) == ("dagster_storage", "failed")

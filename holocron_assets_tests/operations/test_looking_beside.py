@@ -21,7 +21,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import NOTICES, PAGE_TYPES
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.state.snapshot import status_tables
-from holocron_assets.operations.state.staleness import FailedRun, look_beside
+from holocron_assets.operations.state.staleness import FailedRun, read_staleness
 from holocron_assets.operations.views import all_views
 
 _ASKING = """\
@@ -47,8 +47,8 @@ def lake(tmp_path: Path) -> Lake:
     return open_lake(tmp_path)
 
 
-def asked(lake: Lake, sql: str, **beside: Any) -> list[dict[str, Any]]:
-    views = all_views([wiki_source()], lake, look_beside(lake, **beside))
+def asked(lake: Lake, sql: str, **staleness: Any) -> list[dict[str, Any]]:
+    views = all_views([wiki_source()], lake, read_staleness(lake, **staleness))
     with connect(lake, tables=status_tables(), more_views=views) as connection:
         return query(connection, sql)
 
@@ -158,4 +158,4 @@ def test_failed_runs_are_grouped_by_job_and_cause_once_whoever_tells_of_them(lak
 def test_times_of_packed_partitions_are_those_of_their_own_files(lake: Lake) -> None:
     put_pages(lake, BATCH, "A")
     written = datetime.fromtimestamp(lake.written_at(PAGE_TYPES, BATCH) / 10**9, UTC)
-    assert look_beside(lake).typed_at == {BATCH: written}
+    assert read_staleness(lake).typed_at == {BATCH: written}

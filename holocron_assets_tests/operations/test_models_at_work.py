@@ -12,7 +12,7 @@ import time_machine
 from busy_holocron import ASKED, LARGE, SCOPE, SMALL, add_stretch
 from knowledge_rows import row_of
 from sample_holocron import Holocron, sample_holocron
-from test_looking import looked_at
+from test_snapshot import looked_at
 
 from holocron_assets.derive.gpu.model_run import place_of
 from holocron_assets.derive.gpu.slots import GPU_POOL, GpuLock
@@ -21,7 +21,7 @@ from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import LLM_ATTEMPTS
 from holocron_assets.operations.state.models_at_work import Span, busy_share
-from holocron_assets.operations.state.totals import look_at_totals
+from holocron_assets.operations.state.totals import read_totals
 
 MINUTE = timedelta(minutes=1)
 POOLS = """\
@@ -84,7 +84,7 @@ def test_models_of_other_pools_are_busy_at_once_and_not_switched_to(holocron: Ho
     assert models.switches == 0
     add_stretch(holocron, LARGE, now - MINUTE, busy_share=0.98)
     assert looked_at(holocron).models.switches == 1
-    switches = {row["model"]: row["switches"] for row in look_at_totals(holocron.lake).stretches}
+    switches = {row["model"]: row["switches"] for row in read_totals(holocron.lake).sessions}
     assert switches == {SMALL: 0, CLOUD: 0, FAR: 0, LARGE: 1}
 
 

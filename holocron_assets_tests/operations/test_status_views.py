@@ -40,7 +40,7 @@ from holocron_assets.lake.tables import (
 )
 from holocron_assets.lake.views.database import connect, publish, query
 from holocron_assets.operations.state.snapshot import status_tables
-from holocron_assets.operations.state.staleness import Beside
+from holocron_assets.operations.state.staleness import Staleness
 from holocron_assets.operations.views import all_views
 from holocron_assets.settings import interrogations_folder
 
@@ -59,9 +59,9 @@ def now() -> datetime:
     return utc_now()
 
 
-def asked(lake: Lake, sql: str, *sources: Source, beside: Beside | None = None) -> list[dict[str, Any]]:
+def asked(lake: Lake, sql: str, *sources: Source, staleness: Staleness | None = None) -> list[dict[str, Any]]:
     """What is answered now."""
-    views = all_views(sources or [wiki_source()], lake, beside)
+    views = all_views(sources or [wiki_source()], lake, staleness)
     with connect(lake, tables=status_tables(), more_views=views) as connection:
         return query(connection, sql)
 

@@ -24,17 +24,17 @@ from holocron_assets.crawl.sources.files import read_sources
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.operations.state.dagster_state import DagsterState
-from holocron_assets.operations.state.snapshot import look
+from holocron_assets.operations.state.snapshot import take_snapshot
 from holocron_assets.operations.state.status import Status
-from holocron_assets.operations.state.totals import look_at_totals
+from holocron_assets.operations.state.totals import read_totals
 from holocron_assets.operations.state.watch import Watch
 
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
-def look_at(holocron: Holocron) -> Status:
+def status_of(holocron: Holocron) -> Status:
     sources, _ = read_sources(holocron.sources_folder)
-    return look(open_lake(holocron.lake.root), list(sources.values()), holocron.politeness_folder)
+    return take_snapshot(open_lake(holocron.lake.root), list(sources.values()), holocron.politeness_folder)
 
 
 def living_dagster(heard_at: datetime | None = None) -> DagsterState:
@@ -64,8 +64,8 @@ def watch_over(
 ) -> Watch:
     """A watch over a Holocron; a look at its status costs a second, so it may be given."""
     return Watch(
-        status=status or (lambda: look_at(holocron)),
-        totals=lambda: look_at_totals(open_lake(holocron.lake.root)),
+        status=status or (lambda: status_of(holocron)),
+        totals=lambda: read_totals(open_lake(holocron.lake.root)),
         dagster=dagster,
         settings=settings,
     )

@@ -13,7 +13,7 @@ from holocron_assets.crawl.sources.files import load_source
 from holocron_assets.crawl.sources.seeds import load_site, store_seeds, store_site
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.entities.snapshot import look_at
+from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.entity_files import STORES
@@ -105,7 +105,7 @@ def derive(holocron: Holocron, batches: Iterable[str]) -> None:
     for batch in batches:
         for step in BATCH_STEPS:
             run_step(lake, step, batch, "no run")
-    with look_at(lake) as look:
+    with open_snapshot(lake) as look:
         for stage in STAGES:
             for name in partitions_of(lake, stage):
                 STORES[stage.name](look, name, "no run")

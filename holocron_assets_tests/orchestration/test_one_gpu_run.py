@@ -174,7 +174,7 @@ class Contest:
                 spans.setdefault(row["run_id"], []).append((row["started_at"], ended))
         return pairs_that_met(spans)
 
-    def stretches_that_met(self) -> list[tuple[str, str]]:
+    def sessions_that_met(self) -> list[tuple[str, str]]:
         """Runs of Dagster of which one made its first call before another made its last, by `gpu_runs`."""
         spans: dict[str, list[Span]] = {}
         for row in self.asked.gpu_runs:
@@ -293,7 +293,7 @@ def expect_turns(contest: Contest, *, whole_stretches: bool = True) -> None:
     assert contest.meetings() == []
     assert contest.runs_that_met() == []
     if whole_stretches:
-        assert contest.stretches_that_met() == []
+        assert contest.sessions_that_met() == []
     assert max(contest.asked.asked().values()) == 1, "nothing is asked twice"
 
 
@@ -357,7 +357,7 @@ def test_without_any_guard_two_launched_runs_ask_at_once(
     contest.finish(SMALL, LARGE)
     assert contest.meetings()
     assert contest.runs_that_met()
-    assert contest.stretches_that_met()
+    assert contest.sessions_that_met()
     expect_guards(contest, [])
 
 

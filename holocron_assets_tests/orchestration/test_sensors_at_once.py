@@ -57,10 +57,10 @@ def test_a_receiver_that_hangs_holds_up_no_other_sensor(finished_sample: Holocro
         ticks = tick_for(holocron, 40, HOLOCRON_WEBHOOKS=str(file), **{SECRET_ENV: SECRET_VALUE})
     assert receiver.ids == ["some-run"]
     began, took, _ = next(tick for tick in ticks["tell_webhooks"] if tick[1] > 15)
-    beside = {name: [one for one in own if began < one[0] < began + took] for name, own in ticks.items()}
+    staleness = {name: [one for one in own if began < one[0] < began + took] for name, own in ticks.items()}
     # The daemon goes round every five seconds; these are looked at in each round, or in every third.
-    assert len(beside["model_dispatch"]) >= 3, ticks
-    assert beside["new_pages"], ticks
+    assert len(staleness["model_dispatch"]) >= 3, ticks
+    assert staleness["new_pages"], ticks
     failed = {name: own for name, own in ticks.items() if any(how == "FAILURE" for _, _, how in own)}
     assert failed == {}
     with dg.DagsterInstance.from_config(holocron.environment["DAGSTER_HOME"]) as instance:

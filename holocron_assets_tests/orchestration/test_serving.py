@@ -17,7 +17,7 @@ from sample_holocron import Holocron, sample_holocron
 
 from holocron_assets.cli.main import main
 from holocron_assets.derive.server.process.connection import running_server
-from holocron_assets.orchestration.internals.instance import open_instance, open_to_look, reap_without_daemon
+from holocron_assets.orchestration.internals.instance import open_instance, open_to_read, reap_without_daemon
 from holocron_assets.orchestration.runtime import services as serving
 from holocron_assets.orchestration.runtime.process_group import LOAD_ANEW, Duties
 from holocron_assets.orchestration.runtime.services import SharedModels, serve
@@ -71,11 +71,11 @@ def test_who_only_looks_leaves_runs_and_limits_to_who_has_the_daemon() -> None:
     with open_instance() as instance:
         run_id = instance.create_run_for_job(some_job, status=DagsterRunStatus.STARTED).run_id
         instance.event_log_storage.set_concurrency_slots("crawl", 7)
-    with open_to_look() as instance:
+    with open_to_read() as instance:
         assert status_of(instance, run_id) == DagsterRunStatus.STARTED
         assert instance.event_log_storage.get_concurrency_info("crawl").slot_count == 7
     reap_without_daemon()
-    with open_to_look() as instance:
+    with open_to_read() as instance:
         assert status_of(instance, run_id) == DagsterRunStatus.FAILURE
         assert instance.event_log_storage.get_concurrency_info("crawl").slot_count == 2
 
@@ -109,9 +109,9 @@ def test_a_model_server_that_did_not_start_at_first_is_tried_again(
     with SharedModels() as models:
         monkeypatch.delenv("OLLAMA_NUM_PARALLEL")
         for _ in range(2):
-            models.look()
+            models.check()
         assert running_server() is None, "not at once"
-        models.look()
+        models.check()
         assert running_server() is not None
     assert running_server() is None, f"it outlives the daemon of {holocron.folder}"
     assert "OLLAMA_NUM_PARALLEL is 'no number'" in capsys.readouterr().err
@@ -124,7 +124,7 @@ def test_settings_that_are_wrong_are_told_once_and_do_not_end_the_daemon(
     monkeypatch.setenv("HOLOCRON_LLM", "perhaps")
     with SharedModels() as models:
         for _ in range(10):
-            models.look()
+            models.check()
     assert capsys.readouterr().err.count("HOLOCRON_LLM is 'perhaps'") == 1
 
 
@@ -149,7 +149,7 @@ def test_who_is_told_to_end_while_its_keeper_starts_passes_that_on(
         started.append(subprocess.Popen(command))  # noqa: S603 - the line above
         return started[0]
 
-    monkeypatch.setattr(serving, "_start_keeper", start_late)
+    monkeypatch.setattr(serving, "_start_supervisor", start_late)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     assert serve(holocron.lake, Duties(daemon=False, port=port)) == 0

@@ -11,9 +11,9 @@ from holocron_assets.decisions.log import DecisionError, all_decisions
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.choices import Choice, choices_of, decide
-from holocron_assets.review.entity_detail import entity_titled, portrait_of, search_entities
+from holocron_assets.review.entity_detail import entity_detail, entity_titled, search_entities
 from holocron_assets.review.highlights import Mark, apart, found_in, pieces
-from holocron_assets.review.item_detail import Dossier, dossier_of
+from holocron_assets.review.item_detail import ItemDetail, item_detail
 from holocron_assets.review.queue import read_queue
 
 TYPES = ("Concept", "Droid", "WorkMedia", "Unknown")
@@ -30,12 +30,12 @@ def lake(tmp_path: Path) -> Lake:
     return review_lake(tmp_path)
 
 
-def dossier(lake: Lake, item_id: str) -> Dossier:
-    return dossier_of(lake, next(row for row in read_queue(lake) if row["item_id"] == item_id))
+def detail(lake: Lake, item_id: str) -> ItemDetail:
+    return item_detail(lake, next(row for row in read_queue(lake) if row["item_id"] == item_id))
 
 
 def choices(lake: Lake, item_id: str) -> dict[str, Choice]:
-    return {choice.name: choice for choice in choices_of(dossier(lake, item_id), TYPES)}
+    return {choice.name: choice for choice in choices_of(detail(lake, item_id), TYPES)}
 
 
 def test_of_an_unsure_page_the_models_answer_is_proposed_and_every_type_can_be_chosen(
@@ -56,7 +56,7 @@ def test_of_a_pair_the_models_proposal_comes_first_and_both_pages_are_shown(shar
         ("merge", False),
         ("split", False),
     ]
-    shown = dossier(shared_lake, f"pair-{PAIR}")
+    shown = detail(shared_lake, f"pair-{PAIR}")
     assert {page.row["title"] for page in shown.pages} == {"Nem Sixfinger", "Nem Six-Finger"}
     assert shown.judgement is not None
     assert shown.judgement["proposal"] == "same"
@@ -73,14 +73,14 @@ def test_values_side_by_side_are_accepted_and_rejected_by_number(shared_lake: La
 
 
 def test_evidence_is_marked_where_the_statement_says_it_stands(shared_lake: Lake) -> None:
-    shown = dossier(shared_lake, f"statement-{NEM}.homeworld")
+    shown = detail(shared_lake, f"statement-{NEM}.homeworld")
     (page,) = shown.pages
     marked = [page.wikitext[mark.start : mark.end] for mark in shown.marks(page)]
     assert marked == ["[[Varn]]", "later [[Rothe]]"]
 
 
 def test_what_rules_matched_is_marked(shared_lake: Lake) -> None:
-    shown = dossier(shared_lake, CHESS)
+    shown = detail(shared_lake, CHESS)
     (page,) = shown.pages
     (mark,) = shown.marks(page)
     assert page.wikitext[mark.start : mark.end] == "Game"
@@ -114,25 +114,25 @@ def test_what_contradicts_people_is_refused_and_not_recorded(lake: Lake) -> None
 
 
 def test_a_portrait_tells_of_names_members_facts_and_what_is_open(shared_lake: Lake) -> None:
-    portrait = portrait_of(shared_lake, NEM)
-    assert portrait is not None
-    assert [member.entity["entity_id"] for member in portrait.members] == [MENTIONED]
-    assert [line["judgement"] for line in portrait.members[0].judgements] == ["same"]
-    assert {key: [one.value for one in told] for key, told in portrait.facts.items()} == {
+    detail = entity_detail(shared_lake, NEM)
+    assert detail is not None
+    assert [member.entity["entity_id"] for member in detail.members] == [MENTIONED]
+    assert [line["judgement"] for line in detail.members[0].judgements] == ["same"]
+    assert {key: [one.value for one in told] for key, told in detail.facts.items()} == {
         "homeworld": ["Varn", "Rothe"],
         "rank": ["Admiral"],
         "species": ["Saltback"],
     }
-    assert list(portrait.relations) == ["sailed_on"]
-    assert [tag["tag_id"] for tag in portrait.tags] == ["topic:games"]
-    assert {row["kind"] for row in portrait.open_items} == {"pair", "statement"}
+    assert list(detail.relations) == ["sailed_on"]
+    assert [tag["tag_id"] for tag in detail.tags] == ["topic:games"]
+    assert {row["kind"] for row in detail.open_items} == {"pair", "statement"}
 
 
 def test_what_a_person_said_of_a_fact_is_shown_before_the_lake_follows(lake: Lake) -> None:
     decide(lake, choices(lake, "statement-fact-rank")["accept.fact-rank"], author="Ada", reason="I read it")
-    portrait = portrait_of(lake, NEM)
-    assert portrait is not None
-    (rank,) = portrait.facts["rank"]
+    detail = entity_detail(lake, NEM)
+    assert detail is not None
+    (rank,) = detail.facts["rank"]
     assert (rank.status, rank.decision and rank.decision["author"]) == ("accepted", "Ada")
 
 

@@ -36,7 +36,7 @@ INFOBOXES = {
     "Diversity Alliance": "Organization",
     "Lucrehulk-class battleship": "Starship class",
     "Electric Judgment": "Force power",
-    "House Palpatine/Legends": "Family",
+    "House Palpatine/Legends": "ProcessGroup",
     "Lightsaber (2018 revision)": "Weapon",
 }
 MARKUP = re.compile(r"\[\[|\]\]|\{\{|\}\}|''|<ref|<br|&\w+;")

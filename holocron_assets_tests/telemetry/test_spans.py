@@ -62,7 +62,7 @@ def test_without_the_extra_a_command_names_it() -> None:
     )
     assert ended.returncode == 2
     assert "OTEL_EXPORTER_OTLP_ENDPOINT asks for traces" in ended.stderr
-    assert "pip install '.[traces]'" in ended.stderr
+    assert "make EXTRAS=traces setup" in ended.stderr
 
 
 def test_a_span_that_failed_tells_no_secret() -> None:

@@ -22,7 +22,7 @@ from holocron_assets.decisions.log import DecisionError, undo
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.choices import Choice, choices_of, decide
-from holocron_assets.review.item_detail import Dossier, Page, dossier_of
+from holocron_assets.review.item_detail import ItemDetail, Page, item_detail
 from holocron_assets.review.queue import KINDS, read_queue
 from holocron_assets.review.statements import Statement
 
@@ -103,9 +103,9 @@ class _Walk:
 
     def _ask(self, item: Row, rest: list[Row]) -> list[Row]:
         """Ask about one item; gives those that are to be asked about then."""
-        dossier = dossier_of(self.lake, item)
-        choices = choices_of(dossier, self.types)
-        _print_item(self.console, dossier)
+        detail = item_detail(self.lake, item)
+        choices = choices_of(detail, self.types)
+        _print_item(self.console, detail)
         _print_choices(self.console, choices, can_undo=bool(self.made))
         while True:
             answer = click.prompt("Decide").strip()
@@ -180,22 +180,22 @@ def _print_choices(console: Console, choices: Sequence[Choice], *, can_undo: boo
         console.print(f"  [bold]{key:>2}[/bold]  {shown(label)}")
 
 
-def _print_item(console: Console, dossier: Dossier) -> None:
-    item = dossier.item
+def _print_item(console: Console, detail: ItemDetail) -> None:
+    item = detail.item
     console.rule(f"[bold]{shown(item['subject'])}[/bold]", align="left")
     console.print(f"[bold]{shown(item['question'])}[/bold] {shown(item['reason'])}")
     linked = f"{counted(item['inbound'], 'link')} to it, {item['dependants']} facts and names hang on it"
     console.print(f"[dim]{item['kind']} of {item['source']}, rank {item['rank']:.2f}: {linked}[/dim]")
-    if dossier.warning:
-        console.print(f"[yellow]{shown(dossier.warning)}[/yellow]")
-    for entity in dossier.entities:
+    if detail.warning:
+        console.print(f"[yellow]{shown(detail.warning)}[/yellow]")
+    for entity in detail.entities:
         names = ("name", "entity_type", "continuity", "state", "state_reason", "review_reason", "title")
         print_records(console, "Entity", [{name: entity[name] for name in names}])
-    print_records(console, "Told", map(_told, dossier.statements))
-    print_records(console, "Judged", [_judged(dossier.judgement)] if dossier.judgement else [])
-    for page in dossier.pages:
-        print_records(console, f"Page {page.row['title']}", [_about(dossier, page)])
-    print_records(console, "Decided", (_said(one.row, is_undone=one.is_undone) for one in dossier.said))
+    print_records(console, "Told", map(_told, detail.statements))
+    print_records(console, "Judged", [_judged(detail.judgement)] if detail.judgement else [])
+    for page in detail.pages:
+        print_records(console, f"Page {page.row['title']}", [_about(detail, page)])
+    print_records(console, "Decided", (_said(one.row, is_undone=one.is_undone) for one in detail.said))
     console.line()
 
 
@@ -213,7 +213,7 @@ def _judged(judgement: Row) -> dict[str, object]:
     return {name: judgement[name] for name in names}
 
 
-def _about(dossier: Dossier, page: Page) -> dict[str, object]:
+def _about(detail: ItemDetail, page: Page) -> dict[str, object]:
     """What the page says, what rules and a model say of it, and the evidence in its text."""
     told = page.type or {}
     return {
@@ -221,13 +221,13 @@ def _about(dossier: Dossier, page: Page) -> dict[str, object]:
         "rules": [_RULE.format_map(line) for line in page.evidence],
         "model": told.get("model") and f"{told['model_type']}, says {told['model']}",
         "rationale": page.model["rationale"] if page.model else None,
-        "evidence": list(_around(dossier, page))[:_MOST_EVIDENCE],
+        "evidence": list(_around(detail, page))[:_MOST_EVIDENCE],
     }
 
 
-def _around(dossier: Dossier, page: Page) -> Iterator[str]:
+def _around(detail: ItemDetail, page: Page) -> Iterator[str]:
     """Each piece of evidence, in brackets, with what stands around it in the text."""
-    for mark in dossier.marks(page):
+    for mark in detail.marks(page):
         before = page.wikitext[max(mark.start - _AROUND, 0) : mark.start]
         after = page.wikitext[mark.end : mark.end + _AROUND]
         words = page.wikitext[mark.start : mark.end]

@@ -44,7 +44,7 @@ def status(*, as_json: bool, watch: bool, seconds: float) -> None:
     if watch:
         _watch(seconds, as_json=as_json)
         return
-    found = _look()
+    found = _snapshot()
     if as_json:
         click.echo(to_json(found.as_json()))
         return
@@ -53,11 +53,11 @@ def status(*, as_json: bool, watch: bool, seconds: float) -> None:
         click.echo("The lake is empty. `holocron run` fills it.")
 
 
-def _look() -> Status:
-    from holocron_assets.orchestration.resources.snapshot import look_now
+def _snapshot() -> Status:
+    from holocron_assets.orchestration.resources.snapshot import snapshot_now
     from holocron_assets.orchestration.runtime.endpoints import instance_if_any
 
-    return look_now(opened_lake(), all_sources(), politeness_folder(), instance_if_any)
+    return snapshot_now(opened_lake(), all_sources(), politeness_folder(), instance_if_any)
 
 
 def _watch(seconds: float, *, as_json: bool) -> None:
@@ -69,7 +69,7 @@ def _watch(seconds: float, *, as_json: bool) -> None:
         with ending_by_signal(), live or nullcontext():
             before: Status | None = None
             while True:
-                found = _look()
+                found = _snapshot()
                 if live:
                     live.update(watched(found, before), refresh=True)
                 elif as_json:

@@ -4,7 +4,7 @@ import click
 
 from holocron_assets.cli.shared import clear_errors, counted, fail, opened_lake
 from holocron_assets.lake.files.verifying import damaged_files, files_to_verify
-from holocron_assets.planning.repair import mend_all
+from holocron_assets.planning.repair import repair_all
 
 
 @click.command()
@@ -18,7 +18,7 @@ def verify() -> None:
     """
     files = files_to_verify(opened_lake())
     damaged = list(damaged_files(files))
-    left = mend_all(damaged, click.echo)
+    left = repair_all(damaged, click.echo)
     click.echo(f"{counted(len(files), 'file')} verified")
     if damaged:
         fail("\n".join([*left, f"{counted(len(damaged), 'file')} found damaged"]))

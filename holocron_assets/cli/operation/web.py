@@ -10,7 +10,7 @@ from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.cli.shared import clear_errors, opened_lake
 
 if TYPE_CHECKING:
-    from holocron_assets.review.web.endpoints import Faces
+    from holocron_assets.review.web.endpoints import Endpoints
 
 _PORT = 8001
 _UI = "http://127.0.0.1:3000/"
@@ -34,17 +34,17 @@ def web(host: str, port: int, author: str) -> None:
     """
     from holocron_assets.review.web.app import make_app
     from holocron_assets.review.web.desk import Desk
-    from holocron_assets.review.web.endpoints import face_routes
+    from holocron_assets.review.web.endpoints import endpoint_routes
     from holocron_assets.review.web.serving import serve
 
     desk = Desk(opened_lake(), author, tuple(load_taxonomy().types))
-    app = make_app(desk, face_routes(_faces))
+    app = make_app(desk, endpoint_routes(_endpoints))
     serve(app, host, port, lambda url: click.echo(f"Review on {url} - Ctrl-C stops it."))
 
 
 @cache
-def _faces() -> "Faces":
+def _endpoints() -> "Endpoints":
     """What machines read. Who only reviews does not wait for Dagster to be loaded."""
-    from holocron_assets.orchestration.runtime.endpoints import instance_for_looks, make_faces
+    from holocron_assets.orchestration.runtime.endpoints import instance_to_read, make_endpoints
 
-    return make_faces(instance_for_looks, _UI)
+    return make_endpoints(instance_to_read, _UI)

@@ -13,7 +13,7 @@ from holocron_assets.derive.dispatch.backlog import backlog
 from holocron_assets.derive.dispatch.plans import Plan, plan
 from holocron_assets.derive.dispatch.pools import DispatchSettings, read_dispatch_settings
 from holocron_assets.derive.dispatch.served import gpu_holder, is_switched_off, served_models
-from holocron_assets.derive.dispatch.standing_controls import StandingWishes
+from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.dispatch.tallies import stale_rows
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.place.clock import utc_now
@@ -34,7 +34,7 @@ def dispatch(*, dry_run: bool, as_json: bool) -> None:
         _tell({"mode": "off", "plans": []}, as_json=as_json)
         return
     settings = read_dispatch_settings(dispatch_file())
-    report, plans = _look(settings)
+    report, plans = _standing(settings)
     _tell(report, as_json=as_json)
     if dry_run or settings.mode == "shadow" or report["at_work"]:
         return
@@ -67,11 +67,11 @@ def stale(*, as_json: bool) -> None:
     _tell_lacking(sorted(served.lacking))
 
 
-def _look(settings: DispatchSettings) -> tuple[dict[str, Any], list[Plan]]:
+def _standing(settings: DispatchSettings) -> tuple[dict[str, Any], list[Plan]]:
     """What would be done now, for people and for scripts, and as plans."""
     lake, interrogations, now = opened_lake(), load_interrogations(), utc_now()
     served = served_models(interrogations)
-    heed = StandingWishes(lake).heeded
+    heed = StandingControls(lake).heeded
     waiting = backlog(lake, interrogations, digests=served.digests, now=now, heed=heed)
     plans = plan(waiting, settings, served.loaded, now)
     report = {

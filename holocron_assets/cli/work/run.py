@@ -31,10 +31,10 @@ from holocron_assets.orchestration.internals.instance import open_instance
 from holocron_assets.orchestration.internals.retention import forget_old_runs, old_runs_are_due
 from holocron_assets.orchestration.local.models import ModelStage
 from holocron_assets.orchestration.local.run import LocalRun, RunReport
-from holocron_assets.orchestration.resources.change_looks import look_to_the_end
+from holocron_assets.orchestration.resources.change_readings import read_to_the_end
 from holocron_assets.orchestration.runs.reaper import reaping
 from holocron_assets.orchestration.runs.waiting import FinishedRun
-from holocron_assets.planning.repair import mending
+from holocron_assets.planning.repair import repairing
 from holocron_assets.planning.work import Work
 from holocron_assets.settings import politeness_folder, run_retention, sources_folder
 
@@ -155,7 +155,7 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
             all_sources=list(read_sources(sources_folder())[0].values()),
             job=_job_finder(),
             instance=instance,
-            look=lambda source: look_to_the_end(lake, source, politeness_folder(), instance),
+            read_changes=lambda source: read_to_the_end(lake, source, politeness_folder(), instance),
             planned=planned,
             starting=starting,
             ended=ended,
@@ -175,7 +175,7 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
         if old_runs_are_due(instance, kept := run_retention(), now=utc_now()):
             forget_old_runs(instance, kept, now=utc_now())
         if journals_are_due(lake, now=utc_now()):
-            mending(lambda: pack_journals(lake, now=utc_now()), lambda _: None)  # told at the end
+            repairing(lambda: pack_journals(lake, now=utc_now()), lambda _: None)  # told at the end
         progress.update(task, description="done")
     return report
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from holocron_assets.crawl.changes.revision_check import start_pass
 from holocron_assets.crawl.changes.rows import CLOCK_MARGIN, Told, change_rows
-from holocron_assets.crawl.changes.store import add_changes, last_look
+from holocron_assets.crawl.changes.store import add_changes, last_reading
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.frontier.batches import batches_of
-from holocron_assets.crawl.mediawiki.changes import Change, ToldChanges
+from holocron_assets.crawl.mediawiki.changes import Change, ReportedChanges
 from holocron_assets.crawl.mediawiki.client import Continuation, WikiClient
 from holocron_assets.crawl.sources.seeds import load_site
 from holocron_assets.crawl.sources.source import Source
@@ -39,7 +39,7 @@ _Failure = WikiUnavailable | WikiRefused
 
 
 @dataclass(frozen=True)
-class Look:
+class ChangesReading:
     """What one look came to.
 
     Attributes:
@@ -77,7 +77,7 @@ class _Reading:
     reaches_since: bool = False
     failure: _Failure | None = None
 
-    def take(self, told: ToldChanges) -> None:
+    def take(self, told: ReportedChanges) -> None:
         """Take in an answer; entries that were told of before are not counted again."""
         self.clock_ahead = told.wiki_time - utc_now()
         for entry in told.entries:
@@ -90,7 +90,7 @@ class _Reading:
             self.place = told.wiki_time
 
 
-def next_look(lake: Lake, source: Source) -> datetime | None:
+def next_reading(lake: Lake, source: Source) -> datetime | None:
     """When a source's wiki is to be asked for its changes; None while nothing of it is being fetched.
 
     The first look is due since ever.
@@ -98,14 +98,14 @@ def next_look(lake: Lake, source: Source) -> datetime | None:
     is_crawled = lake.has(SITES, source.name) and batches_of(lake, source.name)
     if source.kind != "mediawiki_api" or not is_crawled:
         return None
-    state = last_look(lake, source.name)
+    state = last_reading(lake, source.name)
     if state is None or state["looked_at"] > utc_now():  # by a clock that was ahead, and was set back since
         return _EVER
     due_at: datetime = state["due_at"]
     return due_at
 
 
-def look_for_changes(lake: Lake, source: Source, client: WikiClient, *, seconds: float) -> Look:
+def read_changes(lake: Lake, source: Source, client: WikiClient, *, seconds: float) -> ChangesReading:
     """Read the list of recent changes from where the last look ended, and write what it tells.
 
     What was told is written before the place is: a look that is killed is made again, and a change that is
@@ -121,23 +121,23 @@ def look_for_changes(lake: Lake, source: Source, client: WikiClient, *, seconds:
     Returns:
         The look. A wiki that does not answer is no error: it is asked again when it may be.
     """
-    state = {**_NOTHING_KNOWN, **(last_look(lake, source.name) or {})}
-    looking = _Looking(lake, source, client, state)
+    state = {**_NOTHING_KNOWN, **(last_reading(lake, source.name) or {})}
+    reader = _Reader(lake, source, client, state)
     failure: _Failure | None = None
     try:
         if state["unproven_since"] is None:
             if state["place"] is None:
-                looking.begin()
-            looking.read_on(monotonic() + seconds)
+                reader.begin()
+            reader.read_on(monotonic() + seconds)
         if state["unproven_since"] is not None:
-            looking.prove()
+            reader.prove()
     except (WikiUnavailable, WikiRefused) as error:
         failure = error
-    return looking.end(failure)
+    return reader.end(failure)
 
 
 @dataclass
-class _Looking:
+class _Reader:
     """A look under way.
 
     Attributes:
@@ -189,7 +189,7 @@ class _Looking:
             self._check_all()
         self.state["unproven_since"] = None
 
-    def end(self, failure: _Failure | None) -> Look:
+    def end(self, failure: _Failure | None) -> ChangesReading:
         """Note up to where the list was read, and when to look again."""
         if isinstance(failure, WikiRefused):
             self.state["continuation"] = None  # it would be refused for ever; the place is as good
@@ -199,7 +199,7 @@ class _Looking:
         noted = {"changes": len(self.rows), "problem": problem, "looked_at": now, "due_at": due_at}
         row = {"reaches_back_to": None, **self.state, "source": self.source.name, **noted}
         write_partition(self.lake, CHANGE_LOOKS, self.source.name, [row])
-        return Look(self.rows, self.footer, goes_on, self.gap, problem, due_at)
+        return ChangesReading(self.rows, self.footer, goes_on, self.gap, problem, due_at)
 
     def _keep(self, reading: _Reading, clock_ahead: timedelta) -> None:
         told = Told("recent_changes", seen_at=utc_now(), clock_ahead=clock_ahead)
@@ -215,7 +215,7 @@ class _Looking:
             if at >= reading.place - _OVERLAP
         ]
 
-    def _oldest(self) -> ToldChanges:
+    def _oldest(self) -> ReportedChanges:
         oldest = self.client.oldest_change()
         if oldest.entries:
             self.state["reaches_back_to"] = oldest.entries[0].at
@@ -241,7 +241,7 @@ def _read(client: WikiClient, state: Row, since: datetime, deadline: float) -> _
     return reading
 
 
-def _is_gap(oldest: ToldChanges, since: datetime) -> bool:
+def _is_gap(oldest: ReportedChanges, since: datetime) -> bool:
     """Whether changes may have left the list since: it holds none that is as old, and it was long ago."""
     reaches_back = bool(oldest.entries) and oldest.entries[0].at <= since
     return not reaches_back and oldest.wiki_time - since > _SHORTEST_REACH

@@ -43,7 +43,7 @@ def drop_settled(lake: Lake, source: Source) -> int:
     return int(known.num_rows)
 
 
-def last_look(lake: Lake, source_name: str) -> dict[str, Any] | None:
+def last_reading(lake: Lake, source_name: str) -> dict[str, Any] | None:
     """A source's row of table `change_looks`; None if nobody looked yet."""
     if not lake.has(CHANGE_LOOKS, source_name):
         return None

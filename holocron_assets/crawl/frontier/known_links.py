@@ -68,7 +68,7 @@ def may_hide_pages(lake: Lake, source: Source) -> bool:
     return not seen.is_pending and (changed > 0 or seen.has_shortcuts)
 
 
-def looks_are_slow(lake: Lake, source: Source) -> bool:
+def reading_is_slow(lake: Lake, source: Source) -> bool:
     """Whether so many batches are not covered that a look at the frontier takes longer than a sensor has."""
     return len(coverage(lake, source).new) > _MOST_NEW
 

@@ -63,7 +63,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class ToldChanges:
+class ReportedChanges:
     """What one answer told of recent changes.
 
     Attributes:
@@ -105,7 +105,7 @@ def read_wiki_time(answer: ApiAnswer) -> datetime:
     return _Told.model_validate(answer.content or {}).curtimestamp
 
 
-def read_changes(answer: ApiAnswer) -> ToldChanges:
+def read_changes(answer: ApiAnswer) -> ReportedChanges:
     """Read an answer to `list=recentchanges` with `curtimestamp`.
 
     Raises:
@@ -113,7 +113,7 @@ def read_changes(answer: ApiAnswer) -> ToldChanges:
     """
     entries = _Query.model_validate(answer.query).recentchanges
     told = tuple(Entry(entry.rcid, entry.timestamp, tuple(_changes(entry))) for entry in entries)
-    return ToldChanges(told, read_wiki_time(answer), answer.next_continue)
+    return ReportedChanges(told, read_wiki_time(answer), answer.next_continue)
 
 
 def difference(known_revision: int | None, page: JsonObject) -> tuple[ChangeKind, int | None] | None:

@@ -228,7 +228,7 @@ class WikiClient:
 
     def list_changes(
         self, since: datetime, continue_from: Continuation | None = None
-    ) -> Iterator[api_changes.ToldChanges]:
+    ) -> Iterator[api_changes.ReportedChanges]:
         """List the recent changes of all pages, oldest first: edits, new pages and log entries.
 
         Args:
@@ -250,7 +250,7 @@ class WikiClient:
                 raise self._misunderstood(error) from error
             yield told
 
-    def oldest_change(self) -> api_changes.ToldChanges:
+    def oldest_change(self) -> api_changes.ReportedChanges:
         """The oldest entry that the list of recent changes holds; none if it is empty.
 
         Raises:

@@ -40,7 +40,7 @@ class Turn:
     held_seconds: float
 
 
-class _Look(NamedTuple):
+class _Standing(NamedTuple):
     slot: int | None
     """The slot taken, with leave to send; None if something is in the way."""
     obstacle: Obstacle
@@ -120,7 +120,7 @@ class HostLimits:
         if longest == 0.0:
             raise HostBusy(self.host, "the time to ask it is over for now", utc_now(), "slot")
         while True:
-            slot, obstacle, looked_at = self._look()
+            slot, obstacle, looked_at = self._standing_now()
             if slot is not None:
                 break
             due_at = datetime.fromtimestamp(looked_at + obstacle.wait_seconds, UTC)
@@ -155,7 +155,7 @@ class HostLimits:
             self._shared.write(decision.state)
         return decision
 
-    def _look(self) -> _Look:
+    def _standing_now(self) -> _Standing:
         """See whether a request may leave now; if so, take a slot and count it."""
         with self._shared.locked():
             state = self._shared.read()
@@ -165,7 +165,7 @@ class HostLimits:
             slot = None if found.obstacle else self._slots.take(most)
             self._shared.write(found.state if slot is None else found.state_once_sent)
         in_the_way = found.obstacle or Obstacle("slot", _POLL_SECONDS, "others of us are asking it")
-        return _Look(slot, in_the_way, now)
+        return _Standing(slot, in_the_way, now)
 
 
 def _memory(host: str, folder: Path, slots: int) -> tuple[SharedState | ServerState, Slots | ServerSlots]:

@@ -150,7 +150,7 @@ def backlog(  # noqa: PLR0913 - what to look at, how much of it, and whom to hee
         digests: of the models that can be asked, by name. Interrogations that have none of them are left out.
         now: the moment.
         most_opened: as in `stale_partitions`.
-        heed: gives those that may be worked on; see `Wishes.heeded`.
+        heed: gives those that may be worked on; see `WorkControls.heeded`.
     """
     stale = stale_partitions(lake, interrogations, digests=digests, most_opened=most_opened)
     return waiting_of(heed(stale), now)
@@ -184,12 +184,12 @@ def stale_partitions(  # noqa: PLR0913 - what to look at, and how much of it
         held: what is left of partitions that the caller works on, by interrogation and partition; they are
             not opened again.
     """
-    look, nobody = _Look(lake), ("", ANY_MODEL)
+    listings, nobody = _Listings(lake), ("", ANY_MODEL)
     stale = [
         part
         for interrogation in interrogations
         if (chosen := model_to_ask(interrogation, digests) or (nobody if without_models else None))
-        for part in _stale(look, interrogation, *chosen)
+        for part in _stale(listings, interrogation, *chosen)
     ]
     known = held or {}
     places = [(part.interrogation.name, part.partition) for part in stale]
@@ -207,7 +207,7 @@ def model_to_ask(interrogation: Interrogation, digests: Mapping[str, str]) -> tu
     return next(((name, digests[name]) for name in interrogation.models if name in digests), None)
 
 
-class _Look:
+class _Listings:
     """The lake as one look finds it: each folder is listed once."""
 
     def __init__(self, lake: Lake) -> None:
@@ -217,16 +217,18 @@ class _Look:
         self.requeues = requeues_mark(lake)
 
 
-def _stale(look: _Look, interrogation: Interrogation, model: str, digest: str) -> Iterator[StalePartition]:
+def _stale(
+    listings: _Listings, interrogation: Interrogation, model: str, digest: str
+) -> Iterator[StalePartition]:
     recipe = recipe_of(interrogation, digest)
     version = content_hash(repr((sorted(recipe.versions.items()), recipe.derivation.code_version)))
-    inputs = [look.listing(table) for table in recipe.derivation.inputs]
+    inputs = [listings.listing(table) for table in recipe.derivation.inputs]
     # What its inputs are answered comes page by page; before the first answer, nothing can be asked.
-    answers = [look.listing(table) for table in recipe.derivation.optional_inputs]
-    of_sources = [look.listing(table) for table in recipe.derivation.source_inputs]
-    digests = recipe.digests_of(look.lake) if recipe.digests_of else {}
-    own = look.listing(recipe.derivation.table)
-    earlier = look.lake.earlier_partitions(recipe.derivation.table)
+    answers = [listings.listing(table) for table in recipe.derivation.optional_inputs]
+    of_sources = [listings.listing(table) for table in recipe.derivation.source_inputs]
+    digests = recipe.digests_of(listings.lake) if recipe.digests_of else {}
+    own = listings.listing(recipe.derivation.table)
+    earlier = listings.lake.earlier_partitions(recipe.derivation.table)
     for partition in inputs[0].names:
         marks = [listed.mark(partition) for listed in (*inputs, *answers)]
         marks += [listed.mark(partition.rpartition("-")[0]) for listed in of_sources]
@@ -235,15 +237,15 @@ def _stale(look: _Look, interrogation: Interrogation, model: str, digest: str) -
             continue
         made = own.mark(partition)
         state = (*marks, version, digests.get(partition), made)
-        differences = _differences(look.lake, recipe, (interrogation.name, partition), state, digests)
+        differences = _differences(listings.lake, recipe, (interrogation.name, partition), state, digests)
         if differences == NOT_THERE and partition in earlier:
             differences = OTHER_COLUMNS
-        if not differences and (interrogation.name, partition) in look.requeued:
+        if not differences and (interrogation.name, partition) in listings.requeued:
             differences = REQUEUED
         if differences:
             newest = max(mark.mtime_ns for mark in (*there, *([made] if made else ())))
             since = datetime.fromtimestamp(newest / _NANOSECONDS, UTC)
-            known_by = (*state, look.requeues)
+            known_by = (*state, listings.requeues)
             yield StalePartition(interrogation, partition, model, digest, differences, since, known_by)
 
 

@@ -6,7 +6,7 @@ from typing import Protocol
 from holocron_assets.derive.dispatch.backlog import StalePartition
 
 
-class Wishes(Protocol):
+class WorkControls(Protocol):
     """What people wish. It is asked anew each time: they may say something else meanwhile."""
 
     def heeded(self, stale: Sequence[StalePartition]) -> Sequence[StalePartition]:
@@ -18,18 +18,18 @@ class Wishes(Protocol):
         ...
 
 
-class NoWishes:
+class NoControls:
     """Nobody said anything."""
 
     def heeded(self, stale: Sequence[StalePartition]) -> Sequence[StalePartition]:
-        """All of them (see `Wishes.heeded`)."""
+        """All of them (see `WorkControls.heeded`)."""
         return stale
 
     def pause_of(self, interrogation: str, partition: str) -> str | None:
-        """Nothing (see `Wishes.pause_of`)."""
+        """Nothing (see `WorkControls.pause_of`)."""
         del interrogation, partition
         return None
 
 
-NO_WISHES = NoWishes()
+NO_CONTROLS = NoControls()
 """Everything may be done, in the order that files declare."""

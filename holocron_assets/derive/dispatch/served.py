@@ -88,7 +88,7 @@ def served_models(
     return ServedModels({**found, **by_code.digests}, frozenset(found.keys() & running), lacking)
 
 
-def look_at_models(interrogations: Sequence[Interrogation]) -> tuple[ServedModels | None, str | None]:
+def read_served_models(interrogations: Sequence[Interrogation]) -> tuple[ServedModels | None, str | None]:
     """What can be asked now, and why not all of it, for people.
 
     Returns:

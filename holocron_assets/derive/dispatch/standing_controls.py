@@ -13,8 +13,8 @@ from holocron_assets.lake.place.paths import Lake
 
 
 @dataclass(frozen=True)
-class StandingWishes:
-    """The controls that stand when it is asked (see `derive.dispatch.wishes.Wishes`).
+class StandingControls:
+    """The controls that stand when it is asked (see `derive.dispatch.wishes.WorkControls`).
 
     Attributes:
         lake: knows them.

@@ -50,7 +50,7 @@ class ModelRun:
 
 
 @dataclass
-class Stretch:
+class Session:
     """What a stretch of work comes to.
 
     Attributes:
@@ -120,7 +120,7 @@ class Stretch:
 
 
 def work_on(
-    run: ModelRun, agenda: Agenda, stretch: Stretch, *, is_wanted: Callable[[Item], bool] = lambda _: True
+    run: ModelRun, agenda: Agenda, session: Session, *, is_wanted: Callable[[Item], bool] = lambda _: True
 ) -> Generator[Written, None, None]:
     """Do what the agenda says, with the model loaded once.
 
@@ -130,7 +130,7 @@ def work_on(
     Args:
         run: who asks which model.
         agenda: what about.
-        stretch: filled with what it comes to.
+        session: filled with what it comes to.
         is_wanted: whether to ask about an item at all.
 
     Yields:
@@ -139,38 +139,38 @@ def work_on(
     open_one = partial(open_partition, run.lake, model=run.model, digest=run.digest)
 
     def is_paused(interrogation: str, partition: str) -> bool:
-        pause = agenda.wishes.pause_of(interrogation, partition)
-        stretch.paused = stretch.paused or pause
+        pause = agenda.controls.pause_of(interrogation, partition)
+        session.paused = session.paused or pause
         return pause is not None
 
     supply = Supply(agenda, open_one, is_wanted, is_paused, partial(inputs_mark, run.lake))
     try:
         with closing(supply):
-            yield from told_by(partial(_work, run, supply, stretch))
-        stretch.problems = supply.problems
-        stretch.conclude(agenda.stopped)
+            yield from told_by(partial(_work, run, supply, session))
+        session.problems = supply.problems
+        session.conclude(agenda.stopped)
     finally:
-        log = GpuRun(run.run_id, run.model, run.digest, run.started_by, stretch.outcome, stretch.reason)
-        write_gpu_run(run.lake, log, stretch.tally)
+        log = GpuRun(run.run_id, run.model, run.digest, run.started_by, session.outcome, session.reason)
+        write_gpu_run(run.lake, log, session.tally)
 
 
-async def _work(run: ModelRun, supply: Supply, stretch: Stretch, tell: Callable[[Written], None]) -> None:
+async def _work(run: ModelRun, supply: Supply, session: Session, tell: Callable[[Written], None]) -> None:
     """Work until the supply ends, or the server does."""
 
     def written(one: Written) -> None:
-        stretch.count(one)
+        session.count(one)
         if one.is_over and not one.is_complete:
             supply.is_paused(one.opened.work.interrogation.name, one.opened.work.partition)
         tell(one)
 
     def working_with(engine: Answerer, turns: Turns) -> Working:
         asked = (run.model, run.digest, run.run_id)
-        return Working(engine, turns, *asked, written, supply.is_paused, stretch.tally)
+        return Working(engine, turns, *asked, written, supply.is_paused, session.tally)
 
     async def load() -> None:
         started = utc_now()
         seconds = await engine.warm_up(run.model, run.num_ctx)
-        stretch.tally.count_load(started, seconds)
+        session.tally.count_load(started, seconds)
 
     if run.pool == CODE_POOL:
         await working_with(CodeAnswerer(run.run_id), CodeTurns()).work(supply.steps())
@@ -185,7 +185,7 @@ async def _work(run: ModelRun, supply: Supply, stretch: Stretch, tell: Callable[
                 await working.work(supply.steps())
         finally:
             turns.close()
-        stretch.problem = working.problem
+        session.problem = working.problem
 
 
 def place_of(pool: str, model: str) -> str:

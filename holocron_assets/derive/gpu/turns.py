@@ -8,7 +8,7 @@ from typing import Protocol
 
 from holocron_assets.derive.dispatch.backlog import Counts, StalePartition, stale_partitions, waiting_of
 from holocron_assets.derive.dispatch.choosing import Decision, Score, decide
-from holocron_assets.derive.dispatch.controls import NO_WISHES, Wishes
+from holocron_assets.derive.dispatch.controls import NO_CONTROLS, WorkControls
 from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.dispatch.served import ServedModels
 from holocron_assets.derive.gpu.open_partitions import OpenPartition
@@ -48,11 +48,11 @@ class Agenda(Protocol):
 
     Attributes:
         stopped: why no more is to be done although there is more; None if there is not.
-        wishes: what people hold back meanwhile.
+        controls: what people hold back meanwhile.
     """
 
     stopped: str | None
-    wishes: Wishes
+    controls: WorkControls
 
     def shares(self, held: Held) -> Sequence[Share]:
         """What is to be done next, in order; nothing when it is enough."""
@@ -65,7 +65,7 @@ class Given:
 
     interrogation: Interrogation
     partitions: Sequence[str]
-    wishes: Wishes = NO_WISHES
+    controls: WorkControls = NO_CONTROLS
     stopped: str | None = None
     _is_told: bool = False
 
@@ -88,7 +88,7 @@ class Dispatched:
         served: the models that can be asked.
         settings: how work is dispatched.
         partitions: only these; all if None.
-        wishes: what people hold back, and which priorities they gave.
+        controls: what people hold back, and which priorities they gave.
         model: that is asked; None while it is not chosen.
         own: names of the interrogations that are worked on; all if None. The others only say whose turn it
             is.
@@ -101,7 +101,7 @@ class Dispatched:
     served: ServedModels
     settings: DispatchSettings
     partitions: frozenset[str] | None = None
-    wishes: Wishes = NO_WISHES
+    controls: WorkControls = NO_CONTROLS
     model: str | None = None
     own: frozenset[str] | None = None
     deadline: float = field(default_factory=lambda: monotonic() + LONGEST_SECONDS)
@@ -117,7 +117,7 @@ class Dispatched:
         found = stale_partitions(self.lake, self.interrogations, digests=self.served.digests, held=counts)
         self._stale = [
             one
-            for one in self.wishes.heeded(found)
+            for one in self.controls.heeded(found)
             if held.get((one.interrogation.name, one.partition)) != 0
             and (self.partitions is None or one.partition in self.partitions)
         ]

@@ -95,14 +95,14 @@ def is_date(text: str) -> bool:
 def _neighbours(text: str) -> list[list[_Atom]]:
     """Dates, those together that a dash or a word makes one stretch."""
     atoms = sorted((*_of_eras(text), *_of_the_real_world(text)), key=lambda atom: atom.start)
-    stretches: list[list[_Atom]] = []
+    sessions: list[list[_Atom]] = []
     for atom in atoms:
-        last = stretches[-1][-1] if stretches else None
+        last = sessions[-1][-1] if sessions else None
         if last and last.calendar == atom.calendar and _BETWEEN.fullmatch(text, last.end, atom.start):
-            stretches[-1].append(atom)
+            sessions[-1].append(atom)
         else:
-            stretches.append([atom])
-    return stretches
+            sessions.append([atom])
+    return sessions
 
 
 def _joined(atoms: list[_Atom]) -> _Atom:

@@ -18,7 +18,7 @@ from holocron_assets.decisions.log import standing, standing_mark
 from holocron_assets.entities.facts.dates import find_dates
 from holocron_assets.entities.facts.model_tables import FACTS, LISTED, RELATIONS, model_rows, model_tables
 from holocron_assets.entities.mentions.mentions import clean_name
-from holocron_assets.entities.snapshot import Look
+from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.parquet import read_footer
@@ -49,60 +49,60 @@ class _Reading:
     made_from: str | None = field(default=None)
 
 
-_READINGS: WeakKeyDictionary[Look, _Reading] = WeakKeyDictionary()
+_READINGS: WeakKeyDictionary[Snapshot, _Reading] = WeakKeyDictionary()
 
 
-def statement_inputs(look: Look) -> dict[str, str]:
+def statement_inputs(snapshot: Snapshot) -> dict[str, str]:
     """Fingerprints of what statements are made from. Who is who in any type may be the end of a relation."""
-    lake = look.lake
+    lake = snapshot.lake
     who = (ENTITIES, ENTITY_ALIASES, ENTITY_MENTIONS)
     return {
-        **_reading(look).pages,
+        **_reading(snapshot).pages,
         **{table.name: _mark(lake, table, lake.partitions(table)) for table in who},
         "decisions": standing_mark(lake, *_STATUS),
     }
 
 
-def read_statements(look: Look, inputs: Mapping[str, str]) -> None:
+def read_statements(snapshot: Snapshot, inputs: Mapping[str, str]) -> None:
     """Make the temporary tables that statements are made from, unless the look has them.
 
     Args:
-        look: at the lake.
+        snapshot: of the lake.
         inputs: from `statement_inputs`.
     """
-    reading, mark = _reading(look), content_hash(str(sorted(inputs.items())))
+    reading, mark = _reading(snapshot), content_hash(str(sorted(inputs.items())))
     if reading.made_from == mark:
         return
-    lake = look.lake
+    lake = snapshot.lake
     text = pa.string()
-    _put(look, "model_keys", {"kind": text, "called": text, "key": text}, model_keys())
-    _put(look, "decided", {"statement_id": text, "status": text, "decision_id": text}, _decided(lake))
+    _put(snapshot, "model_keys", {"kind": text, "called": text, "key": text}, model_keys())
+    _put(snapshot, "decided", {"statement_id": text, "status": text, "decision_id": text}, _decided(lake))
     names = {"entities": rows_of(lake, ENTITIES), "aliases": rows_of(lake, ENTITY_ALIASES)}
-    query(look.connection, _STATEMENTS.format(**names))
+    query(snapshot.connection, _STATEMENTS.format(**names))
     models = {
         name: model_rows(lake, table)
         for name, table in (("facts", FACTS), ("relations", RELATIONS), ("listed", LISTED))
     }
-    _read_dates(look, models["facts"], models["relations"])
-    _clean_names(look, models["listed"])
-    query(look.connection, _MODEL_FACTS.format(**models, mentions=rows_of(lake, ENTITY_MENTIONS)))
+    _read_dates(snapshot, models["facts"], models["relations"])
+    _clean_names(snapshot, models["listed"])
+    query(snapshot.connection, _MODEL_FACTS.format(**models, mentions=rows_of(lake, ENTITY_MENTIONS)))
     reading.made_from = mark
 
 
-def _reading(look: Look) -> _Reading:
-    if look not in _READINGS:
-        [answers] = query(look.connection, _ANSWERS_MARK)
-        tables = (PAGE_FACTS, PAGE_LINKS, *model_tables(look.lake))
-        read = {table: batches for table in tables if (batches := _batches(look, table))}
-        marks = {table.name: _mark(look.lake, table, batches) for table, batches in read.items()}
-        _READINGS[look] = _Reading({"answers": answers["mark"], **marks})
-    return _READINGS[look]
+def _reading(snapshot: Snapshot) -> _Reading:
+    if snapshot not in _READINGS:
+        [answers] = query(snapshot.connection, _ANSWERS_MARK)
+        tables = (PAGE_FACTS, PAGE_LINKS, *model_tables(snapshot.lake))
+        read = {table: batches for table in tables if (batches := _batches(snapshot, table))}
+        marks = {table.name: _mark(snapshot.lake, table, batches) for table, batches in read.items()}
+        _READINGS[snapshot] = _Reading({"answers": answers["mark"], **marks})
+    return _READINGS[snapshot]
 
 
-def _batches(look: Look, table: Table) -> list[str]:
+def _batches(snapshot: Snapshot, table: Table) -> list[str]:
     """The partitions that the look's views read: what was written since does not count."""
     column = table.partition_column
-    rows = query(look.connection, f"select distinct {column} as name from lake.{table.name} order by 1")  # noqa: S608 - names of our own
+    rows = query(snapshot.connection, f"select distinct {column} as name from lake.{table.name} order by 1")  # noqa: S608 - names of our own
     return [row["name"] for row in rows]
 
 
@@ -133,22 +133,24 @@ def model_keys() -> list[dict[str, Any]]:
 
 
 def _put(
-    look: Look, name: str, columns: Mapping[str, pa.DataType], rows: Sequence[Mapping[str, Any]]
+    snapshot: Snapshot, name: str, columns: Mapping[str, pa.DataType], rows: Sequence[Mapping[str, Any]]
 ) -> None:
     arrow = pa.Table.from_pylist(list(rows), schema=pa.schema(list(columns.items())))
-    look.connection.register("given_rows", arrow)
-    query(look.connection, f"create or replace temp table {name} as from given_rows")
-    look.connection.unregister("given_rows")
+    snapshot.connection.register("given_rows", arrow)
+    query(snapshot.connection, f"create or replace temp table {name} as from given_rows")
+    snapshot.connection.unregister("given_rows")
 
 
-def _read_dates(look: Look, facts: str, relations: str) -> None:
+def _read_dates(snapshot: Snapshot, facts: str, relations: str) -> None:
     """Read the dates in what models say: in Python, once a text."""
     texts = f"""
         select distinct trim(value) as text from {facts}
         union select start_time from {relations}
         union select end_time from {relations}
     """  # noqa: S608 - tables of our own
-    with_digits = query(look.connection, f"from ({texts}) where regexp_matches(text, '[0-9]') order by text")
+    with_digits = query(
+        snapshot.connection, f"from ({texts}) where regexp_matches(text, '[0-9]') order by text"
+    )
     found = [
         {"text": row["text"], "calendar": first.calendar, "since": first.since, "until": first.until}
         for row in with_digits
@@ -156,11 +158,11 @@ def _read_dates(look: Look, facts: str, relations: str) -> None:
     ]
     number = pa.float64()
     columns = {"text": pa.string(), "calendar": pa.string(), "since": number, "until": number}
-    _put(look, "date_spans", columns, found)
+    _put(snapshot, "date_spans", columns, found)
 
 
-def _clean_names(look: Look, listed: str) -> None:
+def _clean_names(snapshot: Snapshot, listed: str) -> None:
     """Write names on lists as table `entity_mentions` has them."""
-    names = query(look.connection, f"select distinct name from {listed} order by name")  # noqa: S608 - a table of our own
+    names = query(snapshot.connection, f"select distinct name from {listed} order by name")  # noqa: S608 - a table of our own
     cleaned = [{"name": row["name"], "cleaned": clean_name(row["name"])} for row in names]
-    _put(look, "clean_names", {"name": pa.string(), "cleaned": pa.string()}, cleaned)
+    _put(snapshot, "clean_names", {"name": pa.string(), "cleaned": pa.string()}, cleaned)

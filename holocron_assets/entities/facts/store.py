@@ -9,7 +9,7 @@ from importlib.resources import files
 import pyarrow as pa
 
 from holocron_assets.entities.facts.reading import read_statements, statement_inputs
-from holocron_assets.entities.snapshot import Look
+from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, write_table
@@ -24,39 +24,39 @@ _ROWS = {
 }
 
 
-def stale_facts(look: Look, entity_types: Sequence[str]) -> list[str]:
+def stale_facts(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
     """Types whose facts are not what pages, models and people would give today."""
-    return _stale(look, ENTITY_FACTS, entity_types)
+    return _stale(snapshot, ENTITY_FACTS, entity_types)
 
 
-def stale_relations(look: Look, entity_types: Sequence[str]) -> list[str]:
+def stale_relations(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
     """Types whose relations are not what pages, models and people would give today."""
-    return _stale(look, ENTITY_RELATIONS, entity_types)
+    return _stale(snapshot, ENTITY_RELATIONS, entity_types)
 
 
-def store_facts(look: Look, entity_type: str, run_id: str) -> tuple[Footer, pa.Table]:
+def store_facts(snapshot: Snapshot, entity_type: str, run_id: str) -> tuple[Footer, pa.Table]:
     """Write table `entity_facts` for one type.
 
     Args:
-        look: at the lake where everything is and facts go.
+        snapshot: of the lake where everything is and facts go.
         entity_type: the type; it names the partition.
         run_id: the run that makes them.
 
     Returns:
         The new file's footer, and its rows.
     """
-    return _store(look, ENTITY_FACTS, entity_type, run_id)
+    return _store(snapshot, ENTITY_FACTS, entity_type, run_id)
 
 
-def store_relations(look: Look, entity_type: str, run_id: str) -> tuple[Footer, pa.Table]:
+def store_relations(snapshot: Snapshot, entity_type: str, run_id: str) -> tuple[Footer, pa.Table]:
     """Write table `entity_relations` for one type; else as `store_facts`."""
-    return _store(look, ENTITY_RELATIONS, entity_type, run_id)
+    return _store(snapshot, ENTITY_RELATIONS, entity_type, run_id)
 
 
-def _stale(look: Look, table: Table, entity_types: Sequence[str]) -> list[str]:
-    resolved = [name for name in entity_types if look.lake.has(ENTITIES, name)]
-    inputs = statement_inputs(look) if resolved else {}
-    return [name for name in resolved if _differs(look.lake, table, name, inputs)]
+def _stale(snapshot: Snapshot, table: Table, entity_types: Sequence[str]) -> list[str]:
+    resolved = [name for name in entity_types if snapshot.lake.has(ENTITIES, name)]
+    inputs = statement_inputs(snapshot) if resolved else {}
+    return [name for name in resolved if _differs(snapshot.lake, table, name, inputs)]
 
 
 def _differs(lake: Lake, table: Table, entity_type: str, inputs: Mapping[str, str]) -> bool:
@@ -64,10 +64,10 @@ def _differs(lake: Lake, table: Table, entity_type: str, inputs: Mapping[str, st
     return footer is None or (footer.code_version, dict(footer.inputs)) != (FACTS_VERSION, inputs)
 
 
-def _store(look: Look, table: Table, entity_type: str, run_id: str) -> tuple[Footer, pa.Table]:
-    inputs = statement_inputs(look)
-    read_statements(look, inputs)
-    found = look.connection.sql(_ROWS[table.name], params={"type": entity_type, "run": run_id})
+def _store(snapshot: Snapshot, table: Table, entity_type: str, run_id: str) -> tuple[Footer, pa.Table]:
+    inputs = statement_inputs(snapshot)
+    read_statements(snapshot, inputs)
+    found = snapshot.connection.sql(_ROWS[table.name], params={"type": entity_type, "run": run_id})
     rows = found.to_arrow_table()
-    footer = write_table(look.lake, table, entity_type, rows, code_version=FACTS_VERSION, inputs=inputs)
+    footer = write_table(snapshot.lake, table, entity_type, rows, code_version=FACTS_VERSION, inputs=inputs)
     return footer, rows

@@ -8,7 +8,7 @@ from typing import Any
 from holocron_assets.entities.identity.clusters import followed
 from holocron_assets.entities.identity.judgements import judged, since_when
 from holocron_assets.entities.identity.policy import DEFAULT_IDENTITY_FILE, load_identity_policy
-from holocron_assets.entities.snapshot import Look
+from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.entities.type_now import type_now
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.declaration.versions import code_version
@@ -21,18 +21,18 @@ CHECKS_NAME = "derived_identity_check"
 """The table of a model's answers to whether two entities are one."""
 
 
-def stale_judgements(look: Look, entity_types: Sequence[str]) -> list[str]:
+def stale_judgements(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
     """Types whose judgements are not what their pairs, a model and people would give today."""
-    return [name for name in entity_types if _is_stale(look, name)]
+    return [name for name in entity_types if _is_stale(snapshot, name)]
 
 
 def store_judgements(
-    look: Look, entity_type: str, *, entity_types: AbstractSet[str], now: datetime
+    snapshot: Snapshot, entity_type: str, *, entity_types: AbstractSet[str], now: datetime
 ) -> tuple[Footer, list[Row]]:
     """Judge one type's pairs, and write table `entity_judgements`.
 
     Args:
-        look: at the lake where pairs are and judgements go.
+        snapshot: of the lake where pairs are and judgements go.
         entity_type: the type; it names the partition.
         entity_types: all entity-worthy types.
         now: when what was not judged so before is judged.
@@ -45,19 +45,19 @@ def store_judgements(
         MissingPartitionError: the type's pairs are not there yet.
     """
     policy = load_identity_policy(DEFAULT_IDENTITY_FILE, entity_types)
-    lake, inputs = look.lake, _inputs(look, entity_type)
+    lake, inputs = snapshot.lake, _inputs(snapshot, entity_type)
     pairs = read_partition(lake, ENTITY_PAIRS, entity_type)
     ids = {row[side] for row in pairs for side in ("first_id", "second_id")}
-    members = type_now(look, entity_type).members(ids | look.people.paired)
+    members = type_now(snapshot, entity_type).members(ids | snapshot.people.paired)
     said = judged(
         entity_type,
         pairs,
-        look.people.pairs,
+        snapshot.people.pairs,
         author=policy.author,
         known=members.keys(),
         checks=_checks(lake, entity_type),
     )
-    rows = since_when(followed(said, members, look.people.held), _standing(lake, entity_type), now)
+    rows = since_when(followed(said, members, snapshot.people.held), _standing(lake, entity_type), now)
     footer = write_partition(
         lake, ENTITY_JUDGEMENTS, entity_type, rows, code_version=JUDGEMENTS_VERSION, inputs=inputs
     )
@@ -70,25 +70,25 @@ def _standing(lake: Lake, entity_type: str) -> list[dict[str, Any]]:
     return read_partition(lake, ENTITY_JUDGEMENTS, entity_type)
 
 
-def _is_stale(look: Look, entity_type: str) -> bool:
-    if read_footer(look.lake, ENTITY_PAIRS, entity_type) is None:
+def _is_stale(snapshot: Snapshot, entity_type: str) -> bool:
+    if read_footer(snapshot.lake, ENTITY_PAIRS, entity_type) is None:
         return False
-    footer = read_footer(look.lake, ENTITY_JUDGEMENTS, entity_type)
-    wanted = (JUDGEMENTS_VERSION, _inputs(look, entity_type))
+    footer = read_footer(snapshot.lake, ENTITY_JUDGEMENTS, entity_type)
+    wanted = (JUDGEMENTS_VERSION, _inputs(snapshot, entity_type))
     is_old = footer is None or (footer.code_version, dict(footer.inputs)) != wanted
-    return is_old or entity_type in look.unheld
+    return is_old or entity_type in snapshot.unheld
 
 
-def _inputs(look: Look, entity_type: str) -> dict[str, str]:
+def _inputs(snapshot: Snapshot, entity_type: str) -> dict[str, str]:
     """Fingerprints of what a type's judgements are made from."""
-    pairs = read_footer(look.lake, ENTITY_PAIRS, entity_type)
-    table = _checks_table(look.lake)
-    checks = read_footer(look.lake, table, entity_type) if table else None
+    pairs = read_footer(snapshot.lake, ENTITY_PAIRS, entity_type)
+    table = _checks_table(snapshot.lake)
+    checks = read_footer(snapshot.lake, table, entity_type) if table else None
     return {
         "pairs": pairs.content_id if pairs else "",
         "checks": checks.content_id if checks else "",
-        "candidates": look.candidate_marks.get(entity_type, "none"),
-        "people": look.people_mark,
+        "candidates": snapshot.candidate_marks.get(entity_type, "none"),
+        "people": snapshot.people_mark,
     }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from holocron_assets.entities.snapshot import Look
+from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.declaration.versions import code_version
 from holocron_assets.lake.files.parquet import Footer, read_footer, write_partition
@@ -11,44 +11,44 @@ from holocron_assets.lake.tables import ENTITY_MENTIONS
 MENTIONS_VERSION = code_version(__name__)
 
 
-def stale_mentions(look: Look, entity_types: Sequence[str]) -> list[str]:
+def stale_mentions(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
     """Types of which list pages name other things today, or the same ones that mean something else.
 
     A type that no list names anything of, and never did, is not stale.
     """
-    return [name for name in entity_types if _is_stale(look, name)]
+    return [name for name in entity_types if _is_stale(snapshot, name)]
 
 
-def store_mentions(look: Look, entity_type: str, run_id: str) -> tuple[Footer, list[Row]]:
+def store_mentions(snapshot: Snapshot, entity_type: str, run_id: str) -> tuple[Footer, list[Row]]:
     """Write table `entity_mentions` for one type.
 
     Args:
-        look: at the lake where answers about list pages are and mentions go.
+        snapshot: of the lake where answers about list pages are and mentions go.
         entity_type: the type; it names the partition.
         run_id: the run that makes the rows.
 
     Returns:
         The new file's footer, and its rows.
     """
-    rows: list[Row] = [{**row, "run_id": run_id} for row in look.mentions.rows.get(entity_type, ())]
+    rows: list[Row] = [{**row, "run_id": run_id} for row in snapshot.mentions.rows.get(entity_type, ())]
     footer = write_partition(
-        look.lake,
+        snapshot.lake,
         ENTITY_MENTIONS,
         entity_type,
         rows,
         code_version=MENTIONS_VERSION,
-        inputs=_inputs(look, entity_type),
+        inputs=_inputs(snapshot, entity_type),
     )
     return footer, rows
 
 
-def _is_stale(look: Look, entity_type: str) -> bool:
-    footer = read_footer(look.lake, ENTITY_MENTIONS, entity_type)
+def _is_stale(snapshot: Snapshot, entity_type: str) -> bool:
+    footer = read_footer(snapshot.lake, ENTITY_MENTIONS, entity_type)
     if footer is None:
-        return entity_type in look.mentions.marks
-    return (footer.code_version, dict(footer.inputs)) != (MENTIONS_VERSION, _inputs(look, entity_type))
+        return entity_type in snapshot.mentions.marks
+    return (footer.code_version, dict(footer.inputs)) != (MENTIONS_VERSION, _inputs(snapshot, entity_type))
 
 
-def _inputs(look: Look, entity_type: str) -> dict[str, str]:
+def _inputs(snapshot: Snapshot, entity_type: str) -> dict[str, str]:
     """A fingerprint of what list pages name of a type, which is cheap: the look has it."""
-    return {"mentions": look.mentions.marks.get(entity_type, "none")}
+    return {"mentions": snapshot.mentions.marks.get(entity_type, "none")}

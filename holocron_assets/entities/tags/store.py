@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from holocron_assets.entities.snapshot import Look
+from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.entities.tags.registered import registered, registered_categories
 from holocron_assets.entities.tags.vocabulary import read_vocabulary
 from holocron_assets.lake.declaration.keys import content_hash
@@ -38,34 +38,38 @@ _TYPE_MARK = """
 _NOTHING = r"[^\s\S]"
 
 
-def stale_tags(look: Look, sources: Sequence[str], vocabulary_file: Path) -> list[str]:
+def stale_tags(snapshot: Snapshot, sources: Sequence[str], vocabulary_file: Path) -> list[str]:
     """Sources whose tags are not what their pages and the vocabulary would give today."""
-    return [name for name in sources if _is_stale(look, TAGS, name, _of_source(look, name, vocabulary_file))]
+    return [
+        name
+        for name in sources
+        if _is_stale(snapshot, TAGS, name, _of_source(snapshot, name, vocabulary_file))
+    ]
 
 
-def stale_tag_relations(look: Look, sources: Sequence[str], vocabulary_file: Path) -> list[str]:
+def stale_tag_relations(snapshot: Snapshot, sources: Sequence[str], vocabulary_file: Path) -> list[str]:
     """Sources whose tags do not stand to each other as category pages and the vocabulary say today."""
     return [
         name
         for name in sources
-        if _is_stale(look, TAG_RELATIONS, name, _of_source(look, name, vocabulary_file))
+        if _is_stale(snapshot, TAG_RELATIONS, name, _of_source(snapshot, name, vocabulary_file))
     ]
 
 
-def stale_entity_tags(look: Look, entity_types: Sequence[str], vocabulary_file: Path) -> list[str]:
+def stale_entity_tags(snapshot: Snapshot, entity_types: Sequence[str], vocabulary_file: Path) -> list[str]:
     """Types whose entities' tags are not what their pages and the vocabulary would give today."""
     return [
         name
         for name in entity_types
-        if _is_stale(look, ENTITY_TAGS, name, _of_type(look, name, vocabulary_file))
+        if _is_stale(snapshot, ENTITY_TAGS, name, _of_type(snapshot, name, vocabulary_file))
     ]
 
 
-def store_tags(look: Look, source: str, vocabulary_file: Path) -> Footer:
+def store_tags(snapshot: Snapshot, source: str, vocabulary_file: Path) -> Footer:
     """Write table `tags` for one source.
 
     Args:
-        look: at the lake where pages' tags are and tags go.
+        snapshot: of the lake where pages' tags are and tags go.
         source: the source; it names the partition.
         vocabulary_file: a file as `data/tags.yaml`.
 
@@ -75,40 +79,40 @@ def store_tags(look: Look, source: str, vocabulary_file: Path) -> Footer:
     Raises:
         DataFileError: the vocabulary cannot be used.
     """
-    inputs, vocabulary = _of_source(look, source, vocabulary_file), read_vocabulary(vocabulary_file)
+    inputs, vocabulary = _of_source(snapshot, source, vocabulary_file), read_vocabulary(vocabulary_file)
     patterns = {
         name: "|".join(f"(?:{pattern})" for pattern in vocabulary.patterns(name, source)) or _NOTHING
         for name in ("hidden", "internal")
     }
-    connection = _prepared(look)
+    connection = _prepared(snapshot)
     with registered(connection, vocabulary), registered_categories(connection):
-        rows = _asked(look, _TAGS, source=source, **patterns)
-    return _write(look, TAGS, source, rows, inputs)
+        rows = _asked(snapshot, _TAGS, source=source, **patterns)
+    return _write(snapshot, TAGS, source, rows, inputs)
 
 
-def store_tag_relations(look: Look, source: str, vocabulary_file: Path) -> Footer:
+def store_tag_relations(snapshot: Snapshot, source: str, vocabulary_file: Path) -> Footer:
     """Write table `tag_relations` for one source; else as `store_tags`."""
-    inputs, vocabulary = _of_source(look, source, vocabulary_file), read_vocabulary(vocabulary_file)
-    connection = _prepared(look)
+    inputs, vocabulary = _of_source(snapshot, source, vocabulary_file), read_vocabulary(vocabulary_file)
+    connection = _prepared(snapshot)
     with registered(connection, vocabulary), registered_categories(connection):
-        rows = _asked(look, _RELATIONS, source=source)
-    return _write(look, TAG_RELATIONS, source, rows, inputs)
+        rows = _asked(snapshot, _RELATIONS, source=source)
+    return _write(snapshot, TAG_RELATIONS, source, rows, inputs)
 
 
-def store_entity_tags(look: Look, entity_type: str, vocabulary_file: Path, run_id: str) -> Footer:
+def store_entity_tags(snapshot: Snapshot, entity_type: str, vocabulary_file: Path, run_id: str) -> Footer:
     """Write table `entity_tags` for one type; else as `store_tags`.
 
     Args:
-        look: at the lake where pages' tags and entities are.
+        snapshot: of the lake where pages' tags and entities are.
         entity_type: the type; it names the partition.
         vocabulary_file: a file as `data/tags.yaml`.
         run_id: the run that makes the rows.
     """
-    inputs, vocabulary = _of_type(look, entity_type, vocabulary_file), read_vocabulary(vocabulary_file)
-    sql = _ENTITY_TAGS.format(entities=rows_of(look.lake, ENTITIES, [entity_type]))
-    with registered(_prepared(look), vocabulary):
-        rows = _asked(look, sql, entity_type=entity_type, run_id=run_id)
-    return _write(look, ENTITY_TAGS, entity_type, rows, inputs)
+    inputs, vocabulary = _of_type(snapshot, entity_type, vocabulary_file), read_vocabulary(vocabulary_file)
+    sql = _ENTITY_TAGS.format(entities=rows_of(snapshot.lake, ENTITIES, [entity_type]))
+    with registered(_prepared(snapshot), vocabulary):
+        rows = _asked(snapshot, sql, entity_type=entity_type, run_id=run_id)
+    return _write(snapshot, ENTITY_TAGS, entity_type, rows, inputs)
 
 
 def vocabulary_mark(file: Path) -> str:
@@ -116,34 +120,36 @@ def vocabulary_mark(file: Path) -> str:
     return content_hash(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else "missing"
 
 
-def _asked(look: Look, sql: str, **values: str) -> pa.Table:
-    return look.connection.sql(sql, params=values).to_arrow_table()
+def _asked(snapshot: Snapshot, sql: str, **values: str) -> pa.Table:
+    return snapshot.connection.sql(sql, params=values).to_arrow_table()
 
 
-def _write(look: Look, table: Table, partition: str, rows: pa.Table, inputs: Mapping[str, str]) -> Footer:
-    return write_table(look.lake, table, partition, rows, code_version=TAGS_VERSION, inputs=inputs)
+def _write(
+    snapshot: Snapshot, table: Table, partition: str, rows: pa.Table, inputs: Mapping[str, str]
+) -> Footer:
+    return write_table(snapshot.lake, table, partition, rows, code_version=TAGS_VERSION, inputs=inputs)
 
 
-def _is_stale(look: Look, table: Table, partition: str, inputs: Mapping[str, str]) -> bool:
-    footer = read_footer(look.lake, table, partition)
+def _is_stale(snapshot: Snapshot, table: Table, partition: str, inputs: Mapping[str, str]) -> bool:
+    footer = read_footer(snapshot.lake, table, partition)
     if footer is None:
         return "none" not in inputs.values()
     return (footer.code_version, dict(footer.inputs)) != (TAGS_VERSION, inputs)
 
 
-def _of_source(look: Look, source: str, vocabulary_file: Path) -> dict[str, str]:
+def _of_source(snapshot: Snapshot, source: str, vocabulary_file: Path) -> dict[str, str]:
     """Fingerprints of what a source's tags and their relations are made from."""
-    mark = query(_prepared(look), _SOURCE_MARK, {"source": source})[0]["mark"]
+    mark = query(_prepared(snapshot), _SOURCE_MARK, {"source": source})[0]["mark"]
     return {"page_tags": str(mark or "none"), "vocabulary": vocabulary_mark(vocabulary_file)}
 
 
-def _of_type(look: Look, entity_type: str, vocabulary_file: Path) -> dict[str, str]:
+def _of_type(snapshot: Snapshot, entity_type: str, vocabulary_file: Path) -> dict[str, str]:
     """Fingerprints of what the tags of a type's entities are made from."""
-    footer = read_footer(look.lake, ENTITIES, entity_type)
+    footer = read_footer(snapshot.lake, ENTITIES, entity_type)
     if footer is None:
         return {"entities": "none"}
-    sql = _TYPE_MARK.format(entities=rows_of(look.lake, ENTITIES, [entity_type]))
-    mark = query(_prepared(look), sql)[0]["mark"]
+    sql = _TYPE_MARK.format(entities=rows_of(snapshot.lake, ENTITIES, [entity_type]))
+    mark = query(_prepared(snapshot), sql)[0]["mark"]
     return {
         "entities": footer.content_id,
         "page_tags": str(mark or "0"),
@@ -151,6 +157,6 @@ def _of_type(look: Look, entity_type: str, vocabulary_file: Path) -> dict[str, s
     }
 
 
-def _prepared(look: Look) -> duckdb.DuckDBPyConnection:
-    query(look.connection, _SETUP)
-    return look.connection
+def _prepared(snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+    query(snapshot.connection, _SETUP)
+    return snapshot.connection

@@ -227,7 +227,7 @@ def _remove(lake: Lake, plan: Plan, done: Compacted) -> None:
 def _remove_own(lake: Lake, table: Table, packed: FileMark, name: str) -> bool:
     """Remove a partition's own file, unless it was written again by now; and its folder, if it is empty."""
     with suppress(FileNotFoundError), holding(lake.partition_folder(table, name)):
-        lake.look_anew()
+        lake.read_anew()
         file = lake.file(table, name)
         if FileMark.of(file.stat()) != packed:
             return False

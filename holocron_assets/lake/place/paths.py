@@ -92,10 +92,10 @@ class Lake:
             return mirror.note(name)
         return FileNote(self.locks / name)
 
-    def look_anew(self) -> None:
+    def read_anew(self) -> None:
         """See all that was written before now, on other machines too. Who takes a lock does that as well."""
         if mirror := mirror_of(self.root):
-            mirror.look_anew()
+            mirror.read_anew()
 
     def folder(self, table: Table) -> Path:
         """The folder that holds a table's partitions, as they are now."""

@@ -90,7 +90,7 @@ class Mirror:
         with ServerLock(self.session, f"folder {self._name(folder)}"):
             yield
 
-    def look_anew(self) -> None:
+    def read_anew(self) -> None:
         """Let the next look at each folder see all that was written before now."""
         with self._marking:  # another thread's later moment is not put back
             self._anew_at = monotonic()
@@ -295,7 +295,7 @@ class _LookingLock(ServerLock):
 
     def acquire(self, timeout: float | None = None, *, blocking: bool | None = None) -> "_LookingLock":
         super().acquire(timeout, blocking=blocking)
-        self._mirror.look_anew()
+        self._mirror.read_anew()
         return self
 
 

@@ -79,7 +79,7 @@ class ProgressRule(Settings):
     minutes: Number = 60
 
 
-class NoLookRule(Settings):
+class NoSnapshotRule(Settings):
     """How things stand cannot be looked at, so that the other rules find nothing.
 
     Attributes:
@@ -118,7 +118,7 @@ class AlertRules(Settings):
     pending: PendingRule | None = PendingRule()
     oldest: OldestRule | None = OldestRule()
     no_progress: ProgressRule | None = ProgressRule()
-    no_look: NoLookRule | None = NoLookRule()
+    no_look: NoSnapshotRule | None = NoSnapshotRule()
     settings: SettingsRule | None = SettingsRule()
     backups: BackupsRule | None = None
     resolved_after_minutes: Annotated[StrictInt | StrictFloat, Field(ge=0)] = 10

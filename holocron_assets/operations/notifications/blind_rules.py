@@ -9,7 +9,7 @@ from holocron_assets.operations.notifications.alert_rules import (
     AlertRules,
     BackupsRule,
     Finding,
-    NoLookRule,
+    NoSnapshotRule,
     SettingsRule,
 )
 
@@ -18,7 +18,7 @@ BLIND_RULES = frozenset({"settings", "backups"})
 
 
 @dataclass(frozen=True)
-class NoLook:
+class NoSnapshot:
     """There is no look at how things stand.
 
     Attributes:
@@ -34,7 +34,7 @@ def blind_findings(
     rules: AlertRules,
     *,
     now: datetime,
-    no_look: NoLook | None = None,
+    no_look: NoSnapshot | None = None,
     broken_settings: Mapping[str, str] = MappingProxyType({}),
     newest_backup: datetime | None = None,
 ) -> list[Finding]:
@@ -48,13 +48,13 @@ def blind_findings(
         newest_backup: when the newest backup in the rule's folder was begun; None if there is none.
     """
     return [
-        *_no_look(no_look, rules.no_look, now),
+        *_no_snapshot(no_look, rules.no_look, now),
         *_settings(broken_settings, rules.settings),
         *_backups(newest_backup, rules.backups, now),
     ]
 
 
-def _no_look(trouble: NoLook | None, rule: NoLookRule | None, now: datetime) -> Iterator[Finding]:
+def _no_snapshot(trouble: NoSnapshot | None, rule: NoSnapshotRule | None, now: datetime) -> Iterator[Finding]:
     if rule is None or trouble is None:
         return
     minutes = (now - trouble.since) / timedelta(minutes=1)

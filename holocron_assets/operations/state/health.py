@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.operations.state.dagster_state import DagsterState
-from holocron_assets.operations.state.kept_snapshot import Looked
+from holocron_assets.operations.state.kept_snapshot import Taken
 from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.status_rows import Queue, Stage
 
@@ -60,7 +60,7 @@ def health_report(checks: Sequence[Check]) -> dict[str, Any]:
     }
 
 
-def lake_checks(looked: Looked[Status]) -> list[Check]:
+def lake_checks(looked: Taken[Status]) -> list[Check]:
     """What is to be said of a look at the lake."""
     status = looked.found
     if looked.is_first_under_way:
@@ -80,7 +80,7 @@ def settings_check(broken: Mapping[str, str]) -> Check:
     return Check("settings", "degraded" if broken else "ok", told or "all can be used")
 
 
-def dagster_checks(looked: Looked[DagsterState]) -> list[Check]:
+def dagster_checks(looked: Taken[DagsterState]) -> list[Check]:
     """What is to be said of a look at Dagster."""
     dagster = looked.found
     if looked.is_first_under_way:
@@ -90,7 +90,7 @@ def dagster_checks(looked: Looked[DagsterState]) -> list[Check]:
     return [Check("dagster_storage", "ok", "it can be read"), _daemon(dagster)]
 
 
-def _lake(looked: Looked[Status]) -> Check:
+def _lake(looked: Taken[Status]) -> Check:
     """Whether a look at it comes to an end; this one did."""
     lasts = timedelta(seconds=looked.under_way_seconds or 0)
     if lasts < ENDLESS:

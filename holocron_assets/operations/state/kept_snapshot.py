@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class Looked(Generic[_T]):
+class Taken(Generic[_T]):
     """What the last look that ended came to.
 
     Attributes:
@@ -47,46 +47,46 @@ class Looked(Generic[_T]):
         return self.age_seconds is None
 
 
-def in_background(look: Callable[[], _T]) -> Future[_T]:
+def in_background(take: Callable[[], _T]) -> Future[_T]:
     """Begin to look. The thread keeps no process from ending, which may happen at any time."""
-    looking = Future[_T]()
+    taking = Future[_T]()
 
     def run() -> None:
         try:
-            looking.set_result(look())
+            taking.set_result(take())
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is told to all who ask
-            looking.set_exception(error)
+            taking.set_exception(error)
 
     Thread(target=run, name="look", daemon=True).start()
-    return looking
+    return taking
 
 
-class KeptLook(Generic[_T]):
+class KeptSnapshot(Generic[_T]):
     """Looks when asked, if the last look is too old. Who asks meanwhile is soon told of the last one."""
 
-    def __init__(self, look: Callable[[], _T], *, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, take: Callable[[], _T], *, clock: Callable[[], float] = monotonic) -> None:
         """Nothing is looked at yet.
 
         Args:
-            look: what is costly, and may raise.
+            take: what is costly, and may raise.
             clock: seconds that only grow.
         """
-        self._look, self._clock, self._lock = look, clock, Lock()
-        self._last: Looked[_T] | None = None
+        self._take, self._clock, self._lock = take, clock, Lock()
+        self._last: Taken[_T] | None = None
         self._began_at = self._ended_at = 0.0
-        self._under_way: tuple[float, Future[Looked[_T]]] | None = None
+        self._under_way: tuple[float, Future[Taken[_T]]] | None = None
         self._failures = 0
 
-    def begin(self) -> Future[Looked[_T]] | None:
+    def begin(self) -> Future[Taken[_T]] | None:
         """The look under way, which is begun if one is due; None if none is."""
         with self._lock:
             is_due = self._last is None or self._clock() - self._ended_at >= _kept_seconds(self._last)
             if self._under_way is None and is_due:
                 began = self._clock()
-                self._under_way = began, in_background(lambda: self._looked_now(began))
+                self._under_way = began, in_background(lambda: self._taken_now(began))
             return self._under_way[1] if self._under_way else None
 
-    def looked(self) -> Looked[_T]:
+    def latest(self) -> Taken[_T]:
         """The last look, or a new one if it is due and short. One that failed is told as such."""
         if under_way := self.begin():
             wait_for([under_way], timeout=self._patience_seconds())
@@ -95,7 +95,7 @@ class KeptLook(Generic[_T]):
             lasts = now - self._under_way[0] if self._under_way else None
             if self._last is None:
                 told = f"the first look at it has been under way for {lasts or 0:,.0f} s; ask again"
-                return Looked(None, told, 0.0, self._failures, None, lasts or 0.0)
+                return Taken(None, told, 0.0, self._failures, None, lasts or 0.0)
             return replace(self._last, age_seconds=now - self._began_at, under_way_seconds=lasts)
 
     def _patience_seconds(self) -> float:
@@ -108,19 +108,19 @@ class KeptLook(Generic[_T]):
             longest = _LONGEST_WAIT_SECONDS if is_over else _PATIENCE_SECONDS
             return max(0.0, self._under_way[0] + longest - now)
 
-    def _looked_now(self, began: float) -> Looked[_T]:
+    def _taken_now(self, began: float) -> Taken[_T]:
         found, problem = None, None
         try:
-            found = self._look()
+            found = self._take()
         except BaseException as error:  # noqa: BLE001 - it is told; a look that ended must not seem under way
             problem = f"{type(error).__name__}: {error}"
         with self._lock:
             self._failures += problem is not None
             self._began_at, self._ended_at = began, self._clock()
-            self._last = Looked(found, problem, self._ended_at - began, self._failures)
+            self._last = Taken(found, problem, self._ended_at - began, self._failures)
             self._under_way = None
             return self._last
 
 
-def _kept_seconds(looked: Looked[_T]) -> float:
-    return max(_KEPT_SECONDS, looked.seconds * (1 - _SHARE_OF_TIME) / _SHARE_OF_TIME)
+def _kept_seconds(latest: Taken[_T]) -> float:
+    return max(_KEPT_SECONDS, latest.seconds * (1 - _SHARE_OF_TIME) / _SHARE_OF_TIME)

@@ -37,7 +37,7 @@ _A_MINUTE = 60
 _Samples = Iterable[tuple[Sequence[str], float]]
 
 
-def status_families(status: Status) -> Iterator[Metric]:
+def status_metrics(status: Status) -> Iterator[Metric]:
     """What a look at the lake says."""
     yield _gauge(
         "holocron_stage_items",
@@ -51,15 +51,15 @@ def status_families(status: Status) -> Iterator[Metric]:
         (*_WHOSE, "over"),
         (((*_whose(one), over), getattr(one, name)) for one in status.aged for over, name in _AGES.items()),
     )
-    yield from _queue_families(status.queues)
+    yield from _queue_metrics(status.queues)
     yield _gauge(
         "holocron_last_day_failures",
         "Failures of the last day, by kind of cause",
         (*_WHOSE, "cause"),
         _causes(status.failures),
     )
-    yield from _model_families(status)
-    yield from _source_families(status)
+    yield from _model_metrics(status)
+    yield from _source_metrics(status)
     yield _gauge(
         "holocron_held_back",
         "1 for each hold of a person that stands",
@@ -78,7 +78,7 @@ def status_families(status: Status) -> Iterator[Metric]:
     )
 
 
-def total_families(totals: Totals) -> Iterator[Metric]:
+def total_metrics(totals: Totals) -> Iterator[Metric]:
     """What was done since the lake began."""
     by_source, by_model = ("source", "outcome"), ("model", "outcome")
     for name, told, labels, rows, column in (
@@ -86,14 +86,14 @@ def total_families(totals: Totals) -> Iterator[Metric]:
         ("http_requests", "Requests to wikis, sent or not", by_source, totals.requests, "requests"),
         ("http_received_bytes", "Bytes that wikis sent, unpacked", by_source, totals.requests, "bytes"),
         ("model_calls", "Calls of models", by_model, totals.calls, "calls"),
-        ("model_items", "Items that got an outcome of a model", ("model",), totals.stretches, "items"),
-        ("model_calls_saved", "Items that a kept answer served", ("model",), totals.stretches, "calls_saved"),
-        ("model_read_tokens", "Tokens read", ("model",), totals.stretches, "tokens_in"),
-        ("model_written_tokens", "Tokens written", ("model",), totals.stretches, "tokens_out"),
-        ("model_loads", "Loads of a model", ("model",), totals.stretches, "loads"),
-        ("model_load_seconds", "Seconds of loading", ("model",), totals.stretches, "load_seconds"),
-        ("model_busy_seconds", "Seconds with a call under way", ("model",), totals.stretches, "busy_seconds"),
-        ("model_switches", "Changes to a model from another", ("model",), totals.stretches, "switches"),
+        ("model_items", "Items that got an outcome of a model", ("model",), totals.sessions, "items"),
+        ("model_calls_saved", "Items that a kept answer served", ("model",), totals.sessions, "calls_saved"),
+        ("model_read_tokens", "Tokens read", ("model",), totals.sessions, "tokens_in"),
+        ("model_written_tokens", "Tokens written", ("model",), totals.sessions, "tokens_out"),
+        ("model_loads", "Loads of a model", ("model",), totals.sessions, "loads"),
+        ("model_load_seconds", "Seconds of loading", ("model",), totals.sessions, "load_seconds"),
+        ("model_busy_seconds", "Seconds with a call under way", ("model",), totals.sessions, "busy_seconds"),
+        ("model_switches", "Changes to a model from another", ("model",), totals.sessions, "switches"),
         ("decisions", "Decisions of people", ("kind",), totals.decisions, "decisions"),
     ):
         family = CounterMetricFamily(f"holocron_{name}", f"{told}, since the lake began", labels=labels)
@@ -102,7 +102,7 @@ def total_families(totals: Totals) -> Iterator[Metric]:
         yield family
 
 
-def check_families(checks: Sequence[Check]) -> Iterator[Metric]:
+def check_metrics(checks: Sequence[Check]) -> Iterator[Metric]:
     """What /health says."""
     values = ", ".join(f"{number} {outcome}" for number, outcome in enumerate(OUTCOMES))
     yield _gauge(
@@ -113,7 +113,7 @@ def check_families(checks: Sequence[Check]) -> Iterator[Metric]:
     )
 
 
-def dagster_families(dagster: DagsterState) -> Iterator[Metric]:
+def dagster_metrics(dagster: DagsterState) -> Iterator[Metric]:
     """What Dagster has under way."""
     yield _gauge(
         "holocron_dagster_runs",
@@ -129,7 +129,7 @@ def dagster_families(dagster: DagsterState) -> Iterator[Metric]:
     )
 
 
-def _queue_families(queues: Sequence[Queue]) -> Iterator[Metric]:
+def _queue_metrics(queues: Sequence[Queue]) -> Iterator[Metric]:
     yield _gauge(
         "holocron_last_hour_items",
         "Items of the last hour that came in, were done, failed for now, or were given up (dead)",
@@ -171,7 +171,7 @@ def _causes(failures: Sequence[FailureCause]) -> _Samples:
     yield from counts.items()
 
 
-def _model_families(status: Status) -> Iterator[Metric]:
+def _model_metrics(status: Status) -> Iterator[Metric]:
     models = status.models
     yield _gauge(
         "holocron_model_loaded",
@@ -196,7 +196,7 @@ def _model_families(status: Status) -> Iterator[Metric]:
     )
 
 
-def _source_families(status: Status) -> Iterator[Metric]:
+def _source_metrics(status: Status) -> Iterator[Metric]:
     yield _gauge(
         "holocron_source_enabled",
         "1 for a source that is switched on, 0 for one that is off",

@@ -58,7 +58,7 @@ def models_at_work(
         lake: where locks and their notes are.
         connection: to its tables.
         interrogations: that name models.
-        seen: what `look_at_models` saw.
+        seen: what `read_served_models` saw.
         now: the moment.
     """
     served, problem = seen

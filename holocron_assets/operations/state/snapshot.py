@@ -11,7 +11,7 @@ from holocron_assets.crawl.frontier.views import frontier_views
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.standing import hosts_not_as_usual
 from holocron_assets.decisions.controls import standing_controls
-from holocron_assets.derive.dispatch.served import look_at_models
+from holocron_assets.derive.dispatch.served import read_served_models
 from holocron_assets.derive.dispatch.tallies import counted_places, interrogation_rows
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.declaration.schema import Table
@@ -43,7 +43,7 @@ from holocron_assets.lake.tables import (
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.notifications.alerts import firing
 from holocron_assets.operations.state.models_at_work import models_at_work
-from holocron_assets.operations.state.staleness import FailedRuns, look_beside
+from holocron_assets.operations.state.staleness import FailedRuns, read_staleness
 from holocron_assets.operations.state.status import (
     Alert,
     Changes,
@@ -100,7 +100,7 @@ _NEWEST_DEAD_LETTERS = f"from dead_letters order by died_at desc limit {MOST_DEA
 _LAST_GPU_RUNS = "from gpu_runs order by started_at desc limit 5"
 
 
-def look(
+def take_snapshot(
     lake: Lake,
     sources: Sequence[Source],
     politeness_folder: Path,
@@ -122,12 +122,12 @@ def look(
     """
     now = utc_now()
     interrogations = load_interrogations()
-    seen = look_at_models(interrogations)
+    seen = read_served_models(interrogations)
     digests = seen[0].digests if seen[0] else {}
-    beside = look_beside(lake, stale_batches=stale_batches, failed_runs=failed_runs.runs)
+    staleness = read_staleness(lake, stale_batches=stale_batches, failed_runs=failed_runs.runs)
     with connect(lake, tables=status_tables(), more_views=frontier_views(sources, lake)) as connection:
         connection.execute("set parquet_metadata_cache = true")  # every file is opened several times
-        query(connection, status_views("table", beside))
+        query(connection, status_views("table", staleness))
         wanted = counted_places(connection, "wanted_items")
         return Status(
             at=now,
@@ -156,7 +156,7 @@ def look(
 def how_far(lake: Lake) -> tuple[tuple[Interrogation, ...], str | None]:
     """How far each interrogation is, and why some of it cannot be asked now; None if all of it can."""
     interrogations = load_interrogations()
-    served, problem = look_at_models(interrogations)
+    served, problem = read_served_models(interrogations)
     rows = interrogation_rows(lake, interrogations, served.digests if served else {}, utc_now())
     return _far(rows), problem
 

@@ -1,7 +1,7 @@
 """What the tables do not tell of how things stand: what is out of date, when types were made, who lives.
 
-The views take it in as rows (`beside_sql`). The published database knows none of it: whoever opens it later
-would be told of a moment that is over.
+The views take it in as rows (`staleness_sql`). The published database knows none of it: whoever opens it
+later would be told of a moment that is over.
 """
 
 import json
@@ -66,7 +66,7 @@ class FailedRuns:
 
 
 @dataclass(frozen=True)
-class Beside:
+class Staleness:
     """What is to be known beside the tables, as it is now.
 
     Attributes:
@@ -82,27 +82,27 @@ class Beside:
     failed_runs: Sequence[FailedRun] = ()
 
 
-def look_beside(
+def read_staleness(
     lake: Lake, *, stale_batches: Sequence[str] = (), failed_runs: Sequence[FailedRun] = ()
-) -> Beside:
+) -> Staleness:
     """Look at files, journals and locks.
 
     Args:
         lake: where they are.
-        stale_batches: see `Beside`.
-        failed_runs: see `Beside`.
+        stale_batches: see `Staleness`.
+        failed_runs: see `Staleness`.
     """
     types = lake.listing(PAGE_TYPES)
     marks = {batch: mark for batch in types.names if (mark := types.mark(batch))}
     typed = {
         batch: datetime.fromtimestamp(mark.mtime_ns / _NANOSECONDS, UTC) for batch, mark in marks.items()
     }
-    return Beside(stale_batches, typed, items_under_way(lake, load_interrogations()), failed_runs)
+    return Staleness(stale_batches, typed, items_under_way(lake, load_interrogations()), failed_runs)
 
 
-def beside_sql(beside: Beside | None) -> str:
+def staleness_sql(staleness: Staleness | None) -> str:
     """SQL for views of what a look beside the tables found; they are empty where nobody looked."""
-    found = beside or Beside()
+    found = staleness or Staleness()
     typed = found.typed_at or {}
     relations: dict[str, tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, str]]]] = {
         "stale_batches": ([{"batch": batch} for batch in found.stale_batches], _STALE),

@@ -22,7 +22,7 @@ _REQUESTS = """
     group by all
 """
 _CALLS = "select model, outcome, count(*) as calls from lake.llm_attempts where tag is null group by all"
-_STRETCHES = """
+_SESSIONS = """
     select
         model, sum(items)::bigint as items, sum(calls_saved)::bigint as calls_saved,
         sum(tokens_in)::bigint as tokens_in, sum(tokens_out)::bigint as tokens_out,
@@ -59,11 +59,11 @@ class Totals:
     pages: _Rows
     requests: _Rows
     calls: _Rows
-    stretches: _Rows
+    sessions: _Rows
     decisions: _Rows
 
 
-def look_at_totals(lake: Lake) -> Totals:
+def read_totals(lake: Lake) -> Totals:
     """Sum up what the lake holds of what was done.
 
     Raises:
@@ -74,7 +74,7 @@ def look_at_totals(lake: Lake) -> Totals:
             pages=query(connection, _PAGES),
             requests=query(connection, _REQUESTS),
             calls=query(connection, _CALLS),
-            stretches=query(connection, _STRETCHES, {"elsewhere": _elsewhere(connection)}),
+            sessions=query(connection, _SESSIONS, {"elsewhere": _elsewhere(connection)}),
             decisions=query(connection, _DECISIONS),
         )
 

@@ -11,12 +11,12 @@ from prometheus_client.samples import Sample
 
 from holocron_assets.operations.state.dagster_state import DagsterState
 from holocron_assets.operations.state.health import Check, dagster_checks, lake_checks, settings_check
-from holocron_assets.operations.state.kept_snapshot import KeptLook, Looked
+from holocron_assets.operations.state.kept_snapshot import KeptSnapshot, Taken
 from holocron_assets.operations.state.metrics import (
-    check_families,
-    dagster_families,
-    status_families,
-    total_families,
+    check_metrics,
+    dagster_metrics,
+    status_metrics,
+    total_metrics,
 )
 from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.totals import Totals
@@ -50,20 +50,24 @@ class Watch(Collector):
             settings: tells what people wrote that cannot be used, and why.
         """
         self._settings = settings
-        self._status, self._totals, self._dagster = KeptLook(status), KeptLook(totals), KeptLook(dagster)
+        self._status, self._totals, self._dagster = (
+            KeptSnapshot(status),
+            KeptSnapshot(totals),
+            KeptSnapshot(dagster),
+        )
         self._most: dict[str, dict[_Labels, Sample]] = {}
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         self._registry.register(self)
 
-    def status(self) -> Looked[Status]:
+    def status(self) -> Taken[Status]:
         """How things stand, or why that is not known."""
-        return self._status.looked()
+        return self._status.latest()
 
     def checks(self) -> list[Check]:
         """Whether anything is wrong."""
         self._dagster.begin()  # beside the other
-        return self._checked(self._status.looked(), self._dagster.looked())
+        return self._checked(self._status.latest(), self._dagster.latest())
 
     def exposition(self, accepts: str) -> tuple[bytes, str]:
         """All metrics as text, and its media type: of the formats that who asks accepts."""
@@ -76,36 +80,38 @@ class Watch(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Look, if that is due, and give what was seen."""
-        for look in (self._totals, self._dagster):
-            look.begin()  # beside the first, so that they are not waited for one after the other
-        status, totals, dagster = self._status.looked(), self._totals.looked(), self._dagster.looked()
+        for one in (self._totals, self._dagster):
+            one.begin()  # beside the first, so that they are not waited for one after the other
+        status, totals, dagster = self._status.latest(), self._totals.latest(), self._dagster.latest()
         is_up = status.found is not None and totals.found is not None
         yield GaugeMetricFamily("holocron_up", "1 if the lake could be read, 0 if not", is_up)
-        yield from self._look_families(status=status, totals=totals, dagster=dagster)
-        yield from check_families(self._checked(status, dagster))
+        yield from self._snapshot_metrics(status=status, totals=totals, dagster=dagster)
+        yield from check_metrics(self._checked(status, dagster))
         if status.found is not None:
-            yield from status_families(status.found)
+            yield from status_metrics(status.found)
         if totals.found is not None:
-            yield from map(self._never_less, total_families(totals.found))
+            yield from map(self._never_less, total_metrics(totals.found))
         if dagster.found is not None:
-            yield from dagster_families(dagster.found)
+            yield from dagster_metrics(dagster.found)
 
-    def _checked(self, status: Looked[Status], dagster: Looked[DagsterState]) -> list[Check]:
+    def _checked(self, status: Taken[Status], dagster: Taken[DagsterState]) -> list[Check]:
         return [*lake_checks(status), settings_check(self._settings()), *dagster_checks(dagster)]
 
-    def _look_families(self, **looks: Looked[Any]) -> Iterator[Metric]:
-        seconds = GaugeMetricFamily("holocron_look_seconds", "How long the last look took", labels=["look"])
+    def _snapshot_metrics(self, **kept: Taken[Any]) -> Iterator[Metric]:
+        seconds = GaugeMetricFamily(
+            "holocron_snapshot_seconds", "How long the last look took", labels=["snapshot"]
+        )
         age = GaugeMetricFamily(
-            "holocron_look_age_seconds", "How long ago the look began that is told of", labels=["look"]
+            "holocron_snapshot_age_seconds", "How long ago the look began that is told of", labels=["snapshot"]
         )
         failures = CounterMetricFamily(
-            "holocron_look_failures", "Looks that failed since this process began", labels=["look"]
+            "holocron_snapshot_failures", "Looks that failed since this process began", labels=["snapshot"]
         )
-        for name, looked in looks.items():
-            if looked.age_seconds is not None:
-                seconds.add_metric([name], looked.seconds)
-                age.add_metric([name], looked.age_seconds)
-            failures.add_metric([name], looked.failures)
+        for name, latest in kept.items():
+            if latest.age_seconds is not None:
+                seconds.add_metric([name], latest.seconds)
+                age.add_metric([name], latest.age_seconds)
+            failures.add_metric([name], latest.failures)
         yield from (seconds, age, failures)
 
     def _never_less(self, family: Metric) -> Metric:

@@ -8,8 +8,8 @@ from holocron_assets.derive.dispatch.backlog import backlog, model_to_ask
 from holocron_assets.derive.dispatch.choosing import Decision, Score
 from holocron_assets.derive.dispatch.plans import plan
 from holocron_assets.derive.dispatch.pools import DispatchSettings
-from holocron_assets.derive.dispatch.served import ServedModels, gpu_holder, look_at_models
-from holocron_assets.derive.dispatch.standing_controls import StandingWishes
+from holocron_assets.derive.dispatch.served import ServedModels, gpu_holder, read_served_models
+from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES, ConditionError, rows_that_fit
 from holocron_assets.derive.interrogations.derived_tables import ID_COLUMNS, ROW_TABLES
 from holocron_assets.derive.interrogations.files import load_interrogations
@@ -48,7 +48,7 @@ _RUNS = """
 
 
 @dataclass(frozen=True)
-class _Look:
+class _State:
     """What models can be asked, and what they are asked first.
 
     Attributes:
@@ -81,12 +81,12 @@ def why_asked(lake: Lake, page: Page, settings: DispatchSettings) -> list[Answer
     if not page.topics["signals"]:
         return []
     batch = page.topics["signals"][-1]["batch"]
-    look = _look(lake, batch, str(page.key), settings)
-    of_page = [_asked(page, one, look) for one in load_interrogations() if one.over == "pages"]
-    return [*of_page, *_asked_of_entity(page, look)]
+    state = _state_of(lake, batch, str(page.key), settings)
+    of_page = [_asked(page, one, state) for one in load_interrogations() if one.over == "pages"]
+    return [*of_page, *_asked_of_entity(page, state)]
 
 
-def _asked_of_entity(page: Page, look: _Look) -> list[Answer]:
+def _asked_of_entity(page: Page, state: _State) -> list[Answer]:
     """What each interrogation asks about the entity that a page stands for; nothing if it is none."""
     entity = next(iter(page.topics.get("entities", ())), None)
     if entity is None:
@@ -94,8 +94,8 @@ def _asked_of_entity(page: Page, look: _Look) -> list[Answer]:
     interrogations = [one for one in load_interrogations() if one.over == "entities"]
     if entity["merged_into"]:
         return [_merged(page, one.name, entity) for one in interrogations]
-    runs = _runs(look.lake, entity["entity_type"], entity["entity_id"])
-    about_it = replace(look, partition=entity["entity_type"], item=entity["entity_id"], runs=runs)
+    runs = _runs(state.lake, entity["entity_type"], entity["entity_id"])
+    about_it = replace(state, partition=entity["entity_type"], item=entity["entity_id"], runs=runs)
     return [_asked(page, one, about_it) for one in interrogations]
 
 
@@ -114,44 +114,46 @@ def _runs(lake: Lake, partition: str, item: str) -> list[dict[str, Any]]:
         return query(connection, _RUNS, {"partition": partition, "item": item})
 
 
-def _look(lake: Lake, partition: str, item: str, settings: DispatchSettings) -> _Look:
+def _state_of(lake: Lake, partition: str, item: str, settings: DispatchSettings) -> _State:
     interrogations, now = load_interrogations(), utc_now()
     runs = _runs(lake, partition, item)
-    served, problem = look_at_models(interrogations)
+    served, problem = read_served_models(interrogations)
     if served is None:
-        return _Look(lake, partition, item, runs, None, problem, ())
-    waiting = backlog(lake, interrogations, digests=served.digests, now=now, heed=StandingWishes(lake).heeded)
+        return _State(lake, partition, item, runs, None, problem, ())
+    waiting = backlog(
+        lake, interrogations, digests=served.digests, now=now, heed=StandingControls(lake).heeded
+    )
     plans = plan(waiting, settings, served.loaded, now)
-    return _Look(lake, partition, item, runs, served, problem, [one.decision for one in plans])
+    return _State(lake, partition, item, runs, served, problem, [one.decision for one in plans])
 
 
-def _asked(page: Page, interrogation: Interrogation, look: _Look) -> Answer:
+def _asked(page: Page, interrogation: Interrogation, state: _State) -> Answer:
     name = interrogation.name
-    unmet = _unmet(look.lake, interrogation, look.partition, look.item)
+    unmet = _unmet(state.lake, interrogation, state.partition, state.item)
     what, where = ("page", "batch") if interrogation.over == "pages" else ("entity", "type")
     if unmet is None:
-        return Answer(name, f"Not asked yet: what it chooses by is not made of {where} {look.partition}.")
+        return Answer(name, f"Not asked yet: what it chooses by is not made of {where} {state.partition}.")
     if unmet:
         return Answer(name, f"Not asked: the {what} is not what it wants.", tuple(unmet))
-    own = [run for run in look.runs if run["interrogation"] == name]
+    own = [run for run in state.runs if run["interrogation"] == name]
     current = [run for run in own if run["prompt_version"] == interrogation.prompt_version]
     if not current:
         changed = ("it was asked by an earlier prompt; the prompt or evidence changed since",) if own else ()
-        if waits := waits_for(look.lake, interrogation, look.partition, look.item):
+        if waits := waits_for(state.lake, interrogation, state.partition, state.item):
             return Answer(name, "Asked for, and not answered yet.", (waits, *changed))
-        turn = _turn(interrogation, look)
+        turn = _turn(interrogation, state)
         return Answer(name, "Asked for, and not answered yet.", (*turn, *changed), (_ask(name, page),))
-    return _outcome(page, interrogation, look, current[-1])
+    return _outcome(page, interrogation, state, current[-1])
 
 
-def _outcome(page: Page, interrogation: Interrogation, look: _Look, last: Mapping[str, Any]) -> Answer:
+def _outcome(page: Page, interrogation: Interrogation, state: _State, last: Mapping[str, Any]) -> Answer:
     """What came of asking about a page, or its entity."""
     name = interrogation.name
     ask, artifacts = _ask(name, page), f"holocron artifacts {name} {named(page.title)}"
     match last["status"]:
         case "ok":
             says = f"Answered by {last['model']} at {at(last['finished_at'])}."
-            if (why_again := _why_again(interrogation, look)) is not None:
+            if (why_again := _why_again(interrogation, state)) is not None:
                 return Answer(name, f"{says} It is asked again.", why_again, (artifacts, ask))
             return Answer(name, says, commands=(artifacts,))
         case "dead":
@@ -160,20 +162,20 @@ def _outcome(page: Page, interrogation: Interrogation, look: _Look, last: Mappin
         case _:
             due = f", due again at {at(last['due_at'])}" if last["due_at"] else ""
             says = f"Failed {last['attempts']} times{due}: {last['error']}."
-            return Answer(name, says, _turn(interrogation, look), (artifacts, ask))
+            return Answer(name, says, _turn(interrogation, state), (artifacts, ask))
 
 
 def _ask(name: str, page: Page) -> str:
     return f"holocron ask {name} {named(page.title)} --source {page.source.name}"
 
 
-def _why_again(interrogation: Interrogation, look: _Look) -> tuple[str, ...] | None:
+def _why_again(interrogation: Interrogation, state: _State) -> tuple[str, ...] | None:
     """Why an item that was answered is asked about again, where that builds on other tables; None if not."""
     if not (interrogation.upstream or interrogation.tables_read):
         return None
-    if waits := waits_for(look.lake, interrogation, look.partition, look.item):
+    if waits := waits_for(state.lake, interrogation, state.partition, state.item):
         return (waits,)
-    return changed_inputs(look.lake, interrogation, look.partition, look.item, look.runs)
+    return changed_inputs(state.lake, interrogation, state.partition, state.item, state.runs)
 
 
 def _unmet(lake: Lake, interrogation: Interrogation, partition: str, item: str) -> list[str] | None:
@@ -204,17 +206,17 @@ def _listed(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
-def _turn(interrogation: Interrogation, look: _Look) -> tuple[str, ...]:
+def _turn(interrogation: Interrogation, state: _State) -> tuple[str, ...]:
     """Why it is not asked at this moment: it is held back, nothing can be asked, or others are before it."""
     told = []
-    if (hold := StandingWishes(look.lake).hold_of(interrogation, look.partition)) is not None:
+    if (hold := StandingControls(state.lake).hold_of(interrogation, state.partition)) is not None:
         told.append(hold)
-    chosen = model_to_ask(interrogation, look.served.digests) if look.served else None
+    chosen = model_to_ask(interrogation, state.served.digests) if state.served else None
     if chosen is None:
-        return (*told, look.problem or f"none of its models can be asked: {', '.join(interrogation.models)}")
-    if holder := gpu_holder(look.lake):
+        return (*told, state.problem or f"none of its models can be asked: {', '.join(interrogation.models)}")
+    if holder := gpu_holder(state.lake):
         told.append(f"models are at work: {holder}")
-    for decision in look.decisions:
+    for decision in state.decisions:
         scores = [score.waiting.interrogation for score in decision.scores]
         if interrogation.name in scores:
             told += _before(interrogation.name, chosen[0], decision)

@@ -16,8 +16,8 @@ import dagster as dg
 
 from holocron_assets.decisions.controls import HeldBackError
 from holocron_assets.derive.dispatch.pools import DispatchSettings
-from holocron_assets.derive.dispatch.standing_controls import StandingWishes
-from holocron_assets.derive.gpu.model_run import Stretch, work_on
+from holocron_assets.derive.dispatch.standing_controls import StandingControls
+from holocron_assets.derive.gpu.model_run import Session, work_on
 from holocron_assets.derive.gpu.turns import Given
 from holocron_assets.derive.interrogations.chains import upstream_tables
 from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -36,7 +36,7 @@ from holocron_assets.orchestration.model_runs.asking import (
     answers_metadata,
     asking,
     raise_unfinished,
-    stretch_metadata,
+    session_metadata,
     written_event,
 )
 from holocron_assets.orchestration.model_runs.dispatched_runs import asked_in_turns
@@ -221,14 +221,14 @@ def _asked_by_hand(
     """
     asked = asking(lake, models, context.run, [interrogation])
     model = next(name for name in interrogation.models if name in asked.served.digests)
-    stretch, seen = Stretch(), set[str]()
+    session, seen = Session(), set[str]()
     replaced, complete = dict[str, _Complete](), list[_Complete]()
-    wishes = StandingWishes(lake)
-    held = {name: why for name in context.partition_keys if (why := wishes.hold_of(interrogation, name))}
-    agenda = Given(interrogation, [name for name in context.partition_keys if name not in held], wishes)
+    controls = StandingControls(lake)
+    held = {name: why for name in context.partition_keys if (why := controls.hold_of(interrogation, name))}
+    agenda = Given(interrogation, [name for name in context.partition_keys if name not in held], controls)
     if not agenda.partitions:
         raise HeldBackError("; ".join(dict.fromkeys(held.values())))
-    with closing(work_on(asked.model_run(model, [interrogation]), agenda, stretch)) as working:
+    with closing(work_on(asked.model_run(model, [interrogation]), agenda, session)) as working:
         for written in working:
             work = written.opened.work
             seen.add(work.partition)
@@ -236,17 +236,17 @@ def _asked_by_hand(
                 replaced[work.partition] = (work, written.footer)
             if written.is_over and written.is_complete and (standing := _standing(lake, work)):
                 complete.append((work, standing))
-    context.log.info(f"{stretch.outcome}: {stretch.reason}. {dict(stretch_metadata(stretch))}")
+    context.log.info(f"{session.outcome}: {session.reason}. {dict(session_metadata(session))}")
     if len(complete) == len(context.partition_keys):
-        yield _result(lake, interrogation, stretch, complete)
+        yield _result(lake, interrogation, session, complete)
         return
     # What was written is recorded all the same.
     yield from (written_event(lake, work, footer) for work, footer in replaced.values())
-    if held or stretch.paused:
-        raise HeldBackError("; ".join(dict.fromkeys([*held.values(), *filter(None, [stretch.paused])])))
-    seen.update(partition for _, partition in stretch.problems)
+    if held or session.paused:
+        raise HeldBackError("; ".join(dict.fromkeys([*held.values(), *filter(None, [session.paused])])))
+    seen.update(partition for _, partition in session.problems)
     elsewhere = sorted(set(context.partition_keys) - seen)
-    raise_unfinished(stretch, more=[f"another run works on {name}" for name in elsewhere])
+    raise_unfinished(session, more=[f"another run works on {name}" for name in elsewhere])
 
 
 def _standing(lake: Lake, work: PartitionWork) -> Footer | None:
@@ -254,7 +254,7 @@ def _standing(lake: Lake, work: PartitionWork) -> Footer | None:
 
 
 def _result(
-    lake: Lake, interrogation: Interrogation, stretch: Stretch, complete: Sequence[_Complete]
+    lake: Lake, interrogation: Interrogation, session: Session, complete: Sequence[_Complete]
 ) -> dg.MaterializeResult[None]:
     """What is said of all partitions of the run at once: Dagster has one result for them."""
     key = dg.AssetKey(interrogation.table.name)
@@ -262,8 +262,8 @@ def _result(
         ((work, footer),) = complete
         return dg.MaterializeResult(
             asset_key=key,
-            metadata={**answers_metadata(lake, work, footer), **stretch_metadata(stretch)},
+            metadata={**answers_metadata(lake, work, footer), **session_metadata(session)},
             data_version=dg.DataVersion(footer.content_id),
         )
-    metadata = {"partitions": len(complete), **stretch_metadata(stretch)}
+    metadata = {"partitions": len(complete), **session_metadata(session)}
     return dg.MaterializeResult(asset_key=key, metadata=metadata)

@@ -12,7 +12,7 @@ from typing import Any
 
 import dagster as dg
 
-from holocron_assets.entities.snapshot import Look
+from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.orchestration.assets.entity_files import stored
 from holocron_assets.orchestration.assets.events import (
@@ -70,30 +70,30 @@ def stage_asset(stage: Stage) -> dg.AssetsDefinition:
     ) -> Iterator[StepResult]:
         with ended_when_held(context), clear_failures():
             refuse_all_held(context, lake.open())
-            look = snapshot.look(is_new=context.retry_number > 0)
+            known = snapshot.opened(is_new=context.retry_number > 0)
             if is_deferred(context.run):
-                yield from _stale_made(context, stage, look)
+                yield from _stale_made(context, stage, known)
             else:
                 yield from step_results(
-                    context, stored(stage, look, context.partition_key, context.run.run_id)
+                    context, stored(stage, known, context.partition_key, context.run.run_id)
                 )
 
     return made
 
 
-def _stale_made(context: dg.AssetExecutionContext, stage: Stage, look: Look) -> Iterator[StepResult]:
+def _stale_made(context: dg.AssetExecutionContext, stage: Stage, known: Snapshot) -> Iterator[StepResult]:
     """Make what is stale of all partitions, but of those that failed in an earlier step."""
     left = {
         name for failed in failures_of_steps(context.instance, context.run.run_id).values() for name in failed
     }
-    wanted = partitions_of_run(context.run) or partitions_of(look.lake, stage)
-    names = [name for name in partitions_of(look.lake, stage) if name in wanted and name not in left]
-    yield from _unrecorded(context, stage, look, names)
+    wanted = partitions_of_run(context.run) or partitions_of(known.lake, stage)
+    names = [name for name in partitions_of(known.lake, stage) if name in wanted and name not in left]
+    yield from _unrecorded(context, stage, known, names)
     errors: dict[str, Exception] = {}
     for name in names:
         with _kept_in(errors, name):
-            if stage.stale(look, [name]):
-                yield materialization(context.asset_key, name, stored(stage, look, name, context.run.run_id))
+            if stage.stale(known, [name]):
+                yield materialization(context.asset_key, name, stored(stage, known, name, context.run.run_id))
     for error in errors.values():
         # Raised when the others are done: the step is tried again, and only these are left of it.
         if may_be_retried(error) and context.retry_number < LAKE.max_retries:
@@ -106,12 +106,12 @@ def _stale_made(context: dg.AssetExecutionContext, stage: Stage, look: Look) -> 
 
 
 def _unrecorded(
-    context: dg.AssetExecutionContext, stage: Stage, look: Look, names: Sequence[str]
+    context: dg.AssetExecutionContext, stage: Stage, known: Snapshot, names: Sequence[str]
 ) -> Iterator[dg.AssetMaterialization]:
     """Events of fresh files that have none: a run died between the file and its event."""
-    footers = {name: footer for name in names if (footer := read_footer(look.lake, stage.table, name))}
+    footers = {name: footer for name in names if (footer := read_footer(known.lake, stage.table, name))}
     for name in sorted(footers.keys() - recorded_partitions(context.instance, context.asset_key, footers)):
-        if not stage.stale(look, [name]):
+        if not stage.stale(known, [name]):
             yield recorded_late(context.asset_key, name, footers[name])
 
 

@@ -17,7 +17,7 @@ from holocron_assets.entities.identity.judgement_store import (
 )
 from holocron_assets.entities.identity.pair_store import store_pairs
 from holocron_assets.entities.mentions.store import store_mentions
-from holocron_assets.entities.snapshot import Look
+from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.entities.store import (
     store_aliases,
     store_entities,
@@ -54,34 +54,34 @@ _Made = tuple[Footer, dict[str, Any]]
 _EVERY_TYPE = frozenset(TYPES)
 
 
-def _mentions(look: Look, entity_type: str, run_id: str) -> _Made:
-    footer, rows = store_mentions(look, entity_type, run_id)
-    kept_out = look.mentions.kept_out.get(entity_type, {})
+def _mentions(snapshot: Snapshot, entity_type: str, run_id: str) -> _Made:
+    footer, rows = store_mentions(snapshot, entity_type, run_id)
+    kept_out = snapshot.mentions.kept_out.get(entity_type, {})
     return footer, {
         **written_metadata(footer, rows, counted="method", titles="name"),
         **{f"kept out: {reason}": count for reason, count in sorted(kept_out.items())},
     }
 
 
-def _departures(look: Look, entity_type: str, run_id: str) -> _Made:
-    footer, rows = store_departures(look, entity_type, run_id)
+def _departures(snapshot: Snapshot, entity_type: str, run_id: str) -> _Made:
+    footer, rows = store_departures(snapshot, entity_type, run_id)
     return footer, written_metadata(footer, rows, counted="to_type")
 
 
-def _pairs(look: Look, entity_type: str, _run_id: str) -> _Made:
-    footer, rows = store_pairs(look, entity_type, entity_types=_EVERY_TYPE)
+def _pairs(snapshot: Snapshot, entity_type: str, _run_id: str) -> _Made:
+    footer, rows = store_pairs(snapshot, entity_type, entity_types=_EVERY_TYPE)
     return footer, written_metadata(footer, rows, counted="verdict", titles="first_title")
 
 
-def _judgements(look: Look, entity_type: str, _run_id: str) -> _Made:
-    footer, rows = store_judgements(look, entity_type, entity_types=_EVERY_TYPE, now=utc_now())
+def _judgements(snapshot: Snapshot, entity_type: str, _run_id: str) -> _Made:
+    footer, rows = store_judgements(snapshot, entity_type, entity_types=_EVERY_TYPE, now=utc_now())
     metadata = written_metadata(footer, rows, counted="judgement", titles="pair_id")
     return footer, {**metadata, "refused": sum(row["refused"] is not None for row in rows)}
 
 
-def _entities(look: Look, entity_type: str, run_id: str) -> _Made:
+def _entities(snapshot: Snapshot, entity_type: str, run_id: str) -> _Made:
     footer, rows, changes = store_entities(
-        look, entity_type, entity_types=_EVERY_TYPE, now=utc_now(), run_id=run_id
+        snapshot, entity_type, entity_types=_EVERY_TYPE, now=utc_now(), run_id=run_id
     )
     shown = rows.filter(pc.is_null(rows.column("valid_to"))).select(["name", "state", "review_reason"])
     current = shown.to_pylist()
@@ -98,20 +98,20 @@ def _entities(look: Look, entity_type: str, run_id: str) -> _Made:
     }
 
 
-def _aliases(look: Look, entity_type: str, _run_id: str) -> _Made:
-    footer, rows = store_aliases(look, entity_type)
+def _aliases(snapshot: Snapshot, entity_type: str, _run_id: str) -> _Made:
+    footer, rows = store_aliases(snapshot, entity_type)
     return footer, written_metadata(footer, rows, counted="kind", titles="alias")
 
 
-def _facts(look: Look, entity_type: str, run_id: str) -> _Made:
-    footer, rows = store_facts(look, entity_type, run_id)
-    metadata = large_metadata(look.lake, ENTITY_FACTS, entity_type, footer, counted="fact_key")
+def _facts(snapshot: Snapshot, entity_type: str, run_id: str) -> _Made:
+    footer, rows = store_facts(snapshot, entity_type, run_id)
+    metadata = large_metadata(snapshot.lake, ENTITY_FACTS, entity_type, footer, counted="fact_key")
     return footer, {**metadata, **_by_status(rows), "disputed": _count(rows["is_disputed"])}
 
 
-def _relations(look: Look, entity_type: str, run_id: str) -> _Made:
-    footer, rows = store_relations(look, entity_type, run_id)
-    metadata = large_metadata(look.lake, ENTITY_RELATIONS, entity_type, footer, counted="relation")
+def _relations(snapshot: Snapshot, entity_type: str, run_id: str) -> _Made:
+    footer, rows = store_relations(snapshot, entity_type, run_id)
+    metadata = large_metadata(snapshot.lake, ENTITY_RELATIONS, entity_type, footer, counted="relation")
     return footer, {**metadata, **_by_status(rows), "other_known": _count(pc.is_valid(rows["to_id"]))}
 
 
@@ -124,31 +124,31 @@ def _count(flags: pa.ChunkedArray) -> int:
     return int(pc.sum(flags).as_py() or 0)
 
 
-def _entity_tags(look: Look, entity_type: str, run_id: str) -> _Made:
-    footer = store_entity_tags(look, entity_type, tags_file(), run_id)
+def _entity_tags(snapshot: Snapshot, entity_type: str, run_id: str) -> _Made:
+    footer = store_entity_tags(snapshot, entity_type, tags_file(), run_id)
     return footer, large_metadata(
-        look.lake, ENTITY_TAGS, entity_type, footer, counted="method", titles="tag_id"
+        snapshot.lake, ENTITY_TAGS, entity_type, footer, counted="method", titles="tag_id"
     )
 
 
-def _tags(look: Look, source: str, _run_id: str) -> _Made:
-    footer = store_tags(look, source, tags_file())
-    return footer, large_metadata(look.lake, TAGS, source, footer, counted="visibility", titles="name")
+def _tags(snapshot: Snapshot, source: str, _run_id: str) -> _Made:
+    footer = store_tags(snapshot, source, tags_file())
+    return footer, large_metadata(snapshot.lake, TAGS, source, footer, counted="visibility", titles="name")
 
 
-def _tag_relations(look: Look, source: str, _run_id: str) -> _Made:
-    footer = store_tag_relations(look, source, tags_file())
+def _tag_relations(snapshot: Snapshot, source: str, _run_id: str) -> _Made:
+    footer = store_tag_relations(snapshot, source, tags_file())
     return footer, large_metadata(
-        look.lake, TAG_RELATIONS, source, footer, counted="relation", titles="from_tag"
+        snapshot.lake, TAG_RELATIONS, source, footer, counted="relation", titles="from_tag"
     )
 
 
-def _review(look: Look, source: str, _run_id: str) -> _Made:
-    footer, rows = store_review(look.lake, source)
+def _review(snapshot: Snapshot, source: str, _run_id: str) -> _Made:
+    footer, rows = store_review(snapshot.lake, source)
     return footer, written_metadata(footer, rows, counted="kind", titles="subject")
 
 
-STORES: Mapping[str, Callable[[Look, str, str], _Made]] = {
+STORES: Mapping[str, Callable[[Snapshot, str, str], _Made]] = {
     ENTITY_MENTIONS.name: _mentions,
     ENTITY_DEPARTURES.name: _departures,
     ENTITY_PAIRS.name: _pairs,
@@ -165,15 +165,15 @@ STORES: Mapping[str, Callable[[Look, str, str], _Made]] = {
 """By stage: what writes a partition, named, in a run, named. It gives the file's footer and metadata."""
 
 
-def stored(stage: Stage, look: Look, partition: str, run_id: str) -> Stored:
+def stored(stage: Stage, snapshot: Snapshot, partition: str, run_id: str) -> Stored:
     """Write one partition of a stage, and time it.
 
     Args:
         stage: the stage.
-        look: at the lake.
+        snapshot: of the lake.
         partition: an entity type, or a source.
         run_id: the run that writes it.
     """
     started = perf_counter()
-    footer, metadata = STORES[stage.name](look, partition, run_id)
+    footer, metadata = STORES[stage.name](snapshot, partition, run_id)
     return Stored(footer, {**metadata, **timing(footer, perf_counter() - started)})

@@ -27,7 +27,7 @@ from holocron_assets.orchestration.assets.metadata import (
 )
 from holocron_assets.orchestration.assets.partitions import SOURCES
 from holocron_assets.orchestration.assets.politeness_metadata import polite_failures, politeness_metadata
-from holocron_assets.orchestration.resources.change_looks import changes_told
+from holocron_assets.orchestration.resources.change_readings import changes_reported
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs.held import ended_when_held
 from holocron_assets.orchestration.runs.retries import NETWORK
@@ -66,7 +66,7 @@ def revision_checks(
     seconds = perf_counter() - started
     if found and (written := read_footer(opened, PAGE_CHANGES, source.name)):
         # What a wiki tells of is reported, as `changed_pages` does: no step makes that asset.
-        event = changes_told(source, written, found, tally, seconds=seconds)
+        event = changes_reported(source, written, found, tally, seconds=seconds)
         context.instance.report_runless_asset_event(event)
     footer = read_footer(opened, REVISION_CHECKS, source.name)
     if footer is None:

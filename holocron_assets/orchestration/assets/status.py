@@ -14,7 +14,7 @@ from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.status_rows import FailureCause, Queue
 from holocron_assets.orchestration.assets.metadata import OWNER, escaped
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
-from holocron_assets.orchestration.resources.snapshot import look_now
+from holocron_assets.orchestration.resources.snapshot import snapshot_now
 from holocron_assets.orchestration.runs.failures import clear_failures
 from holocron_assets.orchestration.runs.retries import LAKE
 from holocron_assets.planning.job_names import STATUS_JOB
@@ -39,7 +39,7 @@ def operation_status(
 ) -> dg.MaterializeResult[None]:
     """Look at how things stand, and tell it; nothing is written."""
     with clear_failures():
-        status = look_now(lake.open(), sources.all(), sources.shared_folder, lambda: context.instance)
+        status = snapshot_now(lake.open(), sources.all(), sources.shared_folder, lambda: context.instance)
     return dg.MaterializeResult(metadata=status_metadata(status))
 
 

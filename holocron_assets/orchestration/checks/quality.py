@@ -16,7 +16,7 @@ from holocron_assets.lake.views.database import connect, query
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs.failures import clear_failures
 from holocron_assets.orchestration.runs.retries import LAKE
-from holocron_assets.planning.repair import mend_all
+from holocron_assets.planning.repair import repair_all
 
 UNKNOWN_RATE_LIMIT = 0.25
 """Share of Unknown pages, among those that are about something, where a source sets no limit of its own."""
@@ -144,7 +144,7 @@ def files_are_whole(context: dg.AssetCheckExecutionContext, lake: LakeResource) 
     opened = lake.open()
     files, hour = files_due(opened, utc_now())
     told: list[str] = []
-    left = mend_all(list(damaged_files(files)), told.append)
+    left = repair_all(list(damaged_files(files)), told.append)
     note_verified(opened, hour)
     for message in told:
         context.log.error(message)

@@ -26,7 +26,7 @@ def bring_ticks_back(instance: dg.DagsterInstance, *, now: datetime) -> list[str
     Returns:
         Names of the sensors.
     """
-    mended = []
+    repaired = []
     for state in instance.all_instigator_state():
         data = state.instigator_data
         if not isinstance(data, SensorInstigatorData):
@@ -36,5 +36,5 @@ def bring_ticks_back(instance: dg.DagsterInstance, *, now: datetime) -> list[str
         }
         if late:
             instance.update_instigator_state(state.with_data(data._replace(**late)))
-            mended.append(state.name)
-    return mended
+            repaired.append(state.name)
+    return repaired

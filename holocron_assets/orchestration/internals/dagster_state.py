@@ -19,7 +19,7 @@ _HIDDEN = ".dagster/"
 """Dagster's tags for itself, which its web UI does not show either."""
 
 
-def look_at_dagster(instance: DagsterInstance) -> DagsterState:
+def read_dagster_state(instance: DagsterInstance) -> DagsterState:
     """Look at what is under way, and when each part of the daemon was last heard of.
 
     Raises:

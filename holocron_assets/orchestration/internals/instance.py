@@ -114,7 +114,7 @@ def reap_without_daemon() -> None:
             reap_dead_runs(instance, Lake(data_folder()), time_to_start=timedelta(0))
 
 
-def open_to_look() -> dg.DagsterInstance:
+def open_to_read() -> dg.DagsterInstance:
     """The instance at the prepared home, for who only looks: no run is reaped, no limit written."""
     # Two processes that make Dagster's database at once would break it for good.
     with Lake(data_folder()).lock("dagster-home"):

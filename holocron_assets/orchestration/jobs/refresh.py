@@ -11,7 +11,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import HeldBackError, Scope, refuse_held, standing_controls
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.orchestration.resources.change_looks import look_to_the_end
+from holocron_assets.orchestration.resources.change_readings import read_to_the_end
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs.failures import clear_failures
 from holocron_assets.orchestration.runs.held import ended_when_held
@@ -65,7 +65,7 @@ def refresh_sources(
         problems = [] if config.source else [str(error) for error in sources.broken()]
         for source in chosen:
             steps = (
-                partial(_look, context, opened, source, sources),
+                partial(_read_changes, context, opened, source, sources),
                 partial(_finish, runs, [Work(SEEDS_JOB, source.name, context.run.run_id, source.host)]),
                 partial(_fetch, opened, source, runs, config.maximum_batches),
             )
@@ -147,9 +147,11 @@ def _done(context: dg.OpExecutionContext, source: Source, steps: Sequence[Callab
     return problems
 
 
-def _look(context: dg.OpExecutionContext, lake: Lake, source: Source, sources: SourcesResource) -> None:
+def _read_changes(
+    context: dg.OpExecutionContext, lake: Lake, source: Source, sources: SourcesResource
+) -> None:
     """Let a source's wiki tell of its changes."""
-    if problem := look_to_the_end(lake, source, sources.shared_folder, context.instance):
+    if problem := read_to_the_end(lake, source, sources.shared_folder, context.instance):
         raise dg.Failure(f"its changes were not told: {problem}", allow_retries=False)
 
 

@@ -19,7 +19,7 @@ from holocron_assets.orchestration.runs.held import ended_when_held, refuse_all_
 from holocron_assets.orchestration.runs.retries import LAKE
 from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY, run_requests
 from holocron_assets.planning.job_names import COMPACTION_JOB, UPKEEP_JOB
-from holocron_assets.planning.repair import mend_all, mended_tick
+from holocron_assets.planning.repair import repair_all, repaired_tick
 from holocron_assets.planning.work import Work, compaction_to_do, upkeep_to_do
 from holocron_assets.settings import run_retention
 
@@ -42,7 +42,7 @@ def compact_lake(context: dg.OpExecutionContext, lake: LakeResource) -> None:
         {"packs": done.packs, "partitions_packed": done.packed, "files_removed": done.removed}
     )
     damages = [problem for problem in done.problems if isinstance(problem, DamagedPartitionError)]
-    left = mend_all(damages, context.log.error)
+    left = repair_all(damages, context.log.error)
     left += [str(problem) for problem in done.problems if problem not in damages]
     if left:
         raise dg.Failure("; ".join(left), allow_retries=False)
@@ -117,7 +117,7 @@ def upkeep_schedule(times: CronTimes) -> dg.ScheduleDefinition:
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description="Forgets old runs and the logs of old ticks, when due.",
     )
-    @mended_tick
+    @repaired_tick
     def upkeep(
         context: dg.ScheduleEvaluationContext, lake: LakeResource
     ) -> Sequence[dg.RunRequest] | dg.SkipReason:
@@ -143,7 +143,7 @@ def compaction_schedule(times: CronTimes) -> dg.ScheduleDefinition:
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description="Packs old files of the lake and old journals, when due.",
     )
-    @mended_tick
+    @repaired_tick
     def compaction(
         context: dg.ScheduleEvaluationContext, lake: LakeResource
     ) -> Sequence[dg.RunRequest] | dg.SkipReason:

@@ -17,7 +17,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import Scope, standing_controls
 from holocron_assets.derive.dispatch.backlog import StalePartition, model_to_ask, stale_partitions, waiting_of
 from holocron_assets.derive.dispatch.served import served_models
-from holocron_assets.derive.dispatch.standing_controls import StandingWishes
+from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.interrogations.conditions import TYPE_TABLES
 from holocron_assets.derive.interrogations.files import load_interrogations
@@ -121,7 +121,7 @@ class ModelStage:
     def _stale_unsure(self) -> list[StalePartition]:
         asked = _about_rules()
         stale = stale_partitions(self.lake, asked, digests=served_models(asked).digests)
-        return [part for part in StandingWishes(self.lake).heeded(stale) if self._is_own(part.partition)]
+        return [part for part in StandingControls(self.lake).heeded(stale) if self._is_own(part.partition)]
 
     def most_linked(self) -> list[WhatToAsk]:
         """The other interrogations, the most important first, each about the pages that most link to.

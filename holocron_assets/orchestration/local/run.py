@@ -31,7 +31,7 @@ from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.waiting import QUIET, FinishedRun, LocalRuns, run_of_ours
 from holocron_assets.orchestration.sensors.run_requests import priority_of
 from holocron_assets.planning.job_names import BATCH_JOB, OUTCOME_TAG, QUALITY_JOB
-from holocron_assets.planning.repair import mending
+from holocron_assets.planning.repair import repairing
 from holocron_assets.planning.work import (
     Work,
     batches_to_fetch,
@@ -106,7 +106,7 @@ class LocalRun:
     all_sources: Sequence[Source]
     job: Callable[[str], dg.JobDefinition]
     instance: dg.DagsterInstance
-    look: Callable[[Source], str | None]
+    read_changes: Callable[[Source], str | None]
     planned: Callable[[Sequence[Work]], None]
     starting: Callable[[Work], None]
     ended: Callable[[FinishedRun], None]
@@ -123,11 +123,11 @@ class LocalRun:
         wiki, which answered before, only wants to be left alone for a while. What a person holds back is left
         as it is, also if they say so meanwhile, and the report names it.
         """
-        return mending(self._finish, _untold)
+        return repairing(self._finish, _untold)
 
     def _finish(self) -> RunReport:
         for source in self._free():
-            if problem := self.look(source):
+            if problem := self.read_changes(source):
                 self.report.unseen.append(f"changes of {source.name}: {problem}")
         while self._work_on():
             pass
@@ -142,7 +142,7 @@ class LocalRun:
         """Work on given batches of the first source, and what follows from them. Nothing else is fetched."""
         host = self.sources[0].host
         self._run([Work(BATCH_JOB, batch, "added", host) for batch in batches])
-        return mending(self._conclude, _untold)
+        return repairing(self._conclude, _untold)
 
     def ask_sites(self) -> RunReport:
         """Ask the wikis that were never asked what they are."""

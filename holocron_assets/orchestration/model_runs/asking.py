@@ -11,7 +11,7 @@ from holocron_assets.derive.dispatch.backlog import model_to_ask
 from holocron_assets.derive.dispatch.pools import DispatchSettings, read_dispatch_settings
 from holocron_assets.derive.dispatch.served import ServedModels, served_by_code, served_models
 from holocron_assets.derive.gpu.gpu_log import seconds_of
-from holocron_assets.derive.gpu.model_run import ModelRun, Stretch
+from holocron_assets.derive.gpu.model_run import ModelRun, Session
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.errors import PermanentError
@@ -109,28 +109,28 @@ def asking(
     return Asking(lake, server, served, settings, run)
 
 
-def raise_unfinished(stretch: Stretch, *, more: Sequence[str] = ()) -> None:
+def raise_unfinished(session: Session, *, more: Sequence[str] = ()) -> None:
     """Fail the run if it did not come to its end, with counts and when the rest is due.
 
     Args:
-        stretch: what it came to.
+        session: what it came to.
         more: what else keeps it from being whole.
 
     Raises:
         dagster.Failure: it did not; no retry would mend it now.
         Exception: what the server lacks.
     """
-    if stretch.problem:
-        raise stretch.problem
-    for error in stretch.problems.values():
+    if session.problem:
+        raise session.problem
+    for error in session.problems.values():
         if isinstance(error, DamagedPartitionError):  # it is set aside, and the rest is done without it
             raise error
-    reasons = [f"{name} of {partition}: {error}" for (name, partition), error in stretch.problems.items()]
+    reasons = [f"{name} of {partition}: {error}" for (name, partition), error in session.problems.items()]
     reasons += more
-    if stretch.remaining:
-        reasons.insert(0, stretch.told())
+    if session.remaining:
+        reasons.insert(0, session.told())
     if reasons:
-        due = {DUE_AT: dg.MetadataValue.timestamp(stretch.due_at)} if stretch.due_at else {}
+        due = {DUE_AT: dg.MetadataValue.timestamp(session.due_at)} if session.due_at else {}
         raise dg.Failure("; ".join(reasons), metadata=due, allow_retries=False)
 
 
@@ -164,9 +164,9 @@ def answers_metadata(lake: Lake, work: PartitionWork, footer: Footer) -> dict[st
     }
 
 
-def stretch_metadata(stretch: Stretch) -> Mapping[str, Any]:
+def session_metadata(session: Session) -> Mapping[str, Any]:
     """What a run that asked a model came to, for its log and its materializations."""
-    tally = stretch.tally
+    tally = session.tally
     return {
         "items_asked": tally.items.total(),
         "calls": tally.calls,
@@ -176,5 +176,5 @@ def stretch_metadata(stretch: Stretch) -> Mapping[str, Any]:
         "busy_share": round(tally.busy_share, 4),
         "tokens_in": tally.tokens_in,
         "tokens_out": tally.tokens_out,
-        "given_up": stretch.dead,
+        "given_up": session.dead,
     }

@@ -12,8 +12,8 @@ from time import monotonic
 import dagster as dg
 
 from holocron_assets.decisions.controls import HeldBackError, standing_controls
-from holocron_assets.derive.dispatch.standing_controls import StandingWishes
-from holocron_assets.derive.gpu.model_run import Stretch, work_on
+from holocron_assets.derive.dispatch.standing_controls import StandingControls
+from holocron_assets.derive.gpu.model_run import Session, work_on
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.gpu.turns import LONGEST_SECONDS, Dispatched
 from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -30,7 +30,7 @@ from holocron_assets.orchestration.model_runs.asking import (
     Asking,
     asking,
     raise_unfinished,
-    stretch_metadata,
+    session_metadata,
     written_event,
 )
 from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
@@ -124,7 +124,7 @@ def _agenda(
         asked.served,
         asked.settings,
         None if partitions is None else frozenset(partitions),
-        StandingWishes(asked.lake),
+        StandingControls(asked.lake),
         model,
         deadline=_deadline(context),
     )
@@ -165,17 +165,17 @@ def _done(
     context: dg.AssetExecutionContext, asked: Asking, what: WhatToAsk, agenda: Dispatched
 ) -> Iterator[StepResult]:
     """Ask the model; record what was written, and say what became of the rest."""
-    stretch, model = Stretch(), str(agenda.model)
+    session, model = Session(), str(agenda.model)
     context.instance.add_run_tags(context.run.run_id, run_tags(asked.settings.pool_of(model), model))
     run = asked.model_run(model, [one for one in agenda.interrogations if model in one.models])
-    with closing(work_on(run, agenda, stretch, is_wanted=what.choice())) as working:
+    with closing(work_on(run, agenda, session, is_wanted=what.choice())) as working:
         for written in working:
             if written.footer:
                 yield written_event(asked.lake, written.opened.work, written.footer)
-    _note_outcome(context, stretch.outcome)
-    context.log.info(f"{stretch.outcome}: {stretch.reason}. {dict(stretch_metadata(stretch))}")
-    if stretch.problem or stretch.problems:
-        raise_unfinished(stretch)
+    _note_outcome(context, session.outcome)
+    context.log.info(f"{session.outcome}: {session.reason}. {dict(session_metadata(session))}")
+    if session.problem or session.problems:
+        raise_unfinished(session)
 
 
 def _note_outcome(context: dg.AssetExecutionContext, outcome: str) -> None:

@@ -12,7 +12,7 @@ from holocron_assets.crawl.sources.files import SourceError, load_source, read_s
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.derive.server.process.connection import model_server
-from holocron_assets.entities.snapshot import Look, look_at
+from holocron_assets.entities.snapshot import Snapshot, open_snapshot
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.run_tags import keep_tags
 from holocron_assets.orchestration.resources.known_lake import expect_lake
@@ -69,7 +69,7 @@ class SnapshotResource(dg.ConfigurableResource["SnapshotResource"]):
     folder: str
 
     _stack: ExitStack = PrivateAttr(default_factory=ExitStack)
-    _look: Look | None = PrivateAttr(default=None)
+    _look: Snapshot | None = PrivateAttr(default=None)
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["SnapshotResource"]:
@@ -80,7 +80,7 @@ class SnapshotResource(dg.ConfigurableResource["SnapshotResource"]):
         finally:
             self._close()
 
-    def look(self, *, is_new: bool = False) -> Look:
+    def opened(self, *, is_new: bool = False) -> Snapshot:
         """The snapshot.
 
         Args:
@@ -92,7 +92,7 @@ class SnapshotResource(dg.ConfigurableResource["SnapshotResource"]):
         if self._look is None:
             lake = open_lake(Path(self.folder))
             self._stack.enter_context(lake.lock("entities"))
-            self._look = self._stack.enter_context(look_at(lake))
+            self._look = self._stack.enter_context(open_snapshot(lake))
         return self._look
 
     def _close(self) -> None:

@@ -13,7 +13,7 @@ from dagster import DagsterRunStatus, RunsFilter
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.operations.state.snapshot import look
+from holocron_assets.operations.state.snapshot import take_snapshot
 from holocron_assets.operations.state.staleness import FailedRun, FailedRuns
 from holocron_assets.operations.state.status import Status
 from holocron_assets.orchestration.runs.failures import failure_of
@@ -29,7 +29,7 @@ _REASONS: dict[str, str] = {}
 """Why runs failed, by their ids."""
 
 
-def look_now(
+def snapshot_now(
     lake: Lake,
     sources: Sequence[Source],
     politeness_folder: Path,
@@ -46,7 +46,7 @@ def look_now(
     Raises:
         DamagedPartitionError, duckdb.Error: the lake cannot be read.
     """
-    return look(
+    return take_snapshot(
         lake,
         sources,
         politeness_folder,
@@ -59,7 +59,7 @@ def failed_runs(instance: Callable[[], dg.DagsterInstance | None], since: dateti
     """The runs that failed since a moment, the newest first; or why that is not known.
 
     Args:
-        instance: as for `look_now`.
+        instance: as for `snapshot_now`.
         since: the moment.
     """
     wanted = RunsFilter(statuses=[DagsterRunStatus.FAILURE], updated_after=since.astimezone(UTC))

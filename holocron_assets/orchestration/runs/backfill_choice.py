@@ -7,7 +7,7 @@ import dagster as dg
 from holocron_assets.crawl.frontier.batches import source_of, unfinished_batches
 from holocron_assets.derive.dispatch.backlog import stale_partitions as stale_answers
 from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.entities.snapshot import look_at
+from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.freshness import stale_partitions
 from holocron_assets.lake.place.paths import Lake
@@ -85,8 +85,8 @@ def _stale(lake: Lake, asset: str, partitions: Sequence[str]) -> list[str]:
             return stale_partitions(lake, [step.derivation], partitions)
     for stage in STAGES:
         if stage.name == asset:
-            with look_at(lake) as look:
-                return stage.stale(look, partitions)
+            with open_snapshot(lake) as snapshot:
+                return stage.stale(snapshot, partitions)
     asked = [one for one in load_interrogations() if one.table.name == asset]
     if not asked:
         raise PermanentError(f"whether {asset!r} is stale is known to its wiki only: leave --stale out")

@@ -25,7 +25,7 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import PartitionNameError
 from holocron_assets.lake.titles import InvalidTitle
 from holocron_assets.orchestration.runs.retries import is_computation
-from holocron_assets.planning.repair import mend
+from holocron_assets.planning.repair import repair
 from holocron_assets.telemetry.spans import open_span_fails
 
 _PERMANENT = (
@@ -65,7 +65,7 @@ def clear_failures() -> Iterator[None]:
         with open_span_fails():
             yield
     except DamagedPartitionError as error:
-        raise _mended(error) from error
+        raise _repaired(error) from error
     except _PERMANENT as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     except (WikiUnavailable, ModelServerUnavailable) as error:
@@ -104,11 +104,11 @@ def failure_from(error: Exception) -> "RunFailure":
     return RunFailure(error.description or str(error), due_at, is_permanent=is_permanent)
 
 
-def _mended(error: DamagedPartitionError) -> dg.Failure:
+def _repaired(error: DamagedPartitionError) -> dg.Failure:
     try:
-        told = mend(error)
-    except DamagedPartitionError as unmended:
-        return dg.Failure(description=str(unmended), allow_retries=False)
+        told = repair(error)
+    except DamagedPartitionError as unrepaired:
+        return dg.Failure(description=str(unrepaired), allow_retries=False)
     return _failed_for_now(told, utc_now(), allow_retries=True)
 
 

@@ -15,13 +15,13 @@ from holocron_assets.crawl.sources.files import read_sources
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.operations.state.totals import look_at_totals
+from holocron_assets.operations.state.totals import read_totals
 from holocron_assets.operations.state.watch import Watch
-from holocron_assets.orchestration.internals.dagster_state import look_at_dagster, run_report
-from holocron_assets.orchestration.internals.instance import open_to_look
-from holocron_assets.orchestration.resources.snapshot import look_now
+from holocron_assets.orchestration.internals.dagster_state import read_dagster_state, run_report
+from holocron_assets.orchestration.internals.instance import open_to_read
+from holocron_assets.orchestration.resources.snapshot import snapshot_now
 from holocron_assets.orchestration.runtime.settings_files import broken_settings
-from holocron_assets.review.web.endpoints import Faces, face_routes
+from holocron_assets.review.web.endpoints import Endpoints, endpoint_routes
 from holocron_assets.settings import (
     dagster_home,
     data_folder,
@@ -34,54 +34,54 @@ _PAGES_OF_DAGSTER = ("/runs/", "/health")
 """Paths at which Dagster's web UI has pages too: browsers that look for a page are shown those."""
 
 
-def make_faces(instance: Callable[[], dg.DagsterInstance], ui: str | None = None) -> Faces:
-    """Faces over the lake and Dagster that the environment names.
+def make_endpoints(instance: Callable[[], dg.DagsterInstance], ui: str | None = None) -> Endpoints:
+    """Endpoints over the lake and Dagster that the environment names.
 
     Args:
         instance: gives Dagster's instance, and raises where it cannot be opened.
         ui: the address of Dagster's web UI, with a slash; by default the one that is asked.
     """
     watch = Watch(
-        status=lambda: look_now(
+        status=lambda: snapshot_now(
             _lake(), list(read_sources(sources_folder())[0].values()), politeness_folder(), instance
         ),
-        totals=lambda: look_at_totals(_lake()),
-        dagster=lambda: look_at_dagster(instance()),
+        totals=lambda: read_totals(_lake()),
+        dagster=lambda: read_dagster_state(instance()),
         settings=broken_settings,
     )
 
     def run(run_id: str) -> Mapping[str, Any] | None:
         return run_report(instance(), run_id)
 
-    return Faces(watch, run, ui)
+    return Endpoints(watch, run, ui)
 
 
 @cache
-def instance_for_looks() -> dg.DagsterInstance:
+def instance_to_read() -> dg.DagsterInstance:
     """Dagster's instance for a process that only looks, opened once."""
-    return open_to_look()
+    return open_to_read()
 
 
 def instance_if_any() -> dg.DagsterInstance | None:
-    """As `instance_for_looks`; None where nothing was ever run: who only asks leaves no Dagster behind."""
+    """As `instance_to_read`; None where nothing was ever run: who only asks leaves no Dagster behind."""
     is_there = "HOLOCRON_POSTGRES_URL" in os.environ or dagster_home().is_dir()
-    return instance_for_looks() if is_there else None
+    return instance_to_read() if is_there else None
 
 
-class WithFaces:
+class WithEndpoints:
     """Dagster's web application, with the faces at their paths."""
 
-    def __init__(self, app: ASGIApp, faces: Faces) -> None:
+    def __init__(self, app: ASGIApp, endpoints: Endpoints) -> None:
         """Put faces before an application."""
-        self._app, self._routes = app, face_routes(lambda: faces)
-        self._faces = Starlette(routes=self._routes)
+        self._app, self._routes = app, endpoint_routes(lambda: endpoints)
+        self._endpoints = Starlette(routes=self._routes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or pass on."""
-        answering = self._faces if self._is_for_faces(scope) else self._app
+        answering = self._endpoints if self._is_for_endpoints(scope) else self._app
         await answering(scope, receive, send)
 
-    def _is_for_faces(self, scope: Scope) -> bool:
+    def _is_for_endpoints(self, scope: Scope) -> bool:
         if scope["type"] != "http":
             return False
         if all(route.matches(scope)[0] == Match.NONE for route in self._routes):

@@ -26,7 +26,7 @@ _SECONDS_TO_DIE = 30
 _POLL_SECONDS = 0.1
 
 
-class FamilyError(Exception):
+class ProcessGroupError(Exception):
     """A process of the family ended, or does not answer; the message says which."""
 
 
@@ -54,7 +54,7 @@ class Duties:
         return f"holocron {'ui' if self.daemon and self.port is not None else alone}"
 
 
-class Family:
+class ProcessGroup:
     """A code server, and what shares it, in one process group: a daemon, a web UI, or both.
 
     What they start is in the group too: the process that holds the code, and the runs. They hold the
@@ -86,7 +86,7 @@ class Family:
             pause: called again and again while the code loads; it may raise, which ends the wait.
 
         Raises:
-            FamilyError: the code server does not answer.
+            ProcessGroupError: the code server does not answer.
         """
         python = sys.executable
         logs = ["--log-format", "json"] if log_format() == "json" else []
@@ -97,7 +97,7 @@ class Family:
         while not self.answers():
             self.check()
             if monotonic() > deadline:
-                raise FamilyError(f"the code server did not answer within {_SECONDS_TO_LOAD} s")
+                raise ProcessGroupError(f"the code server did not answer within {_SECONDS_TO_LOAD} s")
             pause()
         server = {"socket": str(self._socket), "host": "localhost", "location_name": _LOCATION}
         # JSON is YAML too.
@@ -110,10 +110,10 @@ class Family:
             self._add("web UI", [python, *web, "-p", str(self._duties.port), *shared])
 
     def check(self) -> None:
-        """Raise FamilyError if one of them has ended."""
+        """Raise ProcessGroupError if one of them has ended."""
         for name, member in self._members.items():
             if member.poll() is not None:
-                raise FamilyError(f"the {name} ended with {member.returncode}")
+                raise ProcessGroupError(f"the {name} ended with {member.returncode}")
 
     def answers(self) -> bool:
         """Whether the process that holds the code answers; the code server passes the question on to it."""
@@ -143,7 +143,7 @@ class Family:
             pause: called again and again meanwhile; it may raise, which ends the wait.
 
         Raises:
-            FamilyError: it did not do so.
+            ProcessGroupError: it did not do so.
         """
         with grpc.insecure_channel(f"unix:{self._socket}") as channel:
             loading = channel.unary_unary("/api.DagsterApi/ReloadCode").future(b"", timeout=_SECONDS_TO_LOAD)
@@ -151,7 +151,7 @@ class Family:
                 self.check()
                 pause()
             if loading.exception():
-                raise FamilyError("the code server did not load its code anew")
+                raise ProcessGroupError("the code server did not load its code anew")
 
     def end(self, in_a_hurry: Callable[[], bool]) -> None:
         """Let all of them, the runs too, end in order; kill what is left after a time, or once in a hurry."""

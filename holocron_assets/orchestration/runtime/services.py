@@ -16,7 +16,7 @@ from holocron_assets.derive.server.process.connection import model_server, runni
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.orchestration.internals.instance import open_to_look, reap_without_daemon
+from holocron_assets.orchestration.internals.instance import open_to_read, reap_without_daemon
 from holocron_assets.orchestration.runtime.process_group import LOAD_ANEW, Duties, end_leftovers
 from holocron_assets.settings import PROJECT_FOLDER
 from holocron_assets.telemetry.logs import say
@@ -40,18 +40,18 @@ def serve(lake: Lake, duties: Duties) -> int:
     Raises:
         PermanentError: another daemon works on this lake, or another program uses the port.
     """
-    family = lake.locks / f"{duties.name}-family.lock"
+    group = lake.locks / f"{duties.name}-family.lock"
     with _alone(lake, duties):
-        if end_leftovers(family):  # first: they may hold the port
+        if end_leftovers(group):  # first: they may hold the port
             say(f"Ended what a `{duties.command}` that was killed had left.")
         if duties.port is not None:
             _refuse_taken(duties.port)
         if not duties.daemon:
-            open_to_look().dispose()  # where there is none, two that start at once would make it twice
-            return _keep(family, duties, look=lambda: None)
+            open_to_read().dispose()  # where there is none, two that start at once would make it twice
+            return _keep(group, duties, check=lambda: None)
         reap_without_daemon()
         with SharedModels() as models:
-            return _keep(family, duties, models.look)
+            return _keep(group, duties, models.check)
 
 
 @contextmanager
@@ -106,7 +106,7 @@ class SharedModels:
         """End it."""
         self._held.close()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Start the server again if it is gone: it may be what the kernel ends when memory is short.
 
         One that does not start is tried again ever more seldom.
@@ -127,7 +127,7 @@ class SharedModels:
             say(f"No model is asked for now; it is tried again later: {error}")
 
 
-def _keep(family: Path, duties: Duties, look: Callable[[], None]) -> int:
+def _keep(group: Path, duties: Duties, check: Callable[[], None]) -> int:
     """Have a keeper run the processes until it is told to end, as this process is; look now and then."""
     running: list[subprocess.Popen[bytes]] = []
     asked, missed = False, False
@@ -145,25 +145,25 @@ def _keep(family: Path, duties: Duties, look: Callable[[], None]) -> int:
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, pass_on)
     signal.signal(LOAD_ANEW, signal.SIG_IGN)  # this one the child is to inherit, until it hears it
-    keeper = _start_keeper(family, duties)
-    running.append(keeper)
+    supervisor = _start_supervisor(group, duties)
+    running.append(supervisor)
     if missed:  # it was asked while there was nobody to pass it on to
-        keeper.send_signal(signal.SIGTERM)
+        supervisor.send_signal(signal.SIGTERM)
     signal.signal(LOAD_ANEW, pass_on)
-    while (code := _ended(keeper)) is None:
-        look()
-    end_leftovers(family)  # if the keeper was killed
+    while (code := _ended(supervisor)) is None:
+        check()
+    end_leftovers(group)  # if the keeper was killed
     is_in_order = code == 0 or (asked and code == -signal.SIGTERM)  # it may not have listened yet
     return 0 if is_in_order else 1
 
 
-def _start_keeper(family: Path, duties: Duties) -> "subprocess.Popen[bytes]":
+def _start_supervisor(group: Path, duties: Duties) -> "subprocess.Popen[bytes]":
     command = [
         sys.executable,
         "-m",
         "holocron_assets.orchestration.runtime.supervisor",
         "--lock-file",
-        str(family),
+        str(group),
     ]
     daemon = ["--daemon"] if duties.daemon else []
     port = ["--port", str(duties.port)] if duties.port is not None else []

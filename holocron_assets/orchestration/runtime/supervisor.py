@@ -17,7 +17,12 @@ from time import monotonic
 
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.place.clock import WallClock
-from holocron_assets.orchestration.runtime.process_group import LOAD_ANEW, Duties, Family, FamilyError
+from holocron_assets.orchestration.runtime.process_group import (
+    LOAD_ANEW,
+    Duties,
+    ProcessGroup,
+    ProcessGroupError,
+)
 from holocron_assets.telemetry.logs import say
 from holocron_assets.telemetry.setup import observe_process
 
@@ -41,17 +46,17 @@ class _AbandonedError(Exception):
     """Whoever started this is gone, or wants an end at once."""
 
 
-class Keeper:
+class Supervisor:
     """Starts a family, and starts all of it again when one of it ends or falls silent."""
 
-    def __init__(self, family: Family, *, has_daemon: bool) -> None:
+    def __init__(self, group: ProcessGroup, *, has_daemon: bool) -> None:
         """Look after a family that is not started yet.
 
         Args:
-            family: the family.
+            group: the family.
             has_daemon: whether runs are its own: who has none leaves them, and the sensors, to who has.
         """
-        self._family, self._has_daemon = family, has_daemon
+        self._family, self._has_daemon = group, has_daemon
         self._asked = 0
         self._is_code_old = False
         self._wake = threading.Event()
@@ -81,7 +86,7 @@ class Keeper:
             started = monotonic()
             try:
                 self._live()
-            except FamilyError as error:
+            except ProcessGroupError as error:
                 self._family.kill()
                 is_short = monotonic() - started < _LONG_LIFE_SECONDS
                 short_lives, worked_once = short_lives + 1 if is_short else 0, worked_once or not is_short
@@ -115,7 +120,7 @@ class Keeper:
                 silences = 0 if self._family.answers() else silences + 1
                 asked_at = monotonic()
             if silences >= _MOST_SILENCES:
-                raise FamilyError("the code server does not answer any more")
+                raise ProcessGroupError("the code server does not answer any more")
 
     def _tell_of_code(self) -> None:
         if problem := self._family.code_problem():
@@ -174,8 +179,8 @@ def main() -> None:
     # Not in a unit's own /tmp, which other units do not see: a web UI of another ends runs at this socket.
     shown = os.environ.get("RUNTIME_DIRECTORY")
     with tempfile.TemporaryDirectory(prefix="holocron-", dir=shown) as folder:
-        family = Family(arguments.lock_file, Path(folder), duties)
-        sys.exit(Keeper(family, has_daemon=duties.daemon).keep())
+        group = ProcessGroup(arguments.lock_file, Path(folder), duties)
+        sys.exit(Supervisor(group, has_daemon=duties.daemon).keep())
 
 
 if __name__ == "__main__":

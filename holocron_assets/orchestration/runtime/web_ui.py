@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holocron_assets.loopback_guard import OwnMachineOnly
 from holocron_assets.orchestration.internals.instance import prepare_home
-from holocron_assets.orchestration.runtime.endpoints import WithFaces, make_faces
+from holocron_assets.orchestration.runtime.endpoints import WithEndpoints, make_endpoints
 from holocron_assets.review.web.serving import serve
 from holocron_assets.telemetry.logs import log_format, logger
 from holocron_assets.telemetry.setup import observe_process
@@ -43,7 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         instance.optimize_for_webserver(_STATEMENT_MILLISECONDS, _RECYCLE_SECONDS, _MORE_CONNECTIONS)
         workspace = WorkspaceFileTarget([options.workspace])
         with WorkspaceProcessContext(instance, workspace) as context:
-            app = WithFaces(create_app_from_workspace_process_context(context), make_faces(lambda: instance))
+            app = WithEndpoints(
+                create_app_from_workspace_process_context(context), make_endpoints(lambda: instance)
+            )
             serve(guarded(app), options.host, options.port, _tell)
 
 

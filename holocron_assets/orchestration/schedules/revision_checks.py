@@ -16,7 +16,7 @@ from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.sensors.run_requests import run_requests
 from holocron_assets.planning.job_names import RECHECK_JOB
-from holocron_assets.planning.repair import mended_tick
+from holocron_assets.planning.repair import repaired_tick
 from holocron_assets.planning.work import checks_to_run
 
 RECHECK_PREFIX = "recheck_"
@@ -40,7 +40,7 @@ def _schedule(name: str, recheck: Recheck) -> dg.ScheduleDefinition:
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description=f"Compares all pages of {name} with its wiki.",
     )
-    @mended_tick
+    @repaired_tick
     def schedule(
         context: dg.ScheduleEvaluationContext, lake: LakeResource, sources: SourcesResource
     ) -> list[dg.RunRequest] | dg.SkipReason:

@@ -21,13 +21,13 @@ from holocron_assets.operations.notifications.alerts import (
     standing_alerts,
     update_alerts,
 )
-from holocron_assets.operations.notifications.blind_rules import BLIND_RULES, NoLook, blind_findings
+from holocron_assets.operations.notifications.blind_rules import BLIND_RULES, NoSnapshot, blind_findings
 from holocron_assets.operations.notifications.notifications import NoticeBook, open_book
 from holocron_assets.operations.notifications.webhooks import Webhooks, read_webhooks
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runtime.settings_files import broken_settings
-from holocron_assets.orchestration.sensors.snapshots import Lookout, Sight, lasting_look
-from holocron_assets.planning.repair import mended_tick
+from holocron_assets.orchestration.sensors.snapshots import LastingSnapshot, Sight, lasting_snapshot
+from holocron_assets.planning.repair import repaired_tick
 from holocron_assets.settings import alerts_file, webhooks_file
 
 _LOOK_SECONDS = 10.0  # with the patience below, a tick is over before Dagster gives it up
@@ -35,7 +35,7 @@ _PATIENCE_SECONDS = 40.0  # who sends has the notices for 35 s at most, where re
 _ABSENT = timedelta(minutes=10)
 """Ticks that are further apart do not know whether there was a look in between."""
 
-_LOOKOUT = Lookout()
+_LASTING = LastingSnapshot()
 
 
 @dg.sensor(
@@ -45,23 +45,23 @@ _LOOKOUT = Lookout()
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Raises alerts by the rules in the alerts' file, and says when they are over.",
 )
-@mended_tick
+@repaired_tick
 def raise_alerts(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SkipReason:
     """Look at how things stand; what is amiss is told by `tell_webhooks`, and by this tick."""
     opened, broken = lake.open(), broken_settings()
     before = {(row["rule"], row["subject"]) for row in firing(opened)}
-    look = lasting_look(opened, sources.all(), sources.shared_folder, context.instance)
-    sight = _LOOKOUT.see(opened.root, look, patience_seconds=_LOOK_SECONDS)
-    for told in (*sight.mended, *([sight.problem] if sight.problem else [])):
+    take = lasting_snapshot(opened, sources.all(), sources.shared_folder, context.instance)
+    sight = _LASTING.see(opened.root, take, patience_seconds=_LOOK_SECONDS)
+    for told in (*sight.repaired, *([sight.problem] if sight.problem else [])):
         context.log.error(told)
-    no_look = _no_look(context, sight)
+    no_look = _no_snapshot(context, sight)
     try:
         rows = _raised(opened, sight, no_look, broken)
     except Timeout:
         return dg.SkipReason("webhooks are being told; alerts are looked at after that")
-    _LOOKOUT.judged(opened.root, sight)
+    _LASTING.judged(opened.root, sight)
     standing = {(row["rule"], row["subject"]): row for row in rows if row["state"] == FIRING}
     for key in standing.keys() - before:
         context.log.error(f"alert {': '.join(key)}: {standing[key]['message']}")
@@ -72,11 +72,11 @@ def raise_alerts(
     return dg.SkipReason("; ".join([*under_way, *amiss]) or "nothing is amiss")
 
 
-def _no_look(context: dg.SensorEvaluationContext, sight: Sight) -> NoLook | None:
+def _no_snapshot(context: dg.SensorEvaluationContext, sight: Sight) -> NoSnapshot | None:
     """That there is no look, and since when: the cursor knows it where the process was ended meanwhile."""
     if not sight.is_under_way:
         context.update_cursor("")
-        return NoLook(sight.since, sight.problem) if sight.problem else None
+        return NoSnapshot(sight.since, sight.problem) if sight.problem else None
     now = utc_now()
     kept = json.loads(context.cursor) if context.cursor else {}
     if kept and now - datetime.fromisoformat(kept["ticked_at"]) <= _ABSENT:
@@ -84,10 +84,10 @@ def _no_look(context: dg.SensorEvaluationContext, sight: Sight) -> NoLook | None
     else:
         since = sight.since
     context.update_cursor(json.dumps({"since": since.isoformat(), "ticked_at": now.isoformat()}))
-    return NoLook(since)
+    return NoSnapshot(since)
 
 
-def _raised(lake: Lake, sight: Sight, no_look: NoLook | None, broken: Mapping[str, str]) -> list[Row]:
+def _raised(lake: Lake, sight: Sight, no_look: NoSnapshot | None, broken: Mapping[str, str]) -> list[Row]:
     """All alerts as they stand, with what is new about them noted.
 
     Where the rules cannot be used, the usual ones count. Where webhooks cannot, a later tick notes whom to

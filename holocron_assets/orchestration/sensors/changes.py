@@ -7,7 +7,7 @@ from time import monotonic
 
 import dagster as dg
 
-from holocron_assets.crawl.changes.recent import Look, next_look
+from holocron_assets.crawl.changes.recent import ChangesReading, next_reading
 from holocron_assets.crawl.http.tally import Tally
 from holocron_assets.crawl.sources.seeds import seeds_are_usable
 from holocron_assets.crawl.sources.source import Source
@@ -18,12 +18,12 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.partitions import SOURCES
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
-from holocron_assets.orchestration.resources.change_looks import changes_told, look_once
+from holocron_assets.orchestration.resources.change_readings import changes_reported, read_once
 from holocron_assets.orchestration.resources.holding import holds_named
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.sensors.run_requests import run_requests
 from holocron_assets.planning.job_names import RECHECK_JOB
-from holocron_assets.planning.repair import mend, mended_tick
+from holocron_assets.planning.repair import repair, repaired_tick
 from holocron_assets.planning.work import Work, checks_to_run
 
 # A tick ends at 60 s whatever it does. No look begins after 10 s; the last one sends nothing after 8 s more,
@@ -47,7 +47,7 @@ class _Told:
             try:
                 yield
             except DamagedPartitionError as damage:
-                self.messages.append(f"{source.name}: {mend(damage)}")
+                self.messages.append(f"{source.name}: {repair(damage)}")
         except Exception as fault:  # noqa: BLE001 - whatever it is, the tick ends by telling it
             self.faults.append(fault)
             self.messages.append(f"{source.name}: {fault}")
@@ -59,7 +59,7 @@ class _Told:
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Asks wikis for their recent changes, and goes on with checks of all pages.",
 )
-@mended_tick
+@repaired_tick
 def changed_pages(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult:
@@ -71,7 +71,7 @@ def changed_pages(
     for source in due:
         if monotonic() < deadline:
             with told.faults_of(source):
-                _look(opened, source, sources, told, deadline - monotonic())
+                _read_changes_of(opened, source, sources, told, deadline - monotonic())
     work = _checks(opened, enabled, sources, told)
     requested = run_requests(context.instance, opened, work)
     # What else there is to tell is told first: it would be lost with the tick. A fault is met again.
@@ -96,7 +96,7 @@ def _due(lake: Lake, sources: Sequence[Source], told: _Told) -> list[Source]:
     now, due = utc_now(), []
     for source in sources:
         with told.faults_of(source):
-            if seeds_are_usable(lake, source) and (moment := next_look(lake, source)) and moment <= now:
+            if seeds_are_usable(lake, source) and (moment := next_reading(lake, source)) and moment <= now:
                 due.append((moment, source))
     return [source for _, source in sorted(due, key=lambda one: one[0])]
 
@@ -111,25 +111,27 @@ def _checks(lake: Lake, enabled: Sequence[Source], sources: SourcesResource, tol
     return [item for item in work if item.host not in alone]
 
 
-def _look(lake: Lake, source: Source, sources: SourcesResource, told: _Told, seconds: float) -> None:
+def _read_changes_of(
+    lake: Lake, source: Source, sources: SourcesResource, told: _Told, seconds: float
+) -> None:
     started, tally = monotonic(), Tally()
-    look = look_once(
+    reading = read_once(
         lake, source, sources.shared_folder, tally, seconds=seconds, patience_seconds=_PATIENCE_SECONDS
     )
-    told.messages.append(f"{source.name}: {_in_words(look)}")
-    if look and look.footer:
-        event = changes_told(source, look.footer, look.rows, tally, seconds=monotonic() - started)
+    told.messages.append(f"{source.name}: {_in_words(reading)}")
+    if reading and reading.footer:
+        event = changes_reported(source, reading.footer, reading.rows, tally, seconds=monotonic() - started)
         told.events.append(event)
 
 
-def _in_words(look: Look | None) -> str:
-    if look is None:
+def _in_words(reading: ChangesReading | None) -> str:
+    if reading is None:
         return "another process is looking"
-    parts = [f"{len(look.rows)} changes"]
-    if look.goes_on:
+    parts = [f"{len(reading.rows)} changes"]
+    if reading.goes_on:
         parts.append("the list goes on")
-    if look.gap:
+    if reading.gap:
         parts.append("the list does not reach back to the last look, so all pages are checked")
-    if look.problem:
-        parts.append(look.problem)
+    if reading.problem:
+        parts.append(reading.problem)
     return ", ".join(parts)

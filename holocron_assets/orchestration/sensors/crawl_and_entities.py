@@ -8,7 +8,7 @@ import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
 
 from holocron_assets.crawl.frontier.batches import cut_batches, unfinished_batches
-from holocron_assets.crawl.frontier.known_links import looks_are_slow
+from holocron_assets.crawl.frontier.known_links import reading_is_slow
 from holocron_assets.crawl.sources.seeds import seeds_are_usable
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.standing import left_alone
@@ -55,7 +55,7 @@ from holocron_assets.planning.job_names import (
     VIEWS_JOB,
     WORK_TAG,
 )
-from holocron_assets.planning.repair import mended_tick
+from holocron_assets.planning.repair import repaired_tick
 from holocron_assets.planning.work import (
     SETTLED_VERSION,
     Work,
@@ -96,7 +96,7 @@ ENTITY_TABLES = (
     default_status=_RUNNING,
     description="Lists the seeds of enabled sources, cuts what is pending into batches and fetches them.",
 )
-@mended_tick
+@repaired_tick
 def new_pages(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:
@@ -111,7 +111,7 @@ def new_pages(
     controls = standing_controls(opened)
     free = [source for source in enabled if not controls.is_held(source=source.name)]
     listed = [source for source in free if seeds_are_usable(opened, source)]
-    slow = [source for source in listed if looks_are_slow(opened, source)]
+    slow = [source for source in listed if reading_is_slow(opened, source)]
     compactions = links_to_compact(opened, listed, at_end=False)
     try:
         batches = _cut(context, opened, [source for source in listed if source not in slow])
@@ -143,7 +143,7 @@ def new_pages(
     default_status=_RUNNING,
     description="Redoes links, signals, types and candidates whose code, rules or inputs changed.",
 )
-@mended_tick
+@repaired_tick
 def settle(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:
@@ -167,7 +167,7 @@ def settle(
     default_status=_RUNNING,
     description="Resolves entity types whose candidates changed, once no batch is in flight; then sources.",
 )
-@mended_tick
+@repaired_tick
 def promotion(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:
@@ -206,7 +206,7 @@ def promotion(
     default_status=_RUNNING,
     description="Publishes the views, when they are not those that the lake and the sources would give.",
 )
-@mended_tick
+@repaired_tick
 def stale_views(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:

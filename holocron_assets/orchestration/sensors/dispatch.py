@@ -16,7 +16,7 @@ from holocron_assets.derive.dispatch.pools import (
     read_dispatch_settings,
 )
 from holocron_assets.derive.dispatch.served import ServedModels, is_switched_off, served_models
-from holocron_assets.derive.dispatch.standing_controls import StandingWishes
+from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.interrogations.files import load_interrogations
@@ -34,7 +34,7 @@ from holocron_assets.orchestration.model_runs.what_to_ask import WhatToAsk
 from holocron_assets.orchestration.resources.holding import holds_named
 from holocron_assets.orchestration.resources.resources import LakeResource
 from holocron_assets.planning.job_names import PROGRESS_TAG, WORK_TAG
-from holocron_assets.planning.repair import mended_tick
+from holocron_assets.planning.repair import repaired_tick
 from holocron_assets.planning.work import Work
 from holocron_assets.settings import dispatch_file
 
@@ -55,7 +55,7 @@ def _dispatch_sensor(pool: str, jobs: "Sequence[UnresolvedAssetJobDefinition]") 
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Picks the model whose waiting work has the highest priority, and asks for a run of it.",
     )
-    @mended_tick
+    @repaired_tick
     def dispatch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult | dg.SkipReason:
         if is_switched_off() and pool != CODE_POOL:
             return dg.SkipReason("no model is asked: HOLOCRON_LLM is off")
@@ -86,7 +86,7 @@ def _tick(
         return dg.SkipReason(f"models are at work: {', '.join(sorted(busy))}")
     interrogations = [one for one in load_interrogations() if one.is_of_code == (pool == CODE_POOL)]
     served = served_models(interrogations)
-    heed = StandingWishes(lake).heeded
+    heed = StandingControls(lake).heeded
     waiting = backlog(lake, interrogations, digests=served.digests, now=utc_now(), heed=heed)
     answers, resting = _answers(context.instance, pool, waiting, settings, interrogations, served, busy)
     requests = [answer.request for answer in answers if answer.request]

@@ -23,7 +23,7 @@ from holocron_assets.operations.notifications.webhooks import Event, Webhooks, r
 from holocron_assets.orchestration.resources.resources import LakeResource
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.planning.job_names import PARTITION_TAG, SOURCE_TAG
-from holocron_assets.planning.repair import mended_tick
+from holocron_assets.planning.repair import repaired_tick
 from holocron_assets.settings import webhooks_file
 from holocron_assets.telemetry.masking import without_secrets
 
@@ -63,7 +63,7 @@ class _Cursor(BaseModel):
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Tells webhooks how runs ended, what was given up, and which alerts were raised.",
 )
-@mended_tick
+@repaired_tick
 def tell_webhooks(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SkipReason:
     """Note what happened since the last tick, and send what is to be told."""
     opened, webhooks = lake.open(), read_webhooks(webhooks_file())

@@ -22,8 +22,8 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.state.kept_snapshot import in_background
 from holocron_assets.operations.state.status import Status
-from holocron_assets.orchestration.resources.snapshot import look_now
-from holocron_assets.planning.repair import mending
+from holocron_assets.orchestration.resources.snapshot import snapshot_now
+from holocron_assets.planning.repair import repairing
 from holocron_assets.telemetry.masking import without_secrets
 
 _FRESH_SECONDS = 600.0
@@ -44,7 +44,7 @@ class Sight:
     since: datetime
     status: Status | None = None
     problem: str | None = None
-    mended: Sequence[str] = ()
+    repaired: Sequence[str] = ()
 
     @property
     def is_under_way(self) -> bool:
@@ -57,7 +57,7 @@ class _Begun:
     """A look in the background."""
 
     future: Future[Status]
-    mended: list[str]
+    repaired: list[str]
     since: datetime = field(default_factory=utc_now)
     ended_at: float | None = None
 
@@ -72,34 +72,34 @@ class _Begun:
         self.ended_at = monotonic()
 
 
-class Lookout:
+class LastingSnapshot:
     """The looks of this process, one at a time at each lake."""
 
     def __init__(self) -> None:
         """Nothing is looked at yet."""
         self._lock, self._begun = Lock(), dict[Path, _Begun]()
 
-    def see(self, place: Path, look: Callable[[], Status], *, patience_seconds: float) -> Sight:
+    def see(self, place: Path, take: Callable[[], Status], *, patience_seconds: float) -> Sight:
         """Begin to look unless a look is under way or waits to be judged, and wait for it for a while.
 
         Args:
             place: the lake.
-            look: looks. It goes on in a thread, and uses nothing that is closed with the tick.
+            take: looks. It goes on in a thread, and uses nothing that is closed with the tick.
             patience_seconds: for how long to wait.
         """
         with self._lock:
             begun = self._begun.get(place)
             if begun is None or begun.is_over:
-                mended: list[str] = []
-                looking = in_background(lambda: mending(look, mended.append))
-                begun = self._begun[place] = _Begun(looking, mended)
+                repaired: list[str] = []
+                taking = in_background(lambda: repairing(take, repaired.append))
+                begun = self._begun[place] = _Begun(taking, repaired)
         wait_for([begun.future], timeout=patience_seconds)
         if not begun.future.done():
             return Sight(begun.since)
         if error := begun.future.exception():
             problem = without_secrets(f"{type(error).__name__}: {error}")
-            return Sight(begun.since, problem=problem, mended=begun.mended)
-        return Sight(begun.since, begun.future.result(), mended=begun.mended)
+            return Sight(begun.since, problem=problem, repaired=begun.repaired)
+        return Sight(begun.since, begun.future.result(), repaired=begun.repaired)
 
     def judged(self, place: Path, sight: Sight) -> None:
         """Let the next tick begin another look, if this one is over.
@@ -114,25 +114,25 @@ class Lookout:
                 del self._begun[place]
 
 
-def lasting_look(
+def lasting_snapshot(
     lake: Lake, sources: Sequence[Source], politeness_folder: Path, instance: dg.DagsterInstance
 ) -> Callable[[], Status]:
     """A look that may outlast the tick: the tick's own instance is closed at its end.
 
     Args:
-        lake: as for `look_now`.
-        sources: as for `look_now`.
-        politeness_folder: as for `look_now`.
+        lake: as for `snapshot_now`.
+        sources: as for `snapshot_now`.
+        politeness_folder: as for `snapshot_now`.
         instance: the tick's.
     """
     ref = instance.get_ref() if instance.is_persistent else None
 
-    def look() -> Status:
+    def take() -> Status:
         with ExitStack() as stack:
 
             def own() -> dg.DagsterInstance:
                 return stack.enter_context(dg.DagsterInstance.from_ref(ref)) if ref else instance
 
-            return look_now(lake, sources, politeness_folder, own)
+            return snapshot_now(lake, sources, politeness_folder, own)
 
-    return look
+    return take

@@ -16,7 +16,7 @@ _RETRY_AFTER_SECONDS = "15"
 """For who asks while nothing was looked at yet."""
 
 
-class Faces:
+class Endpoints:
     """Answers from looks at the lake and Dagster. One that fails is 503, which nobody takes for no work."""
 
     def __init__(
@@ -33,12 +33,15 @@ class Faces:
 
     def status(self, _request: Request) -> Response:
         """How things stand."""
-        looked = self._watch.status()
-        age = {"look_age_seconds": looked.age_seconds, "look_under_way_seconds": looked.under_way_seconds}
-        if looked.found is not None:
-            return _json({**looked.found.as_json(), **age})
-        answer = _json({"error": looked.problem, **age}, HTTPStatus.SERVICE_UNAVAILABLE)
-        if looked.is_first_under_way:
+        latest = self._watch.status()
+        age = {
+            "snapshot_age_seconds": latest.age_seconds,
+            "snapshot_under_way_seconds": latest.under_way_seconds,
+        }
+        if latest.found is not None:
+            return _json({**latest.found.as_json(), **age})
+        answer = _json({"error": latest.problem, **age}, HTTPStatus.SERVICE_UNAVAILABLE)
+        if latest.is_first_under_way:
             answer.headers["retry-after"] = _RETRY_AFTER_SECONDS
         return answer
 
@@ -66,17 +69,17 @@ class Faces:
         return _json({**report, "link": f"{self._ui or request.base_url}runs/{run_id}"})
 
 
-def face_routes(faces: Callable[[], Faces]) -> list[Route]:
+def endpoint_routes(endpoints: Callable[[], Endpoints]) -> list[Route]:
     """The paths of the faces.
 
     Args:
-        faces: gives them, when somebody asks. It and they work in threads: a look may take long.
+        endpoints: gives them, when somebody asks. It and they work in threads: a look may take long.
     """
     return [
-        Route("/status", lambda request: faces().status(request)),
-        Route("/health", lambda request: faces().health(request)),
-        Route("/metrics", lambda request: faces().metrics(request)),
-        Route("/runs/{run_id}", lambda request: faces().run(request)),
+        Route("/status", lambda request: endpoints().status(request)),
+        Route("/health", lambda request: endpoints().health(request)),
+        Route("/metrics", lambda request: endpoints().metrics(request)),
+        Route("/runs/{run_id}", lambda request: endpoints().run(request)),
     ]
 
 

@@ -21,7 +21,7 @@ from holocron_assets.review.choices import (
     statement_choices,
     type_choices,
 )
-from holocron_assets.review.entity_detail import Portrait, entity_titled, portrait_of, search_entities
+from holocron_assets.review.entity_detail import EntityDetail, entity_detail, entity_titled, search_entities
 from holocron_assets.review.highlights import apart, found_in, pieces
 from holocron_assets.review.item_detail import page_of
 from holocron_assets.review.queue import item_titled
@@ -41,15 +41,15 @@ class EntityPages:
 
     def entity(self, request: Request) -> Response:
         """One entity; the id of one that was merged leads to the one that it is now."""
-        portrait = self._portrait(request)
-        survivor = portrait.entity["merged_into"]
+        detail = self._detail(request)
+        survivor = detail.entity["merged_into"]
         if survivor:
-            return RedirectResponse(f"/entity/{quote(survivor)}?was={quote(portrait.entity['entity_id'])}")
-        choices = self._choices(portrait)
+            return RedirectResponse(f"/entity/{quote(survivor)}?was={quote(detail.entity['entity_id'])}")
+        choices = self._choices(detail)
         values = {
-            "portrait": portrait,
-            "entity": portrait.entity,
-            "was": _member_named(portrait, request.query_params.get("was")),
+            "detail": detail,
+            "entity": detail.entity,
+            "was": _member_named(detail, request.query_params.get("was")),
             "offered": [choice for choice in choices if choice.kind in {"promote", "suppress"}],
             "listed": [choice for choice in choices if choice.kind == "classify"],
             "splits": {choice.about["one"]: choice for choice in choices if choice.kind == "split"},
@@ -99,19 +99,19 @@ class EntityPages:
         found = search_entities(self.desk.lake, text) if len(text) >= _SHORTEST_SEARCH else []
         return self.desk.show(request, "search.html", {"searched": text, "found": found})
 
-    def _portrait(self, request: Request) -> Portrait:
-        portrait = portrait_of(self.desk.lake, request.path_params["entity_id"])
-        if portrait is None:
+    def _detail(self, request: Request) -> EntityDetail:
+        detail = entity_detail(self.desk.lake, request.path_params["entity_id"])
+        if detail is None:
             raise HTTPException(HTTPStatus.NOT_FOUND, "There is no entity of this id. Search for it by name.")
-        return portrait
+        return detail
 
-    def _choices(self, portrait: Portrait) -> list[Choice]:
+    def _choices(self, detail: EntityDetail) -> list[Choice]:
         """What can be decided about an entity and what is told of it, as things stand."""
-        stands, entity = standing(self.desk.lake), portrait.entity
+        stands, entity = standing(self.desk.lake), detail.entity
         possible = kinds_for_entity(entity, stands)
         states = [choice for choice in state_choices(entity) if choice.kind in possible]
-        splits = [split_choice(member.entity, entity) for member in portrait.members]
-        verdicts = chain.from_iterable(map(statement_choices, portrait.statements))
+        splits = [split_choice(member.entity, entity) for member in detail.members]
+        verdicts = chain.from_iterable(map(statement_choices, detail.statements))
         return [
             *states,
             *type_choices(entity, None, self.desk.types),
@@ -124,14 +124,14 @@ class EntityPages:
         ]
 
     def _decided(self, request: Request, form: FormData) -> Response:
-        portrait = self._portrait(request)
-        decision_id = self.desk.choose(form, self._choices(portrait))
-        return self.desk.decided(form, f"/entity/{quote(portrait.entity['entity_id'])}?done={decision_id}")
+        detail = self._detail(request)
+        decision_id = self.desk.choose(form, self._choices(detail))
+        return self.desk.decided(form, f"/entity/{quote(detail.entity['entity_id'])}?done={decision_id}")
 
 
-def _member_named(portrait: Portrait, entity_id: str | None) -> str | None:
+def _member_named(detail: EntityDetail, entity_id: str | None) -> str | None:
     """Title of the member that has an id; None without."""
-    titles = {member.entity["entity_id"]: member.entity["title"] for member in portrait.members}
+    titles = {member.entity["entity_id"]: member.entity["title"] for member in detail.members}
     return titles.get(entity_id)
 
 

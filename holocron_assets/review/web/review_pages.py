@@ -20,7 +20,7 @@ from holocron_assets.lake.tables import PAGES
 from holocron_assets.review.choices import choices_of
 from holocron_assets.review.entity_detail import has_queue
 from holocron_assets.review.highlights import pieces
-from holocron_assets.review.item_detail import Dossier, dossier_of
+from holocron_assets.review.item_detail import ItemDetail, item_detail
 from holocron_assets.review.queue import KINDS, read_queue, settled_by
 from holocron_assets.review.web.desk import Desk
 from holocron_assets.review.web.guard import checked_form
@@ -58,17 +58,17 @@ class ReviewPages:
         """One item, with everything that helps to decide it."""
         item = self._open_item(request)
         filters = filters_of(request.query_params)
-        dossier = dossier_of(self.desk.lake, item)
-        choices = choices_of(dossier, self.desk.types)
+        detail = item_detail(self.desk.lake, item)
+        choices = choices_of(detail, self.desk.types)
         queue = filtered(read_queue(self.desk.lake), filters)
         is_whole = "whole" in request.query_params
         values = {
             "item": item,
-            "dossier": dossier,
+            "detail": detail,
             "offered": [choice for choice in choices if choice.key],
             "listed": [choice for choice in choices if choice.kind == "classify"],
-            "texts": _texts(dossier, is_whole=is_whole),
-            "warning": dossier.warning,
+            "texts": _texts(detail, is_whole=is_whole),
+            "warning": detail.warning,
             "place": place_of(queue, item),
             "of": len(queue),
             "next_item": following(queue, item),
@@ -90,7 +90,7 @@ class ReviewPages:
         item, lake = self._open_item(request), self.desk.lake
         filters = filters_of(request.query_params)
         after = following(filtered(read_queue(lake), filters), item)
-        decision_id = self.desk.choose(form, choices_of(dossier_of(lake, item), self.desk.types))
+        decision_id = self.desk.choose(form, choices_of(item_detail(lake, item), self.desk.types))
         address = address_of(after) if after else "/"
         wanted = {name: value for name, value in filters.items() if value}
         back = f"{address_of(item)}?{urlencode(wanted)}" if wanted else address_of(item)
@@ -146,11 +146,11 @@ def _number(text: str | None) -> int:
     return max(int(text), 1) if text and text.isdecimal() and len(text) < len("1000000") else 1
 
 
-def _texts(dossier: Dossier, *, is_whole: bool) -> list[dict[str, Any]]:
+def _texts(detail: ItemDetail, *, is_whole: bool) -> list[dict[str, Any]]:
     """Each page with its text in pieces."""
     return [
-        {"page": page, "pieces": pieces(page.wikitext, dossier.marks(page), is_whole=is_whole)}
-        for page in dossier.pages
+        {"page": page, "pieces": pieces(page.wikitext, detail.marks(page), is_whole=is_whole)}
+        for page in detail.pages
     ]
 
 

@@ -8,7 +8,7 @@ from time import perf_counter
 import dagster as dg
 from filelock import Timeout
 
-from holocron_assets.crawl.changes.recent import Look, look_for_changes, next_look
+from holocron_assets.crawl.changes.recent import ChangesReading, next_reading, read_changes
 from holocron_assets.crawl.changes.store import drop_settled
 from holocron_assets.crawl.http.tally import Tally
 from holocron_assets.crawl.readers import wiki_client
@@ -45,7 +45,7 @@ page_changes = dg.AssetSpec(
 )
 
 
-def look_once(  # noqa: PLR0913 - what is asked for what, who counts, and three wishes
+def read_once(  # noqa: PLR0913 - what is asked for what, who counts, and three wishes
     lake: Lake,
     source: Source,
     shared_folder: Path,
@@ -54,7 +54,7 @@ def look_once(  # noqa: PLR0913 - what is asked for what, who counts, and three 
     seconds: float,
     patience_seconds: float | None = None,
     turn_seconds: float = 1.0,
-) -> Look | None:
+) -> ChangesReading | None:
     """Look for a source's changes, and drop those that were fetched since.
 
     Args:
@@ -78,14 +78,14 @@ def look_once(  # noqa: PLR0913 - what is asked for what, who counts, and three 
                 lake, source, scope, shared_folder, patience_seconds=patience_seconds, tally=tally
             ) as client,
         ):
-            look = look_for_changes(lake, source, client, seconds=seconds)
+            reading = read_changes(lake, source, client, seconds=seconds)
     except Timeout:
         return None
     drop_settled(lake, source)
-    return look
+    return reading
 
 
-def look_to_the_end(
+def read_to_the_end(
     lake: Lake, source: Source, shared_folder: Path, instance: dg.DagsterInstance
 ) -> str | None:
     """Look until the wiki has told of every change so far, whether a look is due or not.
@@ -93,21 +93,21 @@ def look_to_the_end(
     Returns:
         Why it did not; None if it did, or if there is nothing to look for.
     """
-    if next_look(lake, source) is None:
+    if next_reading(lake, source) is None:
         return None
     started, tally = perf_counter(), Tally()
-    look_on = partial(look_once, lake, source, shared_folder, tally, seconds=_ASKING_SECONDS)
-    while look := look_on(turn_seconds=_TURN_SECONDS):
-        if look.footer:
+    read_on_once = partial(read_once, lake, source, shared_folder, tally, seconds=_ASKING_SECONDS)
+    while reading := read_on_once(turn_seconds=_TURN_SECONDS):
+        if reading.footer:
             seconds = perf_counter() - started
-            event = changes_told(source, look.footer, look.rows, tally, seconds=seconds)
+            event = changes_reported(source, reading.footer, reading.rows, tally, seconds=seconds)
             instance.report_runless_asset_event(event)
-        if not look.goes_on:
-            return look.problem
+        if not reading.goes_on:
+            return reading.problem
     return f"another process is looking for changes of {source.name}"
 
 
-def changes_told(
+def changes_reported(
     source: Source, footer: Footer, rows: Sequence[Row], tally: Tally, *, seconds: float
 ) -> dg.AssetMaterialization:
     """The event that tells Dagster of changes that a wiki told of."""

@@ -8,12 +8,12 @@ from time import monotonic
 
 import dagster as dg
 from sample_holocron import SAMPLE_BATCH, Holocron
-from watched_sample import look_at
+from watched_sample import status_of
 
 from holocron_assets.lake.files.quarantine import all_set_aside
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.operations.state.status import Status
-from holocron_assets.orchestration.sensors.snapshots import Lookout, lasting_look
+from holocron_assets.orchestration.sensors.snapshots import LastingSnapshot, lasting_snapshot
 
 HERE = Path("lake")
 
@@ -26,7 +26,7 @@ def test_one_tick_begins_a_look_and_a_later_one_has_it(busy_status: Status) -> N
         assert may_end.wait(30)
         return busy_status
 
-    lookout = Lookout()
+    lookout = LastingSnapshot()
     first = lookout.see(HERE, look, patience_seconds=0)
     assert (first.is_under_way, first.status, first.problem) == (True, None, None)
     lookout.judged(HERE, first)
@@ -39,7 +39,7 @@ def test_one_tick_begins_a_look_and_a_later_one_has_it(busy_status: Status) -> N
 
 
 def test_a_look_is_kept_until_it_was_judged_by(busy_status: Status) -> None:
-    lookout, made = Lookout(), list[int]()
+    lookout, made = LastingSnapshot(), list[int]()
 
     def look() -> Status:
         made.append(1)
@@ -53,7 +53,7 @@ def test_a_look_is_kept_until_it_was_judged_by(busy_status: Status) -> None:
 
 
 def test_a_look_that_ended_while_no_tick_came_for_long_is_made_anew(busy_status: Status) -> None:
-    lookout = Lookout()
+    lookout = LastingSnapshot()
     old = lookout.see(HERE, lambda: busy_status, patience_seconds=30)
     ended = lookout._begun[HERE].ended_at  # noqa: SLF001 - ten minutes are not to be waited for
     assert ended
@@ -65,7 +65,7 @@ def test_a_look_that_fails_says_why_and_the_next_is_another(busy_status: Status)
     def broken() -> Status:
         raise OSError("the disk is gone")
 
-    lookout = Lookout()
+    lookout = LastingSnapshot()
     sight = lookout.see(HERE, broken, patience_seconds=30)
     assert (sight.status, sight.problem, sight.is_under_way) == (None, "OSError: the disk is gone", False)
     lookout.judged(HERE, sight)
@@ -76,15 +76,15 @@ def test_what_it_finds_damaged_is_set_aside_and_named(fetched_sample: Holocron, 
     own = fetched_sample.copy_to(tmp_path / "own")
     file = own.lake.file(PAGES, SAMPLE_BATCH)
     file.write_bytes(file.read_bytes()[:-1])
-    sight = Lookout().see(HERE, lambda: look_at(own), patience_seconds=60)
+    sight = LastingSnapshot().see(HERE, lambda: status_of(own), patience_seconds=60)
     assert sight.status
-    assert [str(aside) for aside in all_set_aside(own.lake)] == list(sight.mended)
+    assert [str(aside) for aside in all_set_aside(own.lake)] == list(sight.repaired)
 
 
 def test_a_look_goes_on_after_its_ticks_instance_was_closed(fetched_sample: Holocron, tmp_path: Path) -> None:
     (tmp_path / "dagster").mkdir()
     with dg.DagsterInstance.local_temp(str(tmp_path / "dagster")) as instance:
-        look = lasting_look(
+        look = lasting_snapshot(
             fetched_sample.lake, [fetched_sample.source()], fetched_sample.politeness_folder, instance
         )
     assert look().runs_problem is None
@@ -93,8 +93,8 @@ def test_a_look_goes_on_after_its_ticks_instance_was_closed(fetched_sample: Holo
 def test_a_look_under_way_keeps_no_process_from_ending() -> None:
     code = (
         "from pathlib import Path; from time import sleep; "
-        "from holocron_assets.orchestration.sensors.snapshots import Lookout; "
-        "print(Lookout().see(Path('lake'), lambda: sleep(600), patience_seconds=0).is_under_way)"
+        "from holocron_assets.orchestration.sensors.snapshots import LastingSnapshot; "
+        "print(LastingSnapshot().see(Path('lake'), lambda: sleep(600), patience_seconds=0).is_under_way)"
     )
     began = monotonic()
     done = subprocess.run(  # noqa: S603 - our own code

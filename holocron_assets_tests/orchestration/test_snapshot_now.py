@@ -15,13 +15,13 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import PAGE_FACTS, RULE_CLASSIFICATIONS
 from holocron_assets.operations.state.status import Status
 from holocron_assets.orchestration.resources import snapshot as looks
-from holocron_assets.orchestration.resources.snapshot import failed_runs, look_now
+from holocron_assets.orchestration.resources.snapshot import failed_runs, snapshot_now
 from holocron_assets.orchestration.runs.failures import RunFailure, failure_of
 from holocron_assets.planning.work import batches_to_settle
 
 
 def looked_at(holocron: Holocron, instance: dg.DagsterInstance | None = None) -> Status:
-    return look_now(holocron.lake, [holocron.source()], holocron.politeness_folder, lambda: instance)
+    return snapshot_now(holocron.lake, [holocron.source()], holocron.politeness_folder, lambda: instance)
 
 
 def pending_types(status: Status) -> int:
@@ -105,7 +105,7 @@ def test_where_dagsters_storage_cannot_be_read_that_is_said_and_all_else_told(
     def gone() -> dg.DagsterInstance:
         raise OSError("no such database")
 
-    status = look_now(
+    status = snapshot_now(
         finished_sample.lake, [finished_sample.source()], finished_sample.politeness_folder, gone
     )
     assert status.runs_problem == "OSError: no such database"

@@ -18,7 +18,7 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.state.plots import plotted
-from holocron_assets.operations.state.snapshot import look
+from holocron_assets.operations.state.snapshot import take_snapshot
 from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.status_rows import AgedWork, FailureCause, Hour, Queue, Reason, Stage
 from holocron_assets.operations.views import all_views
@@ -35,7 +35,7 @@ _BYTES_OF_PNG = b"\x89PNG\r\n\x1a\n"
 
 def looked_at(holocron: Holocron) -> Status:
     sources = list(read_sources(holocron.sources_folder)[0].values())
-    return look(holocron.lake, sources, holocron.politeness_folder)
+    return take_snapshot(holocron.lake, sources, holocron.politeness_folder)
 
 
 @pytest.fixture(scope="module")

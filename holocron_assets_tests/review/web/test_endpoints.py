@@ -12,17 +12,17 @@ import dagster as dg
 import pytest
 from sample_holocron import SAMPLE_BATCH, Holocron
 from starlette.testclient import TestClient
-from watched_sample import daemon_at_work, look_at, series, watch_over
+from watched_sample import daemon_at_work, series, status_of, watch_over
 
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.watch import Watch
-from holocron_assets.orchestration.internals.dagster_state import look_at_dagster, run_report
+from holocron_assets.orchestration.internals.dagster_state import read_dagster_state, run_report
 from holocron_assets.orchestration.runs.failures import clear_failures
 from holocron_assets.review.web.app import make_app
 from holocron_assets.review.web.desk import Desk
-from holocron_assets.review.web.endpoints import Faces, face_routes
+from holocron_assets.review.web.endpoints import Endpoints, endpoint_routes
 
 HERE = "http://127.0.0.1:8001"
 PATHS = ("/status", "/health", "/metrics", "/runs/none")
@@ -42,8 +42,8 @@ def reaching() -> None:
 
 
 def client_of(holocron: Holocron, watch: Watch, instance: dg.DagsterInstance) -> TestClient:
-    faces = Faces(watch, lambda run_id: run_report(instance, run_id), "http://127.0.0.1:3000/")
-    app = make_app(Desk(holocron.lake, "Ada", ()), face_routes(lambda: faces))
+    endpoints = Endpoints(watch, lambda run_id: run_report(instance, run_id), "http://127.0.0.1:3000/")
+    app = make_app(Desk(holocron.lake, "Ada", ()), endpoint_routes(lambda: endpoints))
     return TestClient(app, base_url=HERE)
 
 
@@ -60,11 +60,11 @@ def client(finished_sample: Holocron, instance: dg.DagsterInstance) -> TestClien
 
 def test_the_status_is_that_of_the_lake_as_json(client: TestClient, finished_sample: Holocron) -> None:
     told = client.get("/status").json()
-    expected = look_at(finished_sample).as_json()
+    expected = status_of(finished_sample).as_json()
     assert told["stages"] == expected["stages"]
-    assert told.keys() - expected.keys() == {"look_age_seconds", "look_under_way_seconds"}
-    assert 0 <= told["look_age_seconds"] < 60
-    assert told["look_under_way_seconds"] is None
+    assert told.keys() - expected.keys() == {"snapshot_age_seconds", "snapshot_under_way_seconds"}
+    assert 0 <= told["snapshot_age_seconds"] < 60
+    assert told["snapshot_under_way_seconds"] is None
 
 
 def test_who_asks_before_the_first_look_ended_is_told_to_ask_again(
@@ -152,9 +152,9 @@ def test_a_damaged_lake_is_503_and_no_empty_status(
 
 
 def test_a_storage_of_dagster_that_is_gone_is_503(tmp_path: Path, finished_sample: Holocron) -> None:
-    status = look_at(finished_sample)
+    status = status_of(finished_sample)
     with dg.DagsterInstance.local_temp(str(tmp_path), overrides=QUIET) as own:
-        watch = watch_over(finished_sample, status=lambda: status, dagster=lambda: look_at_dagster(own))
+        watch = watch_over(finished_sample, status=lambda: status, dagster=lambda: read_dagster_state(own))
         broken = client_of(finished_sample, watch, own)
         for folder in tmp_path.iterdir():
             shutil.rmtree(folder)
@@ -170,7 +170,7 @@ def test_a_storage_of_dagster_that_is_gone_is_503(tmp_path: Path, finished_sampl
 def test_settings_that_cannot_be_used_are_told_of_and_no_failure(
     finished_sample: Holocron, instance: dg.DagsterInstance
 ) -> None:
-    status = look_at(finished_sample)
+    status = status_of(finished_sample)
     watch = watch_over(finished_sample, status=lambda: status, settings=lambda: {"groups": "nite"})
     health = client_of(finished_sample, watch, instance).get("/health")
     assert (health.status_code, health.json()["health"]) == (200, "degraded")
@@ -178,8 +178,8 @@ def test_settings_that_cannot_be_used_are_told_of_and_no_failure(
 
 
 def test_a_daemon_that_never_ran_is_503(finished_sample: Holocron, instance: dg.DagsterInstance) -> None:
-    status = look_at(finished_sample)
-    watch = watch_over(finished_sample, status=lambda: status, dagster=lambda: look_at_dagster(instance))
+    status = status_of(finished_sample)
+    watch = watch_over(finished_sample, status=lambda: status, dagster=lambda: read_dagster_state(instance))
     health = client_of(finished_sample, watch, instance).get("/health")
     assert health.status_code == 503
     assert health.json()["checks"]["daemon"]["reason"].startswith("it was not heard of so far")
@@ -189,10 +189,10 @@ def test_a_daemon_that_never_ran_is_503(finished_sample: Holocron, instance: dg.
 def test_a_daemon_whose_sensors_do_not_tick_is_503(
     tmp_path: Path, finished_sample: Holocron, seconds: int | None, code: int
 ) -> None:
-    status = look_at(finished_sample)
+    status = status_of(finished_sample)
     with dg.DagsterInstance.local_temp(str(tmp_path), overrides=QUIET) as own:
         daemon_at_work(own, seconds and time() - seconds)
-        watch = watch_over(finished_sample, status=lambda: status, dagster=lambda: look_at_dagster(own))
+        watch = watch_over(finished_sample, status=lambda: status, dagster=lambda: read_dagster_state(own))
         health = client_of(finished_sample, watch, own).get("/health")
     assert health.status_code == code, health.json()
     assert ("no sensor has ticked" in health.json()["checks"]["daemon"]["reason"]) == (code == 503)

@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from holocron_assets.operations.state.kept_snapshot import KeptLook
+from holocron_assets.operations.state.kept_snapshot import KeptSnapshot
 
 
 class Clock:
@@ -35,46 +35,46 @@ class Slow:
 
 @pytest.fixture
 def slow() -> Iterator[Slow]:
-    look = Slow()
-    yield look
-    look.may_end.set()
+    take = Slow()
+    yield take
+    take.may_end.set()
 
 
 def lasting(seconds: float, clock: Clock, found: list[int]) -> Callable[[], int]:
     """A look that takes some seconds and tells how often it was made."""
 
-    def look() -> int:
+    def take() -> int:
         clock.now += seconds
         found.append(len(found))
         return len(found)
 
-    return look
+    return take
 
 
 def test_a_look_is_kept_for_five_seconds() -> None:
     clock, made = Clock(), list[int]()
-    look = KeptLook(lasting(0.1, clock, made), clock=clock)
-    assert (look.looked().found, look.looked().found) == (1, 1)
+    take = KeptSnapshot(lasting(0.1, clock, made), clock=clock)
+    assert (take.latest().found, take.latest().found) == (1, 1)
     clock.now += 4.9
-    assert look.looked().found == 1
+    assert take.latest().found == 1
     clock.now += 0.2
-    assert look.looked().found == 2
+    assert take.latest().found == 2
 
 
 def test_a_look_that_takes_long_is_kept_for_longer() -> None:
     clock, made = Clock(), list[int]()
-    look = KeptLook(lasting(2, clock, made), clock=clock)
-    look.looked()
+    take = KeptSnapshot(lasting(2, clock, made), clock=clock)
+    take.latest()
     clock.now += 7.9
-    assert look.looked().found == 1
+    assert take.latest().found == 1
     clock.now += 0.2
-    assert look.looked().found == 2
+    assert take.latest().found == 2
 
 
 def test_who_asks_soon_waits_for_the_look_under_way(slow: Slow) -> None:
-    look = KeptLook(slow)
+    take = KeptSnapshot(slow)
     with ThreadPoolExecutor(8) as asking:
-        answers = [asking.submit(look.looked) for _ in range(8)]
+        answers = [asking.submit(take.latest) for _ in range(8)]
         assert slow.begun.wait(30)
         slow.may_end.set()
         assert [answer.result(30).found for answer in answers] == [1] * 8
@@ -82,29 +82,29 @@ def test_who_asks_soon_waits_for_the_look_under_way(slow: Slow) -> None:
 
 def test_who_asks_later_is_told_at_once_of_the_last_look_and_how_old_it_is(slow: Slow) -> None:
     clock = Clock()
-    look = KeptLook(slow, clock=clock)
+    take = KeptSnapshot(slow, clock=clock)
     slow.may_end.set()
-    assert (look.looked().found, look.looked().under_way_seconds) == (1, None)
+    assert (take.latest().found, take.latest().under_way_seconds) == (1, None)
     slow.may_end.clear()
     clock.now += 60
-    begun = look.begin()
+    begun = take.begin()
     assert begun
     clock.now += 40
-    told = look.looked()
+    told = take.latest()
     assert (told.found, told.age_seconds, told.under_way_seconds) == (1, 100, 40)
     assert slow.made == 2, "one at a time"
     slow.may_end.set()
     begun.result(30)
-    assert look.looked().found == 2
+    assert take.latest().found == 2
     assert slow.made == 2
 
 
 def test_until_the_first_look_ended_nothing_is_known_and_that_is_no_failure(slow: Slow) -> None:
     clock = Clock()
-    look = KeptLook(slow, clock=clock)
-    look.begin()
+    take = KeptSnapshot(slow, clock=clock)
+    take.begin()
     clock.now += 20
-    told = look.looked()
+    told = take.latest()
     assert (told.found, told.failures, told.is_first_under_way) == (None, 0, True)
     assert told.problem == "the first look at it has been under way for 20 s; ask again"
 
@@ -117,12 +117,12 @@ def test_a_look_that_fails_is_told_of_as_failed_to_all_who_ask_and_tried_again()
             raise faults.pop(0)
         return 7
 
-    look = KeptLook(broken, clock=clock)
+    take = KeptSnapshot(broken, clock=clock)
     for _ in range(3):
-        told = look.looked()
+        told = take.latest()
         assert (told.found, told.problem) == (None, "OSError: the disk is gone")
         assert (told.failures, told.is_first_under_way) == (1, False)
     clock.now += 5
-    assert look.looked().failures == 2
+    assert take.latest().failures == 2
     clock.now += 5
-    assert look.looked().found == 7
+    assert take.latest().found == 7
