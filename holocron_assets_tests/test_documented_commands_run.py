@@ -32,6 +32,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("README.md", "make bench"): _TOO_LONG,
     ("README.md", "make soak"): _TOO_LONG,
     ("README.md", "make audit"): "asks a service of advisories; test_audit.py runs it against a fake",
+    ("README.md", "make lock"): "needs a package index, and changes what is locked",
     ("README.md", "make run"): "test_tutorial.py runs it",
     ("README.md", "make ui"): "test_tutorial.py runs it, where no source of the internet is enabled",
     ("README.md", ".venv/bin/holocron sources enable"): _OUTSIDE,
