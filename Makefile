@@ -1,63 +1,70 @@
-# `make run` runs the main job on a fresh machine, `make test` its tests. Each sets up what it needs.
+# `make run` runs the main job on a fresh machine, `make test` its tests. Each sets up what it needs and no more;
+# `make EXTRAS="scale traces" run` installs the extras too, which are kept up to date from then on.
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-FUZZER := .venv/.fuzzer
+DEV := .venv/.dev
+FUZZER := .venv/.fuzz
+EXTRAS ?=
+RUNTIME := $(READY) $(EXTRAS:%=.venv/.%) $(wildcard .venv/.scale .venv/.traces)
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+COMPILE := $(BIN)/uv pip compile --quiet --universal --no-strip-extras --generate-hashes
 WORKERS ?= 2
 MINUTES ?= 10
 
 .PHONY: setup run ui test test-browser test-realwiki faults fuzz soak test-all lint format bench audit lock clean
 
-setup: $(READY) ## Only the virtual environment, .venv
+setup: $(RUNTIME) ## Only the virtual environment, .venv
 
-run: $(READY) ## The sample wiki (or whatever is enabled), from nothing to promoted entities
+run: $(RUNTIME) ## The sample wiki (or whatever is enabled), from nothing to promoted entities
 	$(BIN)/holocron run
 
-ui: $(READY) ## Dagster's web UI on http://127.0.0.1:3000, with the daemon and sensors on
+ui: $(RUNTIME) ## Dagster's web UI on http://127.0.0.1:3000, with the daemon and sensors on
 	$(BIN)/holocron ui
 
-test: $(READY) ## The quick tests that need nothing but Python
+test: $(DEV) ## The quick tests that need nothing but Python
 	$(BIN)/pytest -m "not full and not realwiki and not browser" -n $(WORKERS)
 
-test-browser: $(READY) ## The quick tests of the web page in a real browser
+test-browser: $(DEV) ## The quick tests of the web page in a real browser
 	$(BIN)/pytest -m "browser and not full"
 
-test-realwiki: $(READY) ## The quick tests against a real MediaWiki on loopback
+test-realwiki: $(DEV) ## The quick tests against a real MediaWiki on loopback
 	$(BIN)/pytest -m "realwiki and not full"
 
-faults: $(READY) ## Break the running system on purpose, in every way we know; ends with a table
+faults: $(DEV) ## Break the running system on purpose, in every way we know; ends with a table
 	$(BIN)/pytest -m fault
 
-fuzz: $(FUZZER) ## Make up inputs for the parsers, guided by the code that they reach; MINUTES in all
+fuzz: $(DEV) $(FUZZER) ## Make up inputs for the parsers, guided by the code that they reach; MINUTES in all
 	$(BIN)/python holocron_assets_tests/fuzz/fuzz.py --minutes $(MINUTES)
 
-soak: $(READY) ## An hour of the whole with a wiki that changes and faults at random; SOAK="--minutes N --seed N"
+soak: $(DEV) ## An hour of the whole with a wiki that changes and faults at random; SOAK="--minutes N --seed N"
 	$(BIN)/python benchmarks/soak.py $(SOAK)
 
-test-all: $(READY) ## Every test, the slow and large ones too, and ten times as many examples of each property
+test-all: $(DEV) ## Every test, the slow and large ones too, and ten times as many examples of each property
 	$(BIN)/pytest --hypothesis-profile=thorough
 
-lint: $(READY)
+lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(READY)
+format: $(DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY) ## Every benchmark; each prints a table
+bench: $(DEV) ## Every benchmark; each prints a table
 	@set -e; for benchmark in $(filter-out benchmarks/soak.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$benchmark"; $(BIN)/python $$benchmark; done
 
-audit: $(READY) ## What is installed is what was locked, and no advisory names it; 2 if advisories cannot be had
+audit: $(DEV) ## What is installed is what was locked, and no advisory names it; 2 if advisories cannot be had
 	$(BIN)/python tools/audit.py
 
-lock: $(READY) ## Resolve the dependencies anew, with hashes
-	$(BIN)/uv pip compile --quiet --universal --no-strip-extras --generate-hashes --group dev --all-extras \
-		pyproject.toml --output-file requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --no-strip-extras --generate-hashes --group pyproject.toml:fuzz \
-		--output-file requirements-fuzz.lock
+lock: $(DEV) ## Resolve the dependencies anew, with hashes; what is installed for less is a part of what is tested
+	$(COMPILE) --group dev --all-extras pyproject.toml --output-file requirements-dev.lock
+	$(COMPILE) -c requirements-dev.lock pyproject.toml --output-file requirements.lock
+	$(COMPILE) -c requirements-dev.lock --extra scale pyproject.toml --output-file requirements-scale.lock
+	$(COMPILE) -c requirements-dev.lock --extra traces pyproject.toml --output-file requirements-traces.lock
+	$(COMPILE) --group pyproject.toml:fuzz --output-file requirements-fuzz.lock
 
 clean: ## Forget the lake and Dagster's history; sources and the sample stay
 	rm -rf data/lake data/dagster data/locks data/quarantine data/holocron.duckdb
@@ -67,10 +74,10 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Holocron needs Python 3.11 or newer; name one: make PYTHON=python3.12 run")'
 	@echo "Setting up .venv; this takes about a minute."
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(INSTALL) --require-hashes -r requirements.lock
+	$(INSTALL) --no-deps --editable .
 	@touch $@
 
-$(FUZZER): $(READY) requirements-fuzz.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-fuzz.lock
+.venv/.%: requirements-%.lock $(READY)
+	$(INSTALL) --require-hashes -r $<
 	@touch $@

@@ -2,20 +2,27 @@
 
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from audit import (
+    BESIDE,
+    PARTS,
     PROJECT,
+    WHOLE,
     AdvisoryError,
     advisories,
+    asked,
+    not_a_part,
     not_as_locked,
     read_lock,
     unlocked,
     unsatisfied,
 )
+from packaging.requirements import Requirement
 
 LOCK = """\
 # made by hand
@@ -58,7 +65,7 @@ def test_what_a_lock_leaves_open_is_named(line: str, problem: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "problems"),
+    ("wanted", "problems"),
     [
         ("aiohttp>=3.1", 0),
         ("aiohttp>=4", 1),
@@ -67,12 +74,54 @@ def test_what_a_lock_leaves_open_is_named(line: str, problem: str) -> None:
         ("typing_extensions", 1),
     ],
 )
-def test_a_lock_that_does_not_give_what_the_project_asks_for_is_noticed(asked: str, problems: int) -> None:
-    for project in (
-        {"project": {"dependencies": [asked]}},
-        {"project": {"dependencies": []}, "dependency-groups": {"dev": [asked]}},
-    ):
-        assert len(list(unsatisfied(project, read_lock(LOCK)))) == problems
+def test_a_lock_that_does_not_give_what_is_asked_of_it_is_noticed(wanted: str, problems: int) -> None:
+    assert len(list(unsatisfied([Requirement(wanted)], read_lock(LOCK)))) == problems
+
+
+@pytest.mark.parametrize(
+    ("lock", "names"),
+    [
+        ("requirements.lock", {"duckdb"}),
+        ("requirements-scale.lock", {"duckdb", "s3fs"}),
+        ("requirements-traces.lock", {"duckdb", "sdk"}),
+        (WHOLE, {"duckdb", "s3fs", "sdk", "pytest"}),
+        (BESIDE, {"atheris"}),
+    ],
+)
+def test_each_lock_is_asked_for_what_it_is_for(lock: str, names: set[str]) -> None:
+    project = {
+        "project": {
+            "dependencies": ["duckdb>=2"],
+            "optional-dependencies": {"scale": ["s3fs"], "traces": ["sdk"]},
+        },
+        "dependency-groups": {"dev": ["pytest"], "fuzz": ["atheris"]},
+    }
+    assert {one.name for one in asked(project, lock)} == names
+
+
+def test_what_would_be_installed_in_another_version_than_is_tested_is_noticed() -> None:
+    whole = read_lock(LOCK)
+    assert list(not_a_part(read_lock("aiohttp==3.14.5 --hash=sha256:aa"), whole)) == []
+    for line in ("aiohttp==3.14.4 --hash=sha256:aa", "rich==15.0 --hash=sha256:aa"):
+        assert len(list(not_a_part(read_lock(line), whole))) == 1
+
+
+def test_the_locks_give_what_pyproject_asks_for_and_agree() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+    locks = {
+        name: read_lock((PROJECT / name).read_text(encoding="utf-8")) for name in (WHOLE, *PARTS, BESIDE)
+    }
+    assert set(locks) == {file.name for file in PROJECT.glob("*.lock")}
+    for name, locked in locks.items():
+        assert [*unlocked(locked), *unsatisfied(asked(project, name), locked)] == [], name
+    for name in PARTS:
+        assert list(not_a_part(locks[name], locks[WHOLE])) == [], name
+
+
+def test_running_needs_nothing_that_only_tests_or_extras_do() -> None:
+    needed = {one.name for one in read_lock((PROJECT / "requirements.lock").read_text(encoding="utf-8"))}
+    only_for_others = {"dagster-celery", "dagster-k8s", "moto", "mypy", "opentelemetry-sdk", "playwright"}
+    assert not (only_for_others | {"kubernetes", "pytest", "redis", "ruff", "s3fs", "scrapy", "uv"}) & needed
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,15 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 PROJECT = Path(__file__).resolve().parents[1]
-LOCKS = ("requirements.lock", "requirements-fuzz.lock")
+WHOLE = "requirements-dev.lock"
+"""What is installed for tests: what running needs, every extra, and what development needs."""
+
+PARTS = ("requirements.lock", "requirements-scale.lock", "requirements-traces.lock")
+"""What is installed for less; each is a part of the whole."""
+
+BESIDE = "requirements-fuzz.lock"
+"""Installed only if somebody wanted it."""
+
 ALLOWED_BESIDE = frozenset({"holocron-assets", "pip", "setuptools"})
 """Installed though not locked: ourselves, and what made the environment."""
 
@@ -62,24 +70,30 @@ class AdvisoryError(Exception):
 
 def main() -> int:
     """Audit, and say what was found."""
-    needed, also = (_read(PROJECT / name) for name in LOCKS)
-    locked = [*needed, *also]
+    locks = {name: _read(PROJECT / name) for name in (WHOLE, *PARTS, BESIDE)}
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
     installed = {str(canonicalize_name(found.name)): found.version for found in distributions()}
-    problems = [*unlocked(locked), *unsatisfied(project, locked), *not_as_locked(installed, needed, also)]
+    problems = [
+        f"{name}: {problem}"
+        for name, locked in locks.items()
+        for problem in (*unlocked(locked), *unsatisfied(asked(project, name), locked))
+    ]
+    for name in PARTS:
+        problems += [f"{name}: {problem}" for problem in not_a_part(locks[name], locks[WHOLE])]
+    problems += not_as_locked(installed, locks[WHOLE], locks[BESIDE])
     unknown = None
     try:
-        problems += advisories([file for name in LOCKS if (file := PROJECT / name).is_file()], ask_pip_audit)
+        problems += advisories([PROJECT / WHOLE, PROJECT / BESIDE], ask_pip_audit)
     except AdvisoryError as error:
         unknown = f"NOT CHECKED for known vulnerabilities: {error}"
     for line in [*problems, *([unknown] if unknown else [])]:
         print(line)
-    print(f"{len(locked)} locked, {len(installed)} installed, {len(problems)} problems")
+    print(f"{len(locks[WHOLE])} locked, {len(installed)} installed, {len(problems)} problems")
     return _WRONG if problems else _UNKNOWN if unknown else _WELL
 
 
 def _read(file: Path) -> list[Locked]:
-    return read_lock(file.read_text(encoding="utf-8")) if file.is_file() else []
+    return read_lock(file.read_text(encoding="utf-8"))
 
 
 def read_lock(text: str) -> list[Locked]:
@@ -100,14 +114,36 @@ def unlocked(locked: Iterable[Locked]) -> Iterator[str]:
             yield f"{one.name}: the lock has no SHA-256 of its files"
 
 
-def unsatisfied(project: Mapping[str, Any], locked: Sequence[Locked]) -> Iterator[str]:
-    """What the project asks for and the lock does not give: `make lock` was forgotten."""
+def asked(project: Mapping[str, Any], lock: str) -> Iterator[Requirement]:
+    """What the project asks of a lock.
+
+    Args:
+        project: what pyproject.toml says.
+        lock: its file's name.
+    """
+    extras = project["project"].get("optional-dependencies", {})
+    groups = project.get("dependency-groups", {})
+    kind = lock.removesuffix(".lock").removeprefix("requirements").removeprefix("-")
+    texts = [*groups.get(kind, ()), *extras.get(kind, ())]
+    if lock == WHOLE:
+        texts += [text for extra in extras.values() for text in extra]
+    if lock != BESIDE:
+        texts += project["project"]["dependencies"]
+    yield from map(Requirement, texts)
+
+
+def not_a_part(part: Iterable[Locked], whole: Iterable[Locked]) -> Iterator[str]:
+    """What would be installed that is not tested: `make lock` was not given to its end."""
+    tested = {(one.name, one.version) for one in whole}
+    for one in part:
+        if (one.name, one.version) not in tested:
+            yield f"{one.name}: {one.version} is locked, and not in {WHOLE}; run `make lock`"
+
+
+def unsatisfied(requirements: Iterable[Requirement], locked: Iterable[Locked]) -> Iterator[str]:
+    """What is asked of a lock that it does not give: `make lock` was forgotten."""
     versions = {one.name: one.version for one in locked if one.is_for_this}
-    asked = [*project["project"]["dependencies"]]
-    for group in project.get("dependency-groups", {}).values():
-        asked += group
-    for text in asked:
-        wanted = Requirement(text)
+    for wanted in requirements:
         if wanted.marker and not wanted.marker.evaluate():
             continue
         version = versions.get(canonicalize_name(wanted.name))

@@ -130,7 +130,7 @@ def test_a_lake_that_cannot_be_read_has_no_numbers_rather_than_zeros(own: Holocr
     found = series_of(watch_over(own))
     assert value(found, "holocron_up") == 0
     assert value(found, "holocron_health", check="lake") == 2
-    assert value(found, "holocron_snapshot_failures_total", look="status") == 1
+    assert value(found, "holocron_snapshot_failures_total", snapshot="status") == 1
     names = {name for name, _ in found}
     assert names.isdisjoint({"holocron_stage_items", "holocron_pages_read_total", "holocron_aged_items"})
     assert "process_cpu_seconds_total" in names
@@ -158,14 +158,14 @@ def test_while_a_look_is_under_way_the_last_is_told_with_its_age(busy: Holocron,
 
     watch = watch_over(busy, status=look)
     watch._status._clock = lambda: now[0]  # noqa: SLF001 - time is not to be waited for
-    assert value(series_of(watch), "holocron_snapshot_age_seconds", look="status") == 0
+    assert value(series_of(watch), "holocron_snapshot_age_seconds", snapshot="status") == 0
     may_end.clear()
     now[0] += 60
     watch._status.begin()  # noqa: SLF001 - as another who asks
     now[0] += 40
     told = series_of(watch)
     assert value(told, "holocron_up") == 1
-    assert value(told, "holocron_snapshot_age_seconds", look="status") == 100
+    assert value(told, "holocron_snapshot_age_seconds", snapshot="status") == 100
     assert value(told, "holocron_stage_items", stage="pages", state="dead") == 1
     now[0] += 1800
     assert value(series_of(watch), "holocron_health", check="lake") == 1, "it may never end"
@@ -187,9 +187,9 @@ def test_until_the_first_look_ended_there_are_no_numbers_and_nothing_has_failed(
     may_end.set()
     assert value(told, "holocron_up") == 0
     assert value(told, "holocron_health", check="lake") == 1
-    assert value(told, "holocron_snapshot_failures_total", look="status") == 0
+    assert value(told, "holocron_snapshot_failures_total", snapshot="status") == 0
     assert "holocron_stage_items" not in {name for name, _ in told}
-    assert {dict(labels)["look"] for name, labels in told if name == "holocron_snapshot_age_seconds"} == {
+    assert {dict(labels)["snapshot"] for name, labels in told if name == "holocron_snapshot_age_seconds"} == {
         "totals",
         "dagster",
     }

@@ -30,7 +30,7 @@ def worker(concurrency: int, queue: str, name: str | None) -> None:
     if not broker():
         raise PermanentError("HOLOCRON_BROKER is not set: from where should a worker take runs?")
     if not program.exists():
-        raise PermanentError("a worker needs extra `scale`: pip install holocron-assets[scale]")
+        raise PermanentError("a worker needs extra `scale`: make EXTRAS=scale setup")
     open_instance().dispose()  # the home is there, and this is the lake that Dagster knows
     # A run has a process of its own, as it has on one machine: what it leaks or breaks ends with it.
     own = ["--concurrency", str(concurrency), "--max-tasks-per-child", "1"]
