@@ -102,7 +102,9 @@ class Watch(Collector):
             "holocron_snapshot_seconds", "How long the last look took", labels=["snapshot"]
         )
         age = GaugeMetricFamily(
-            "holocron_snapshot_age_seconds", "How long ago the look began that is told of", labels=["snapshot"]
+            "holocron_snapshot_age_seconds",
+            "How long ago the look began that is told of",
+            labels=["snapshot"],
         )
         failures = CounterMetricFamily(
             "holocron_snapshot_failures", "Looks that failed since this process began", labels=["snapshot"]
