@@ -139,7 +139,7 @@ class Snapshot:
     """
 
     def __init__(self, lake: Lake, connection: duckdb.DuckDBPyConnection) -> None:
-        """Look through a connection in which `look.sql` was run."""
+        """Look through a connection in which `snapshot.sql` was run."""
         self.lake = lake
         self._connection = connection
         self._held: dict[str, Holders] = {}
@@ -147,7 +147,7 @@ class Snapshot:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """To the lake, with what `look.sql` makes. Its views know no partition that is newer."""
+        """To the lake, with what `snapshot.sql` makes. Its views know no partition that is newer."""
         return self._connection
 
     @cached_property

@@ -96,7 +96,7 @@ def load_identity_policy(path: Path, entity_types: AbstractSet[str]) -> Identity
     """Read and validate a policy file.
 
     Args:
-        path: a YAML file with the keys of `identity.yaml`.
+        path: a YAML file with the keys of `policy.yaml`.
         entity_types: the taxonomy's entity-worthy types; only these may have figures of their own.
 
     Returns:

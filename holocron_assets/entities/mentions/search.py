@@ -52,7 +52,7 @@ def find_mentions(connection: duckdb.DuckDBPyConnection, lake: Lake) -> FoundMen
     """What all list pages of the lake name that count now, and what each name means.
 
     Args:
-        connection: to the lake, in which `look.sql` was run.
+        connection: to the lake, in which `snapshot.sql` was run.
         lake: what it reads.
     """
     if EXTRACTION not in {table.name for table in lake.derived_tables}:

@@ -3,7 +3,7 @@
 A line is a CRC-32 in hexadecimal, a space and a JSON object. Each append is flushed and synced, so a record
 that was appended is there after a crash. A line that a crash tore has a wrong checksum and counts as never
 written: the work that it stood for is done again. Lines that are old may be in a packed part of the journal,
-which whoever reads or appends need not know (`journal_packing.py`). In a lake that machines share, each
+which whoever reads or appends need not know (`journals/packing.py`). In a lake that machines share, each
 writer has files of its own (`shared/segments.py`), and a record that was appended is in the store.
 """
 

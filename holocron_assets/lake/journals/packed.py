@@ -2,7 +2,7 @@
 
 Unpacked, it is a first line that says which bytes of the journal's own file were taken into it the last time,
 and then all lines as they were appended. It is one frame with a checksum, so that one that was cut or changed
-is noticed, wherever that is. `journal_packing.py` writes it.
+is noticed, wherever that is. `journals/packing.py` writes it.
 """
 
 import sys
