@@ -17,6 +17,7 @@ from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES, SEED_TITLES
 from holocron_assets.orchestration.jobs import refresh as refresh_module
 from holocron_assets.orchestration.runs.waiting import FinishedRun, LocalRuns
+from holocron_assets.planning import loop
 from holocron_assets.planning.work import Work, batches_to_fetch, entities_to_resolve
 
 SMALL = Scope("source", "small")
@@ -249,7 +250,7 @@ def test_a_source_that_is_paused_meanwhile_is_left_and_the_others_are_finished(
         control(holocron.lake, PAUSE, SMALL, author="ada", reason="x")
         return batches_to_fetch(*arguments)
 
-    monkeypatch.setattr(refresh_module, "batches_to_fetch", pausing)
+    monkeypatch.setattr(loop, "batches_to_fetch", pausing)
     result = refresh(holocron, instance)
     assert result.success, failure_message(result)
     assert holocron.lake.partitions(PAGES) == ["whole-000001"]

@@ -5,7 +5,7 @@ from functools import partial
 
 import dagster as dg
 
-from holocron_assets.crawl.frontier.batches import cut_batches, cut_given_titles
+from holocron_assets.crawl.frontier.batches import cut_given_titles
 from holocron_assets.crawl.sources.seeds import load_site, seeds_are_usable
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import HeldBackError, Scope, refuse_held, standing_controls
@@ -18,17 +18,8 @@ from holocron_assets.orchestration.runs.held import ended_when_held
 from holocron_assets.orchestration.runs.retries import LAKE
 from holocron_assets.orchestration.runs.waiting import LocalRuns, QueuedRuns, Runs
 from holocron_assets.planning.job_names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB, WAITING_TAGS
-from holocron_assets.planning.work import (
-    Work,
-    batches_to_fetch,
-    batches_to_settle,
-    checks_to_run,
-    entities_to_resolve,
-    links_to_compact,
-    sites_to_ask,
-    sources_to_tag,
-    views_to_publish,
-)
+from holocron_assets.planning.loop import KNOWLEDGE, crawl_step
+from holocron_assets.planning.work import Work, sites_to_ask, views_to_publish
 
 
 class RefreshConfig(dg.Config):
@@ -156,27 +147,25 @@ def _read_changes(
 
 
 def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
-    """Settle, cut and run batches of one source, and checks of its pages, until nothing is left to do.
+    """Do the work on one source until nothing is left, or the most batches were fetched."""
+    left = most
 
-    It ends, too, when the most batches were run.
-    """
-    while most > 0 and seeds_are_usable(lake, source):
+    def run(work: Sequence[Work]) -> bool:
+        nonlocal left
+        left -= sum(item.job == BATCH_JOB for item in work)
+        _finish(runs, work)
+        return bool(work)
+
+    while left > 0 and seeds_are_usable(lake, source):
         refuse_held(lake, source=source.name)
-        _finish(runs, batches_to_settle(lake, [source]))
-        _finish(runs, links_to_compact(lake, [source], at_end=False))
-        cut_batches(lake, source, now=utc_now(), most=most, gather=False)
-        work = batches_to_fetch(lake, [source])[:most]
-        rest = [] if work else [*checks_to_run(lake, [source]), *links_to_compact(lake, [source])]
-        if not work and not rest:
+        if not crawl_step(lake, [source], run, free=[source], lists_seeds=False, most=left):
             return
-        _finish(runs, work or rest)
-        most -= len(work)
 
 
 def _knowledge_made(lake: Lake, runs: Runs) -> list[str]:
-    """Resolve entities, then tag and review what sources have, whatever failed; give what did."""
+    """Make all that follows from the pages, whatever failed; give what did."""
     problems = []
-    for find in (entities_to_resolve, sources_to_tag):
+    for find in KNOWLEDGE:
         try:
             _finish(runs, find(lake))
         except dg.Failure as failure:

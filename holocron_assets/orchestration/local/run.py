@@ -9,9 +9,7 @@ from time import sleep
 
 import dagster as dg
 
-from holocron_assets.crawl.frontier.batches import cut_batches
 from holocron_assets.crawl.frontier.views import frontier_views
-from holocron_assets.crawl.sources.seeds import seeds_are_usable
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import Scope, standing_controls
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
@@ -31,18 +29,14 @@ from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.waiting import QUIET, FinishedRun, LocalRuns, run_of_ours
 from holocron_assets.orchestration.sensors.run_requests import priority_of
 from holocron_assets.planning.job_names import BATCH_JOB, OUTCOME_TAG, QUALITY_JOB
+from holocron_assets.planning.loop import KNOWLEDGE, crawl_step, named
 from holocron_assets.planning.repair import repairing
 from holocron_assets.planning.work import (
     Work,
     batches_to_fetch,
-    batches_to_settle,
     checks_to_run,
-    code_to_run,
-    entities_to_resolve,
-    links_to_compact,
     seeds_to_list,
     sites_to_ask,
-    sources_to_tag,
     views_to_publish,
 )
 
@@ -151,17 +145,7 @@ class LocalRun:
 
     def _work_on(self) -> bool:
         """Do what can be done now, or sleep until something can be; say whether there was either."""
-        # Settling comes before the next look at the frontier: a batch that was killed has its links from it.
-        if self._run(self._listings()) or self._run(batches_to_settle(self.lake, self.sources)):
-            return True
-        self._run(links_to_compact(self.lake, self.sources, at_end=False))
-        for source in self._free():
-            if seeds_are_usable(self.lake, source):
-                cut_batches(self.lake, source, now=utc_now(), gather=False)
-        if self._run(batches_to_fetch(self.lake, self.sources)):
-            return True
-        rest = [*checks_to_run(self.lake, self.sources), *links_to_compact(self.lake, self.sources)]
-        return self._run(rest) or self._wait()
+        return crawl_step(self.lake, self.sources, self._run, free=self._free()) or self._wait()
 
     def _ask_models(self, models: ModelStage) -> None:
         with models.server():
@@ -200,11 +184,6 @@ class LocalRun:
         free = [source for source in self.sources if not controls.is_held(source=source.name)]
         return sorted(free, key=lambda source: -controls.priority(Scope("source", source.name)))
 
-    def _listings(self) -> list[Work]:
-        """Seeds to list; of disabled sources too, since they were named."""
-        named = [source.model_copy(update={"enabled": True}) for source in self.sources]
-        return seeds_to_list(self.lake, named)
-
     def _wait(self) -> bool:
         """Sleep until the first page or batch that failed for now is due; say whether there was one."""
         with connect(self.lake, more_views=frontier_views(self.sources, self.lake)) as connection:
@@ -212,7 +191,7 @@ class LocalRun:
             pages = [row["due_at"] for row in query(connection, _NEXT_DUE, names) if row["due_at"]]
         undone = self._startable(
             [
-                *self._listings(),
+                *seeds_to_list(self.lake, named(self.sources)),
                 *batches_to_fetch(self.lake, self.sources),
                 *checks_to_run(self.lake, self.sources),
             ]
@@ -239,11 +218,9 @@ class LocalRun:
     def _make_knowledge(self) -> None:
         """Resolve entities, have code answer what it can, and tag and review."""
         # What a run changed may make another type stale; what failed is not tried again.
-        while self._run(entities_to_resolve(self.lake)) and not self.report.finished[-1].error:
-            pass
-        while self._run(code_to_run(self.lake)) and not self.report.finished[-1].error:
-            pass
-        self._run(sources_to_tag(self.lake))
+        for find in KNOWLEDGE:
+            while self._run(find(self.lake)) and not self.report.finished[-1].error:
+                pass
 
     def _due(self) -> dict[str, datetime]:
         """When work that failed only for now may be tried again, by its key."""

@@ -1,0 +1,67 @@
+"""The one loop that drives work: what is done after what, until nothing is left that can be done now.
+
+`holocron run` and `refresh` go through it, each with its own way to run what it gives. Sensors ask the same
+functions of `work` for what is missing, each tick, and leave the order to what the lake lacks.
+"""
+
+from collections.abc import Callable, Sequence
+
+from holocron_assets.crawl.frontier.batches import cut_batches
+from holocron_assets.crawl.sources.seeds import seeds_are_usable
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.planning.work import (
+    Work,
+    batches_to_fetch,
+    batches_to_settle,
+    checks_to_run,
+    code_to_run,
+    entities_to_resolve,
+    links_to_compact,
+    seeds_to_list,
+    sources_to_tag,
+)
+
+KNOWLEDGE: tuple[Callable[[Lake], list[Work]], ...] = (entities_to_resolve, code_to_run, sources_to_tag)
+"""What follows from the pages, in this order: entities, answers of code, then tags and the review queue."""
+
+RunWork = Callable[[Sequence[Work]], bool]
+"""Runs some work and waits for it; whether there was any that could be run now."""
+
+
+def crawl_step(  # noqa: PLR0913 - of what, how it is run, and what is left out
+    lake: Lake,
+    sources: Sequence[Source],
+    run: RunWork,
+    *,
+    free: Sequence[Source],
+    lists_seeds: bool = True,
+    most: int | None = None,
+) -> bool:
+    """Do what comes next of the work on some sources; whether there was anything.
+
+    Args:
+        lake: what is missing is read from it.
+        sources: whose work; also those that are not enabled, since they were named.
+        run: runs the work.
+        free: those of which new batches may be cut.
+        lists_seeds: whether seeds that are stale are listed anew.
+        most: how many batches may be fetched; None for all.
+    """
+    # Settling comes before the frontier is read: a batch that was killed has its links from it.
+    listings = seeds_to_list(lake, named(sources)) if lists_seeds else []
+    if run(listings) or run(batches_to_settle(lake, sources)):
+        return True
+    run(links_to_compact(lake, sources, at_end=False))
+    for source in free:
+        if seeds_are_usable(lake, source):
+            cut_batches(lake, source, now=utc_now(), most=most, gather=False)
+    if run(batches_to_fetch(lake, sources)[:most]):
+        return True
+    return run([*checks_to_run(lake, sources), *links_to_compact(lake, sources)])
+
+
+def named(sources: Sequence[Source]) -> list[Source]:
+    """Sources as if they were enabled: a person named them."""
+    return [source.model_copy(update={"enabled": True}) for source in sources]
