@@ -13,7 +13,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --no-strip-extras --generat
 WORKERS ?= 2
 MINUTES ?= 10
 
-.PHONY: setup run ui test test-browser test-realwiki faults fuzz soak test-all lint format bench audit lock clean
+.PHONY: setup run ui test test-system test-browser test-realwiki faults fuzz soak test-all lint format bench audit lock clean
 
 setup: $(RUNTIME) ## Only the virtual environment, .venv
 
@@ -23,13 +23,16 @@ run: $(RUNTIME) ## The sample wiki (or whatever is enabled), from nothing to pro
 ui: $(RUNTIME) ## Dagster's web UI on http://127.0.0.1:3000, with the daemon and sensors on
 	$(BIN)/holocron ui
 
-test: $(DEV) ## The quick tests that need nothing but Python
-	$(BIN)/pytest -m "not full and not realwiki and not browser" -n $(WORKERS)
+test: $(DEV) ## What to run before each commit: the quick tests, which need nothing but Python
+	$(BIN)/pytest -m "not system and not full and not realwiki and not browser" -n $(WORKERS)
 
-test-browser: $(DEV) ## The quick tests of the web page in a real browser
+test-system: $(DEV) ## Holocron's processes as they run together, real PostgreSQL and Dagster's daemon included
+	$(BIN)/pytest -m "system and not full and not realwiki and not browser" -n $(WORKERS)
+
+test-browser: $(DEV) ## The web pages in a real browser
 	$(BIN)/pytest -m "browser and not full"
 
-test-realwiki: $(DEV) ## The quick tests against a real MediaWiki on loopback
+test-realwiki: $(DEV) ## Crawls of a real MediaWiki on loopback
 	$(BIN)/pytest -m "realwiki and not full"
 
 faults: $(DEV) ## Break the running system on purpose, in every way we know; ends with a table

@@ -1,5 +1,6 @@
 """A real daemon with its sensors on, in a home of its own: what CI gets from `holocron launch --wait`."""
 
+import json
 import os
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from holocron_assets.lake.tables import ENTITIES, PAGES
 from holocron_assets.planning.work import entities_to_resolve
 from holocron_assets.settings import PROJECT_FOLDER
 
-pytestmark = pytest.mark.full
+pytestmark = pytest.mark.system
 
 _BIN = Path(sys.executable).parent
 _UNFINISHED = [
@@ -38,8 +39,11 @@ class Daemon:
         self.environment = {**os.environ, **holocron.environment}
 
     def holocron_command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self.command("holocron", *arguments)
+
+    def command(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(  # noqa: S603 - our own command
-            [str(_BIN / "holocron"), *arguments],
+            [str(_BIN / program), *arguments],
             env=self.environment,
             cwd=PROJECT_FOLDER,
             capture_output=True,
@@ -104,6 +108,21 @@ def test_launch_refresh_waits_and_tells_how_it_ended(daemon: Daemon) -> None:
     assert failed.returncode == 1, failed.stdout
     assert "list_seeds of gone" in failed.stderr
     assert str(daemon.holocron.folder / "gone.xml") in failed.stderr
+
+
+def test_dagsters_job_launch_exits_with_0_once_the_run_is_queued_and_the_run_says_how_it_ended(
+    daemon: Daemon,
+) -> None:
+    job = ("job", "launch", "-w", "workspace.yaml", "-j", "refresh", "--config-json")
+    for source, expected in (("small", DagsterRunStatus.SUCCESS), ("gone", DagsterRunStatus.FAILURE)):
+        config = json.dumps({"ops": {"refresh_sources": {"config": {"source": source}}}})
+        done = daemon.command("dagster", *job, config)
+        assert done.returncode == 0, done.stdout + done.stderr
+        daemon.wait_until_idle(seconds=300)
+        with dg.DagsterInstance.from_config(daemon.holocron.environment["DAGSTER_HOME"]) as instance:
+            (run,) = instance.get_runs(RunsFilter(job_name="refresh"), limit=1)
+        assert run.status == expected, source
+    assert len(read_partition(daemon.holocron.lake, PAGES, "small-000001")) == 8
 
 
 def test_sensors_alone_take_a_new_source_to_entities(daemon: Daemon) -> None:
