@@ -36,7 +36,7 @@ INFOBOXES = {
     "Diversity Alliance": "Organization",
     "Lucrehulk-class battleship": "Starship class",
     "Electric Judgment": "Force power",
-    "House Palpatine/Legends": "ProcessGroup",
+    "House Palpatine/Legends": "Family",
     "Lightsaber (2018 revision)": "Weapon",
 }
 MARKUP = re.compile(r"\[\[|\]\]|\{\{|\}\}|''|<ref|<br|&\w+;")
