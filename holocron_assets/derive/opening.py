@@ -1,4 +1,4 @@
-"""The lake, as who knows the interrogations opens it."""
+"""Opens the lake with the tables of all interrogations."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from holocron_assets.lake.place.paths import Lake
 
 
 def open_lake(root: Path) -> Lake:
-    """The lake of a data folder, with the tables of the interrogations that there are.
+    """The lake of a data folder, with the tables of the configured interrogations.
 
     Args:
         root: the data folder.

@@ -1,4 +1,4 @@
-"""YAML files that rule this room: read so that whatever is wrong is named with file and key."""
+"""The YAML files of this package; an error in one names the file and the key."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -19,11 +19,11 @@ class DataFileError(PermanentError):
 
 
 def read_data_file(path: Path, model: type[_Model]) -> _Model:
-    """Read and validate a file. A process takes the same words apart once.
+    """Read and validate a file. A process parses the same text only once.
 
     Args:
         path: the file.
-        model: what it must hold; its instances do not change.
+        model: the class of its content; instances do not change.
 
     Raises:
         DataFileError: it is missing or not YAML, or does not fit the model.
@@ -38,9 +38,9 @@ def read_data_file(path: Path, model: type[_Model]) -> _Model:
 
 
 def types_completed(content: Any) -> Any:
-    """What a file says `default` and by `types`, each type's figures completed from the default ones.
+    """A file's `default` and `types`, with each type's missing figures taken from the default.
 
-    What is no such mapping comes back as it is, for validation to name.
+    A value that is no such mapping is returned as it is, so that validation names it.
     """
     if not isinstance(content, Mapping):
         return content

@@ -36,7 +36,7 @@ _WORDS = {
 
 
 def kinds_for_entity(entity: Row, stands: Standing) -> tuple[str, ...]:
-    """What can be decided about an entity.
+    """An entity that a decision can be about.
 
     Args:
         entity: a row of `entities`; columns `entity_id`, `merged_into` and `state_by` count.
@@ -49,13 +49,13 @@ def kinds_for_entity(entity: Row, stands: Standing) -> tuple[str, ...]:
 
 
 def kinds_for_statement(statement_id: str, stands: Standing) -> tuple[StatementKind, ...]:
-    """What can be decided about a fact or relation."""
+    """A fact or relation that a decision can be about."""
     last = stands.statements.get(statement_id)
     return tuple(kind for kind in _STATEMENT_KINDS if last is None or last["kind"] != kind)
 
 
 def in_words(decision: Row) -> str:
-    """What a row of table `decisions` says, in a sentence without an end."""
+    """A row of table `decisions` in words, as a sentence without a full stop."""
     title, other = decision["title"], decision["other_title"]
     return _WORDS[decision["kind"]].format(
         subject=f"{title!r} of {decision['source']}" if title else decision["entity_id"],
@@ -66,12 +66,12 @@ def in_words(decision: Row) -> str:
 
 
 def merge_warning(one: Row, other: Row, stands: Standing) -> str | None:
-    """What a person should know before two entities become one, if anything.
+    """A warning for a person before two entities become one, if there is one.
 
     Args:
         one: a row of `entities`.
         other: the other one, in any order.
-        stands: the decisions that count, whether or not anything was resolved since.
+        stands: the decisions that count, also those after the last resolution.
     """
     told = [
         f"{described(entity)} is suppressed: what is merged into it leaves the knowledge base with it."
@@ -94,30 +94,30 @@ def decide_merge(lake: Lake, *, gone: str, into: str, author: str, reason: str) 
     Args:
         lake: where they are and the decision goes.
         gone: id of the entity whose id will forward to the other.
-        into: id of the entity that stays. One that was merged stands for the one that it is now, unless that
-            is `gone`: then it is the one that stays.
+        into: id of the entity that stays. If it was merged, the entity that it is now stays, unless that is
+            `gone`: then this one stays.
         author: who decides.
         reason: why.
 
     Returns:
-        The row of table `decisions` that was written. `merge_warning` tells what to say of it.
+        The row of table `decisions` that was written. `merge_warning` gives a warning about it.
 
     Raises:
-        DecisionError: there is no such entity, both are one id or of two types, that is decided already, or
-            people keep them apart, or what people hold to be one with them.
+        DecisionError: there is no such entity, both have one id or two types, that is decided already, or
+            people keep them, or entities that they merged with them, apart.
     """
     leaving, named = named_entity(lake, gone), named_entity(lake, into)
     now = survivor(lake, named)
     target = named if now["entity_id"] == survivor(lake, leaving)["entity_id"] else now
     _refuse_no_pair(leaving, target)
     _refuse_repeated(lake, "merge", leaving, target)
-    # A person's last word on the very pair that they name counts; on another pair it has to be undone first.
+    # The new decision replaces an older one on the same pair; one on another pair must be undone first.
     _refuse_kept_apart(lake, leaving, target, but=frozenset((leaving["entity_id"], named["entity_id"])))
     return _recorded(lake, _of_two(lake, "merge", leaving, target, author=author, reason=reason))
 
 
 def decide_split(lake: Lake, *, one: str, other: str, author: str, reason: str) -> Row:
-    """Decide that two entities are not one, whatever machines think of them now or later.
+    """Decide that two entities are not one, whatever machines judge now or later.
 
     Args:
         lake: where they are and the decision goes.
@@ -127,7 +127,7 @@ def decide_split(lake: Lake, *, one: str, other: str, author: str, reason: str) 
         reason: why.
 
     Raises:
-        DecisionError: there is no such entity, both are one id or of two types, that is decided already, or
+        DecisionError: there is no such entity, both have one id or two types, that is decided already, or
             people's merges join them through a third.
     """
     first, second = named_entity(lake, one), named_entity(lake, other)
@@ -151,13 +151,13 @@ def decide_state(lake: Lake, kind: StateKind, *, entity_id: str, author: str, re
     Args:
         lake: where it is and the decision goes.
         kind: which.
-        entity_id: the entity. To promote one that was merged is to promote the one that it is now.
+        entity_id: the entity. If it was merged, the entity that it is now is promoted.
         author: who decides.
         reason: why.
 
     Raises:
-        DecisionError: there is no such entity, that is decided already, or one is to be suppressed that was
-            merged.
+        DecisionError: there is no such entity, that is decided already, or an entity that was merged is to be
+            suppressed.
     """
     named = named_entity(lake, entity_id)
     entity = survivor(lake, named)
@@ -237,7 +237,7 @@ def _recorded(lake: Lake, row: Row) -> Row:
 
 
 def _refuse_no_pair(one: Row, other: Row) -> None:
-    """Refuse to judge an entity against itself, or against one of another type."""
+    """Refuse a decision about an entity and itself, or one of another type."""
     if one["entity_id"] == other["entity_id"]:
         raise DecisionError(f"both are one entity: {described(one)}")
     if one["entity_type"] != other["entity_type"]:
@@ -248,7 +248,7 @@ def _refuse_no_pair(one: Row, other: Row) -> None:
 
 
 def _refuse_repeated(lake: Lake, kind: str, one: Row, other: Row) -> None:
-    """Refuse to decide of two what is decided of them already; of a merge, in the same direction."""
+    """Refuse a decision that was made about the two already; a merge counts in the same direction only."""
     ids = (one["entity_id"], other["entity_id"])
     last = standing(lake).pairs.get(frozenset(ids))
     if last and last["kind"] == kind and (kind == "split" or (last["entity_id"], last["other_id"]) == ids):
@@ -256,7 +256,7 @@ def _refuse_repeated(lake: Lake, kind: str, one: Row, other: Row) -> None:
 
 
 def _refuse_kept_apart(lake: Lake, one: Row, other: Row, *, but: frozenset[str]) -> None:
-    """Refuse to merge what people's decisions on other pairs keep apart: they would contradict each other."""
+    """Refuse to merge entities that people's decisions on other pairs keep apart."""
     merges = _people_s(lake, "merge", frozenset((one["entity_id"], other["entity_id"])))
     together = one_with(one["entity_id"], merges) | one_with(other["entity_id"], merges)
     for apart, row in _people_s(lake, "split", but).items():
@@ -268,6 +268,6 @@ def _refuse_kept_apart(lake: Lake, one: Row, other: Row, *, but: frozenset[str])
 
 
 def _people_s(lake: Lake, kind: str, but: frozenset[str]) -> Mapping[frozenset[str], Row]:
-    """People's last word on pairs, where it is of this kind; of all but one pair."""
+    """People's last decisions about pairs of this kind, without those about one pair."""
     pairs = standing(lake).pairs.items()
     return {pair: row for pair, row in pairs if row["kind"] == kind and pair != but}

@@ -1,7 +1,7 @@
-"""Which entities a type gives up, since their pages are of another type now.
+"""Which entities a type gives up, because their pages have another type now.
 
-The type that takes a page must not find it held still, in whatever order types are resolved. So each type
-says first whom it gives up, and the files of the entities themselves follow.
+The type that takes a page must not find that another type still holds it, whatever the order of types. So
+each type first says which entities it gives up, and the files of the entities follow.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _COLUMNS = ("entity_id", "entity_type", "source", "title", "title_key", "page_id
 
 
 def stale_departures(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
-    """Types that may give up others today than when it was last said."""
+    """Types that may give up other entities today than their table says."""
     inputs = _inputs(snapshot)
     return [name for name in entity_types if _is_stale(snapshot, name, inputs)]
 
@@ -33,12 +33,12 @@ def store_departures(snapshot: Snapshot, entity_type: str, run_id: str) -> tuple
 
     Args:
         snapshot: of the lake where entities and pages are.
-        entity_type: the type that gives up; it names the partition.
+        entity_type: the type that gives entities up; it names the partition.
         run_id: the run that makes the rows.
 
     Returns:
-        The new file's footer, and its rows. None is of an entity that a person keeps, nor of one whose type
-        is in dispute.
+        The new file's footer, and its rows. Entities that a person keeps, or whose type is in dispute, have
+        no row.
     """
     rows: list[Row] = []
     for row in snapshot.standing_rows(entity_type) if snapshot.lake.has(ENTITIES, entity_type) else ():
@@ -60,7 +60,7 @@ def store_departures(snapshot: Snapshot, entity_type: str, run_id: str) -> tuple
 
 
 def _is_given_up(row: Row, page: Row, people: People) -> bool:
-    """Whether an entity that stands in its type will not any more, by the rule of `entities`."""
+    """Whether an entity that stands in its type will leave it, by the rule of `entities`."""
     if row["state"] in {_OUT, "merged"}:
         return False
     said = people.states.get(row["entity_id"])
@@ -77,7 +77,7 @@ def _is_stale(snapshot: Snapshot, entity_type: str, inputs: dict[str, str]) -> b
 
 
 def _inputs(snapshot: Snapshot) -> dict[str, str]:
-    """Fingerprints of what is of a type now, whichever it is, and of what people decided."""
+    """Fingerprints of what has any type now, and of what people decided."""
     return {
         "candidates": content_hash(repr(sorted(snapshot.candidate_marks.items()))),
         "people": snapshot.people_mark,

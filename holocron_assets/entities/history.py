@@ -1,4 +1,4 @@
-"""Entities of one type with their history: what was held true of each, from when to when."""
+"""Entities of one type with their history: what held for each, from when to when."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,8 +28,8 @@ from holocron_assets.lake.tables import ENTITIES, ENTITY_CANDIDATES
 
 _BY_PERSON = "person:"
 
-# Fetching the same revision in another batch, or deciding the same for the same reason under a policy of
-# another id, changes nothing about an entity.
+# The same revision in another batch, or the same decision for the same reason under a policy with another
+# id, is no change of an entity.
 _NO_CHANGE = frozenset({"batch", "state_by", "valid_from", "valid_to"})
 _COMPARED = itemgetter(*(name for name in ENTITIES.content_columns if name not in _NO_CHANGE))
 _NO_REVIEW: Mapping[str, None] = {"review_reason": None, "review_since": None}
@@ -55,36 +55,36 @@ def resolve_entities(  # noqa: PLR0913  each is a fact of its own, and half of t
 ) -> list[Row]:
     """All rows, history included, of an entity type's new file.
 
-    A row is closed and another opened when something is said differently: also when only the revision is
-    another, since an entity leads back to the revision that it was last read from. Rows are never removed. An
-    entity that no candidate stands for any more is suppressed, and comes back under its id with its page.
+    When a value changes, the row is closed and another one opened. A new revision alone counts as a change,
+    since an entity names the revision that it was last read from. Rows are never removed. An entity without
+    a candidate is suppressed, and comes back under its id with its page.
 
     An entity whose page was deleted, moved, restored or retyped, or became a redirect, is flagged for review
-    when that shows in it. The flag stays, through edits too, until such a thing happens again.
+    when that changes its candidate. The flag stays, also after edits, until such a thing happens again.
 
-    A promoted entity keeps type and state while its page is typed otherwise by a machine that is less sure,
-    and is flagged; no other type takes the page meanwhile. One that a person promoted or merged keeps them
-    whatever a machine says.
+    A promoted entity keeps type and state while a less certain machine gives its page another type. It is
+    flagged, and no other type takes the page meanwhile. An entity that a person promoted or merged keeps
+    them against every machine.
 
-    A retyped page takes its id along: its old type's file suppresses it, and the new type's file holds it
-    under the id that the page had there. Only one of the two files holds it unsuppressed. A page that is
-    moved and retyped at once, and whose old title another page took, may get another id.
+    A retyped page keeps its id: its old type's file suppresses the entity, and the new type's file holds it
+    under the same id. Only one of the two files holds it unsuppressed. A page that is moved and retyped at
+    once may get another id, if another page took its old title.
 
     Args:
         entity_type: the type that the file is about.
         candidates: current rows of `entity_candidates` of this type: one a page, of its newest revision. A
-            page that was moved is one page: of several with one page id, pass only the newest revision.
+            moved page is one page: of several rows with one page id, pass only the newest revision.
         standing: every row of the type's present file.
         policy: decides each entity's state.
         now: with time zone. The clock may have moved back: an entity's rows still follow each other.
         run_id: the run that makes new rows.
         elsewhere: entities of other types, so that no two pages get one id.
-        pages: by entity type and id, what became of entities' pages: of those without a candidate of their
+        pages: by entity type and id, the state of entities' pages: of those without a candidate of their
             title, and of those whose title was absent since they were read.
-        merged: what became of each entity that is another.
-        people: what people decided, which outranks all that.
-        taken: ids of more entities of the type, of which nothing is to be said.
-        first_titles: under what titles moved pages were seen first.
+        merged: for each merged entity, the one that it is now.
+        people: people's decisions, which outrank all that.
+        taken: ids of more entities of the type that get no row.
+        first_titles: the first known titles of moved pages.
 
     Returns:
         Rows of `entities`, by id and then time. The same input again gives the same rows.
@@ -136,7 +136,7 @@ def current_rows(standing: Sequence[Row]) -> dict[str, Row]:
 
 @dataclass(frozen=True)
 class _Revision:
-    """What one run makes of an entity's history."""
+    """The next part of an entity's history, by one run."""
 
     policy: PromotionPolicy
     now: datetime
@@ -159,27 +159,27 @@ class _Revision:
         return self._succeed(before, facts)
 
     def suppress(self, before: Row) -> list[Row]:
-        """No page and no list tells of it any more: what people decided, and what is in dispute, stands."""
+        """The row when no page and no list names it any more; people's decisions and disputes stand."""
         identifier = before["entity_id"]
         known = self.pages.get((before["entity_type"], identifier))
         facts = {**before, **self._state(identifier, self.policy.suppress(before))}
-        # Whom people brought back just now is in dispute from now on, and not from the next run.
+        # An entity that people promoted just now is in dispute from now on, and not from the next run.
         stands = before if facts["state"] == "suppressed" else facts
         if known and known.page and is_disputed(stands, known.page, self.people.keeps):
             state = self._state(identifier, self.policy.keep(before))
             return self._succeed(before, {**before, **state, **self._review(identifier, stands, known.page)})
         if facts["state"] == "suppressed" and self._still_leads(before):
             return [before]
-        # What happens to the page of an entity that is out already, or another, changes nothing about it.
+        # An entity that is suppressed or merged already does not change with its page.
         if known and before["state"] not in {"suppressed", "merged"}:
             facts |= self._review(identifier, before, known.page)
         return self._succeed(before, facts)
 
     def _still_leads(self, before: Row) -> bool:
-        """Whether what a machine merged is still the other, now that nothing tells of it any more.
+        """Whether an entity that a machine merged stays merged, now that no page or list names it.
 
-        Its pair is gone with its name. Its old id leads to the survivor as long as that stands for itself,
-        and people do not say otherwise.
+        Its pair is gone with its name. Its old id leads to the survivor as long as that is not merged itself,
+        and people did not decide otherwise.
         """
         identifier, into = before["entity_id"], before["merged_into"]
         is_said = identifier in self.people.states or frozenset((identifier, into)) in self.people.pairs
@@ -221,7 +221,7 @@ class _Revision:
         }
 
     def _state(self, identifier: str, by_policy: Decision) -> dict[str, Any]:
-        """The state of an entity: that of what it was merged into, else what people say, else the policy."""
+        """The state of an entity: that of what it was merged into, else by people, else by the policy."""
         merge, said = self.merged.get(identifier), self.people.states.get(identifier)
         if merge:
             decision = Decision("merged", merge.judged_by, merge.reason)

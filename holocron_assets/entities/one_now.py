@@ -1,4 +1,4 @@
-"""What an entity is by people's decisions and the lake together, also while nothing was run since."""
+"""The entity that one is now, by people's decisions and the lake, also before the next run."""
 
 from collections.abc import Iterable
 
@@ -7,9 +7,9 @@ from holocron_assets.lake.declaration.schema import Row
 
 
 def id_now(entity: Row, stands: Standing) -> str:
-    """The id of what an entity is once the decisions that count are followed; its own, unless it is merged.
+    """The id of the entity that one is by the decisions that count; its own, unless it is merged.
 
-    People's merges go first, through any number of others; then the lake's, unless people took it back.
+    People's merges come first, through any number of entities; then the lake's, unless people took it back.
 
     Args:
         entity: a row of `entities`; columns `entity_id`, `merged_into` and `state_by` count.
@@ -23,7 +23,7 @@ def id_now(entity: Row, stands: Standing) -> str:
 
 
 def one_with(identifier: str, merges: Iterable[frozenset[str]]) -> set[str]:
-    """The entities that merges make one with an entity, through any number of others; itself too."""
+    """The entities that merges join with an entity, through any number of others, and the entity itself."""
     found, reached = set(), {identifier}
     while reached:
         found |= reached
@@ -57,6 +57,6 @@ def _is_promoted(identifier: str, stands: Standing) -> bool:
 
 
 def _is_taken_back(entity: Row, stands: Standing) -> bool:
-    """Whether the lake's merge of an entity, in which no merge of people has a part now, does not count."""
+    """Whether the lake's merge of an entity no longer counts, if no merge by people is part of it."""
     last = stands.pairs.get(frozenset((entity["entity_id"], entity["merged_into"])))
     return bool((last and last["kind"] == "split") or entity["state_by"].startswith("person:"))

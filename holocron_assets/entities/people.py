@@ -1,4 +1,4 @@
-"""What people decided, as far as it concerns who is who and what is held for true."""
+"""People's decisions about the identity and the state of entities."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class People:
 
     @cached_property
     def held(self) -> Held:
-        """Whose state people decided."""
+        """The entities whose state people decided."""
         kinds = {name: row["kind"] for name, row in self.states.items()}
         return Held(
             promoted=frozenset(name for name, kind in kinds.items() if kind == "promote"),
@@ -47,7 +47,7 @@ class People:
 
     @cached_property
     def partners(self) -> Mapping[str, Sequence[tuple[str, Row]]]:
-        """With whom people merged an entity, and the decision, by its id."""
+        """What people merged each entity with, and the decision, by its id."""
         found: defaultdict[str, list[tuple[str, Row]]] = defaultdict(list)
         for row in self.pairs.values():
             if row["kind"] == "merge":
@@ -57,7 +57,7 @@ class People:
 
     @cached_property
     def keeps(self) -> AbstractSet[str]:
-        """Entities that people hold for true or merged: no machine moves them to another type."""
+        """Entities that people promoted or merged: no machine moves them to another type."""
         return self.held.promoted | self.partners.keys()
 
 

@@ -63,14 +63,14 @@ class PromotionPolicy(BaseModel):
 
     @property
     def author(self) -> str:
-        """Who sets states by this policy, as `state_by` holds it."""
+        """The value of `state_by` for states by this policy."""
         return f"policy:{self.id}"
 
     def decide(self, candidate: Row) -> Decision:
         """The state of an entity that a row of `entity_candidates` stands for.
 
-        The reason names thresholds and not the page's own figure, so that it stays true, and the entity's
-        history still, while the confidence moves between two thresholds.
+        The reason names thresholds and not the page's own figure. So it stays true, and the history does not
+        grow, while the confidence moves between two thresholds.
         """
         limits = self.types.get(candidate["entity_type"], self.default)
         if candidate["confidence"] < limits.candidate:
@@ -93,7 +93,7 @@ class PromotionPolicy(BaseModel):
         )
 
     def keep(self, entity: Row) -> Decision:
-        """The state of an entity that keeps its type although its page is typed otherwise."""
+        """The state of an entity that keeps its type although its page has another type now."""
         if entity["state"] in {"staged", "candidate", "promoted"}:
             return Decision(entity["state"], entity["state_by"], entity["state_reason"])
         return self._decision("candidate", "Not promoted: its page is typed otherwise now")

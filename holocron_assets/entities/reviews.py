@@ -1,4 +1,4 @@
-"""When a person should look at an entity: its page is not the page that it was, though nobody erred."""
+"""When a person should review an entity: its page changed its nature, without anyone's error."""
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -8,21 +8,21 @@ from holocron_assets.entities.identity.candidates import SURE_ENOUGH
 from holocron_assets.lake.declaration.schema import Row
 
 IN_DISPUTE = "type in dispute"
-"""Part of the reason while an entity keeps its type though its page is typed otherwise."""
+"""Part of the reason while an entity keeps its type though its page has another type now."""
 
 ACROSS_TYPES = "merged across types"
-"""Part of the reason while a person's merge is not followed, since the two are of two types."""
+"""Part of the reason while a person's merge is not followed, since the two have two types."""
 
 _BY_A_PERSON = "person"
 _SAYS_NOTHING = "Unknown"
 
 
 class PageNow(NamedTuple):
-    """What became of the page that an entity was last read from.
+    """The present state of the page that an entity was last read from.
 
     Attributes:
         page: as it is now, for `review_reason`.
-        was_absent: whether the wiki said since that the title has no page, or a redirect only.
+        was_absent: whether the wiki said since then that the title has no page, or only a redirect.
     """
 
     page: Row | None
@@ -32,12 +32,12 @@ class PageNow(NamedTuple):
 def review_reason(
     before: Row, page: Row | None, *, was_absent: bool, kept: AbstractSet[str] = frozenset()
 ) -> str | None:
-    """Why a person should look at an entity now; None for a page that was edited, or read otherwise.
+    """Why a person should review an entity now; None if its page was only edited, or read otherwise.
 
     Args:
         before: the row of `entities` that was true of it until now.
         page: its page as it is now, with `title`, `page_id`, `revision_id`, `entity_type` (of the page,
-            whether or not it is sure), its `confidence` and `method`, the `model` that told of it if one did
+            certain or not), its `confidence` and `method`, the `model` that gave the type if one did
             and, if it is a redirect, `redirect_target`; None if the wiki has none.
         was_absent: as in `PageNow`.
         kept: as for `is_disputed`.
@@ -55,17 +55,17 @@ def review_reason(
 
 
 def is_disputed(held: Row, page: Row, kept: AbstractSet[str] = frozenset()) -> bool:
-    """Whether an entity keeps its type although its page is typed otherwise, or not surely, now.
+    """Whether an entity keeps its type although its page now has another type, or no certain one.
 
-    A promoted one does against a machine that is less sure, and one that people keep against every machine;
-    not against a person's decision, nor after one was withdrawn. Unknown is no type that could replace
-    another. One that was typed by a model does while the page, which was edited, waits for a model's answer
-    again.
+    A promoted entity keeps it against a machine that is less certain, and one that people keep does so
+    against every machine; but not against a person's decision, nor after one was withdrawn. Unknown never
+    replaces a type. If a model gave the type, the entity keeps it while the edited page waits for a model's
+    new answer.
 
     Args:
         held: the current row of `entities`, of the type that the entity stands in.
         page: the page that it was read from, as for `review_reason`.
-        kept: ids of entities that people hold for true or merged.
+        kept: ids of entities that people promoted or merged.
     """
     if not _is_the_page(held, page) or _BY_A_PERSON in {held["method"], page["method"]}:
         return False
@@ -81,11 +81,11 @@ def is_disputed(held: Row, page: Row, kept: AbstractSet[str] = frozenset()) -> b
 def disputed_ids(
     rows: Iterable[Row], pages: Mapping[tuple[str, str], PageNow], kept: AbstractSet[str]
 ) -> AbstractSet[str]:
-    """Those of some entities of a type that keep it although their page is typed otherwise now.
+    """The entities of a type that keep it although their page has another type now.
 
     Args:
         rows: current rows of `entities`.
-        pages: what became of their pages, by entity type and id.
+        pages: the present state of their pages, by entity type and id.
         kept: as for `is_disputed`.
     """
     known = ((row, pages.get((row["entity_type"], row["entity_id"]))) for row in rows)
@@ -95,7 +95,7 @@ def disputed_ids(
 
 
 def _is_kept(held: Row, page: Row, kept: AbstractSet[str]) -> bool:
-    """Whether people keep an entity in a type that its page is not given, or not surely."""
+    """Whether people keep an entity in a type that its page does not have, or not for certain."""
     is_given = page["entity_type"] == held["entity_type"] and page["confidence"] >= SURE_ENOUGH
     return bool(kept) and held["entity_id"] in kept and not is_given
 
@@ -106,14 +106,14 @@ def _waits_for_a_model(held: Row, page: Row) -> bool:
 
 
 def _is_the_page(held: Row, page: Row) -> bool:
-    """Whether the page is the one that the entity was read from, and still tells of something."""
+    """Whether the page is the one that the entity was read from, and still has content."""
     if page.get("redirect_target") or held["page_id"] != page["page_id"]:
         return False
     return held["page_id"] is not None or bool(held["title_key"] == page["title_key"])
 
 
 def settles_review(before: Row, page: Row) -> bool:
-    """Whether a page that is no reason to look at its entity ends the review that stands.
+    """Whether a page that gives no reason for a review ends the standing one.
 
     A dispute, or a merge across types, ends with its cause; everything ends when a person has decided what
     the page is.
@@ -140,7 +140,7 @@ def _retyped(before: Row, page: Row, kept: AbstractSet[str]) -> str | None:
             return f"{now}, and no model has told of the edited page yet"
         stands = f"{before['entity_type']} at {before['confidence']:.2f}"
         return f"{now}, less surely than the {stands} that was promoted"
-    # Of the same revision it is the rules that changed, and not the wiki; and who decided need not look.
+    # For the same revision, the rules changed, not the wiki; a person's decision needs no review.
     same_revision = before["revision_id"] == page["revision_id"]
     if before["entity_type"] == page["entity_type"] or same_revision or page["method"] == _BY_A_PERSON:
         return None

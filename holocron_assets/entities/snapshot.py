@@ -1,4 +1,4 @@
-"""One look at the lake: what entities and their names are made from, read once for however many types."""
+"""One snapshot of the lake: what entities and their names are made from, read once for all types."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,8 +40,8 @@ _CANDIDATE_MARKS = """
     from present_candidates
     group by entity_type
 """
-# A redirect whose title is an entity's, in any type, is no alias. It is left out here, so of the mark too:
-# aliases are stale when it becomes one.
+# A redirect whose title is that of an entity of any type is no alias. It is left out here and so in the mark:
+# when it becomes an alias, aliases are stale.
 _REDIRECTS = """
     select source, from_title, target_title, revision_id
     from present_redirects
@@ -66,7 +66,7 @@ _HELD_COLUMNS = (
     *("entity_id", "entity_type", "source", "title", "title_key", "page_id", "revision_id", "state"),
     *("confidence", "method", "origin", "review_reason", "review_since", "valid_from"),
 )
-# Not by the view of entities either.
+# Not by the view of entities, for the reason given below.
 _IN_DISPUTE = """
     select entity_type, title_key, page_id, review_reason
     from ({entities})
@@ -82,7 +82,7 @@ _PAGES_MARK = """
         on types.batch = present.batch and types.title_key = present.title_key
     where types.title_key in (select unnest($titles)) or types.page_id in (select unnest($pages))
 """
-# A page may be without an entity that stands when another type gives it up.
+# A page may have no standing entity while another type gives it up.
 _UNHELD = """
     with standing as (
         from ({entities}) as entities
@@ -134,12 +134,12 @@ class Match(Protocol):
 class Snapshot:
     """The lake as it was at one moment, as far as entities are made from it.
 
-    Entities themselves are resolved type by type from one look: what is written meanwhile is put in with
+    Entities are resolved type by type from one snapshot: what is written meanwhile is added with
     `put_entities`.
     """
 
     def __init__(self, lake: Lake, connection: duckdb.DuckDBPyConnection) -> None:
-        """Look through a connection in which `snapshot.sql` was run."""
+        """Read through a connection in which `snapshot.sql` was run."""
         self.lake = lake
         self._connection = connection
         self._held: dict[str, Holders] = {}
@@ -147,25 +147,25 @@ class Snapshot:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """To the lake, with what `snapshot.sql` makes. Its views know no partition that is newer."""
+        """A connection to the lake, with what `snapshot.sql` makes. Its views know no newer partition."""
         return self._connection
 
     @cached_property
     def candidate_marks(self) -> Mapping[str, str]:
-        """A mark of each type's candidates, which is another when they are."""
+        """A mark of each type's candidates, which changes with them."""
         pages = {row["entity_type"]: row["mark"] for row in query(self._connection, _CANDIDATE_MARKS)}
         mentions = self.mentions.marks
         return {name: f"{pages.get(name)} {mentions.get(name)}" for name in pages.keys() | mentions.keys()}
 
     @cached_property
     def mark(self) -> str:
-        """A mark of all that entities and their names are made from."""
+        """A mark of all data that entities and their names are made from."""
         candidates = sorted(self.candidate_marks.items())
         return content_hash(f"{candidates} {self.names_mark} {self.redirects_mark} {self.people_mark}")
 
     @cached_property
     def mentions(self) -> FoundMentions:
-        """What list pages name, and what that means."""
+        """The names on list pages, and what they mean."""
         return find_mentions(self._connection, self.lake)
 
     @cached_property
@@ -185,17 +185,17 @@ class Snapshot:
 
     @cached_property
     def wikis(self) -> Mapping[str, str]:
-        """Where the wiki is that each source reads: two sources of one wiki name the same place."""
+        """The place of each source's wiki: two sources of one wiki have the same place."""
         return {row["source"]: _place(row) for row in query(self._connection, _SITES)}
 
     @cached_property
     def redirects_now(self) -> Redirects:
-        """All redirects, by what they lead to."""
+        """All redirects, by their target."""
         return redirects_by_target(query(self._connection, _NAMED_REDIRECTS))
 
     @cached_property
     def told(self) -> Mapping[int, Sequence[Row]]:
-        """What pages and lists tell of who a thing is, by its title key.
+        """Names and identifiers from pages and lists, by title key.
 
         Rows have `kind`: 'name' (in the infobox), 'mention' (in a list) or 'external_id'.
         """
@@ -212,14 +212,14 @@ class Snapshot:
 
     @cached_property
     def names_mark(self) -> str:
-        """A mark of what gives candidates names beside their own, and of their wikis."""
+        """A mark of the data that gives candidates further names, and of their wikis."""
         sqls = (_REDIRECTS_MARK.format(redirects=_NAMED_REDIRECTS), _TOLD_MARK)
         marks = [query(self._connection, sql)[0]["mark"] for sql in sqls]
         return f"{marks} {sorted(self.wikis.items())}"
 
     @cached_property
     def pages_now(self) -> Mapping[tuple[str, str], PageNow]:
-        """What became of pages, by the type and id of the entities that were read from them."""
+        """The present state of pages, by the type and id of the entities that were read from them."""
         return {
             (row["held_as"], row["entity_id"]): PageNow(row if row["title"] else None, row["was_absent"])
             for row in query(self._connection, _PAGES_NOW)
@@ -227,35 +227,35 @@ class Snapshot:
 
     @cached_property
     def first_titles(self) -> FirstTitles:
-        """Under what titles pages that were moved were seen first."""
+        """The first known titles of moved pages."""
         return first_titles(self._connection)
 
     @cached_property
     def unheld(self) -> AbstractSet[str]:
-        """Types with a page that surely is of that type, and for which no entity stands in any."""
+        """Types with a page that certainly has that type, and for which no type has a standing entity."""
         tables = {"entities": ENTITIES, "departures": ENTITY_DEPARTURES}
         relations = {name: rows_of(self.lake, table) for name, table in tables.items()}
         rows = query(self._connection, _UNHELD.format(**relations))
         return frozenset(row["entity_type"] for row in rows)
 
     def elsewhere(self, entity_type: str) -> list[Holders]:
-        """Current rows of the entities of all other types; those that a type gives up are suppressed."""
+        """Current rows of the entities of all other types; those that their type gives up are suppressed."""
         others = (name for name in self.lake.partitions(ENTITIES) if name != entity_type)
         return [self._holders(name) for name in others]
 
     @cached_property
     def redirects(self) -> Redirects:
-        """Redirects that may give entities a name, by what they lead to."""
+        """Redirects that may give entities a name, by their target."""
         return redirects_by_target(query(self._connection, self._redirects))
 
     @cached_property
     def redirects_mark(self) -> str:
-        """A mark of the redirects that may give entities a name, which is another when they are."""
+        """A mark of the redirects that may give entities a name, which changes with them."""
         mark: str = query(self._connection, _REDIRECTS_MARK.format(redirects=self._redirects))[0]["mark"]
         return mark
 
     def disputes_mark(self, rows: Iterable[Row]) -> str:
-        """A mark of how the pages of some entities are typed now; empty without any."""
+        """A mark of the present types of some entities' pages; empty if there are none."""
         titles, pages = list[int](), list[int]()
         for row in rows:
             titles.append(row["title_key"])
@@ -267,7 +267,7 @@ class Snapshot:
 
     @cached_property
     def in_dispute(self) -> Mapping[str, list[Row]]:
-        """The entities of each type whose page is typed otherwise, but less surely."""
+        """The entities of each type whose page has another type now, but with less certainty."""
         sql = _IN_DISPUTE.format(entities=rows_of(self.lake, ENTITIES))
         by_type: defaultdict[str, list[Row]] = defaultdict(list)
         for row in query(self._connection, sql, {"reason": IN_DISPUTE}):
@@ -280,19 +280,19 @@ class Snapshot:
         return list(query(self._connection, _HELD.format(entities=rows)))
 
     def put_departures(self) -> None:
-        """Let those that types give up be those of the files: one was written."""
+        """Read the departures from the files again, after one was written."""
         self._held.clear()
         self.matched.clear()
         for name in ("departing", "unheld"):
             self.__dict__.pop(name, None)
 
     def put_entities(self, entity_type: str, changed: Sequence[Row]) -> None:
-        """Let the entities of a type be those of its file: it was written.
+        """Read the entities of a type from its file again, after it was written.
 
         Args:
             entity_type: the type.
-            changed: its rows that may be others than before. Types with which none of them shares a page or
-                an id stay as they were matched.
+            changed: its rows that may have changed. Types that share no page and no id with them keep their
+                matches.
         """
         self._held.pop(entity_type, None)
         self.matched.pop(entity_type, None)
@@ -304,7 +304,7 @@ class Snapshot:
 
     @cached_property
     def departing(self) -> AbstractSet[tuple[str, str, datetime]]:
-        """Entities that types give up: type, id, and since when the row is true that is given up."""
+        """Entities that types give up: type, id, and the start of the row that is given up."""
         rows = query(self._connection, f"from ({rows_of(self.lake, ENTITY_DEPARTURES)})")
         return frozenset((row["entity_type"], row["entity_id"], row["valid_from"]) for row in rows)
 
@@ -320,19 +320,19 @@ class Snapshot:
 
     @property
     def _redirects(self) -> str:
-        # Not by a view: those that the connection has were made when no entity may have been written yet.
+        # Not by a view: the connection's views were made when perhaps no entity was written yet.
         return _REDIRECTS.format(entities=rows_of(self.lake, ENTITIES))
 
 
 def _place(site: Row) -> str:
-    """The address of a wiki's pages, without scheme: languages of one host are wikis of their own."""
+    """The address of a wiki's pages, without scheme: each language of a host is a wiki of its own."""
     address = urlsplit(site["base_url"] or "")
     return f"{address.netloc}{address.path.rpartition('/')[0]}" or site["source"]
 
 
 @contextmanager
 def open_snapshot(lake: Lake) -> Iterator[Snapshot]:
-    """Take a look at the lake, which holds its memory until the block's end."""
+    """Take a snapshot of the lake. It holds its memory until the block's end."""
     with connect(lake) as connection:
         query(connection, _ENTITIES_NOW)
         yield Snapshot(lake, connection)

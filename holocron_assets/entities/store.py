@@ -1,4 +1,4 @@
-"""Reading and writing the knowledge base's tables, one entity type at a time."""
+"""Reads and writes the knowledge base's tables, one entity type at a time."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,12 +39,12 @@ _NAMED_BY = (
 
 
 def stale_entities(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
-    """Types whose entities are not what their candidates would give today."""
+    """Types whose entities are stale: their candidates would give others today."""
     return [name for name in entity_types if _entities_are_stale(snapshot, name)]
 
 
 def stale_aliases(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
-    """Types whose aliases are not what their standing entities, and the redirects, would give today."""
+    """Types whose aliases are stale: their standing entities, and the redirects, would give others today."""
     return [name for name in entity_types if _aliases_are_stale(snapshot, name)]
 
 
@@ -126,7 +126,7 @@ def _states(rows: pa.Table) -> Counter[str]:
 
 
 def _merged(snapshot: Snapshot, entity_type: str) -> Mapping[str, Merge]:
-    """What became of the type's entities that are others."""
+    """For each merged entity of the type, the one that it is now."""
     if not snapshot.lake.has(ENTITY_JUDGEMENTS, entity_type):
         return {}
     rows = read_partition(snapshot.lake, ENTITY_JUDGEMENTS, entity_type)
@@ -154,7 +154,7 @@ def _aliases_are_stale(snapshot: Snapshot, entity_type: str) -> bool:
 
 
 def _entity_inputs(snapshot: Snapshot, entity_type: str, current: Iterable[Row]) -> dict[str, str]:
-    """Fingerprints of what a type's entities are made from, of which these are current."""
+    """Fingerprints of the data that a type's entities are made from; these are the current ones."""
     policy = content_hash(DEFAULT_POLICY_FILE.read_text(encoding="utf-8"))
     judgements = read_footer(snapshot.lake, ENTITY_JUDGEMENTS, entity_type)
     disputed = [row for row in current if IN_DISPUTE in (row["review_reason"] or "")]

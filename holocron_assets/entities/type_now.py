@@ -1,7 +1,7 @@
-"""One type's candidates and entities, and which stands for which.
+"""One type's candidates and entities, and which candidate stands for which entity.
 
-Of a large type little changes from one run to the next. What is as it was is joined in the database and never
-becomes Python rows: only the rest is matched, and decided about, one by one.
+In a large type, little changes from one run to the next. Unchanged rows are joined in the database and never
+become Python rows: only the others are matched, and decided about, one by one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,8 +39,8 @@ _MAKE_CANDIDATES = f"""
     from mention_candidates
 """  # noqa: S608 - column names of our own
 _MAKE_ENTITIES = "create or replace table of_type.entities as from ({entities})"
-# Pages that stand for the entity that they stood for: of their title and page id there is one, and no other
-# type has anything to do with either.
+# Pages that stand for the same entity as before: only one has their title and page id, and no other type
+# has either of them.
 _MAKE_MATCHED = """
     create or replace table of_type.matched as
     with elsewhere as (
@@ -90,8 +90,7 @@ _SAME = " and ".join(
         "origin",
     )
 )
-# Entities of which a run would say what is said already: only the policy has anything to say, and the page is
-# as it was.
+# Entities that a run would not change: only the policy decides about them, and their page is as it was.
 _MAKE_QUIET = f"""
     create or replace table of_type.quiet as
     select
@@ -136,7 +135,7 @@ _FOUND = pa.schema([("title_key", pa.int64()), ("entity_id", pa.string())])
 
 
 class TypeNow:
-    """One type as it was when this was made."""
+    """One type as it was when this object was made."""
 
     def __init__(self, snapshot: Snapshot, entity_type: str) -> None:
         """Match the type's candidates with its entities."""
@@ -181,11 +180,11 @@ class TypeNow:
         return frozenset(row["entity_id"] for row in counted)
 
     def identified(self) -> list[dict[str, Any]]:
-        """Who is a candidate, with the id of the entity that each stands for, or will."""
+        """The candidates, with the id of the entity that each stands for, or will."""
         return self._query(_WHO)
 
     def members(self, ids: AbstractSet[str]) -> dict[str, Member]:
-        """Those of some ids that are entities of the type, as far as they can be one with others."""
+        """The given entities of the type, with the values that decide what they can be one with."""
         asked = {"ids": sorted(ids)}
         present = self._query(f"{_IDENTIFIED} where entity_id in (select unnest($ids::varchar[]))", asked)
         found = {row["entity_id"]: self._member(row, is_present=True) for row in present}
@@ -196,10 +195,10 @@ class TypeNow:
     def changed(
         self, busy: Iterable[str], policy: PromotionPolicy
     ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], pa.Table]:
-        """What a run decides about, and what it leaves as it is.
+        """The rows that a run decides about, and those that it leaves as they are.
 
         Args:
-            busy: ids of entities about which somebody else than the policy has something to say.
+            busy: ids of entities about which not only the policy decides.
             policy: gives states.
 
         Returns:
@@ -222,7 +221,7 @@ class TypeNow:
         return bool(self._query(_TOUCHED))
 
     def _steady(self, policy: PromotionPolicy) -> pa.Table:
-        """Of what policies decide by, with what was decided, all that this one would decide so too."""
+        """Of all inputs and results of policies, those for which this policy gives the same result."""
         seen = self._query(_BY_WHAT)
         steady = [row for row in seen if policy.decide(row)[::2] == (row["state"], row["state_reason"])]
         columns = [ENTITIES.arrow_schema.field(name) for name in ("state", "state_reason")]
@@ -261,7 +260,7 @@ class TypeNow:
 
 
 def type_now(snapshot: Snapshot, entity_type: str) -> TypeNow:
-    """The type as it is; matched once as long as no entity is written."""
+    """The type as it is now; it is matched once as long as no entity is written."""
     if entity_type not in snapshot.matched:
         snapshot.matched[entity_type] = TypeNow(snapshot, entity_type)
     found = snapshot.matched[entity_type]

@@ -1,1 +1,1 @@
-"""How things stand, and what people are told of it."""
+"""The status of Holocron, notifications about it, backups, schedules and groups of work."""

@@ -1,6 +1,6 @@
-"""Groups of work: commands that are run one after the other, and what becomes of the rest when one fails.
+"""Groups of work: commands that run one after the other, with a rule for the rest when one fails.
 
-A group is a file; what became of each step of a run is a row. A run that was killed goes on from there.
+A group is a file. The result of each step of a run is a row, and a killed run goes on from there.
 """
 
 import shlex
@@ -44,7 +44,7 @@ class Step(BaseModel):
 
 
 class Group(BaseModel):
-    """What `data/groups/NAME.yaml` says."""
+    """A file `data/groups/NAME.yaml`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -111,35 +111,35 @@ class GroupRun:
         """Whether any step was not done."""
         return any(row["status"] != "done" for row in self.rows)
 
-    def work(self, run: Callable[[Step], int], tell: Callable[[str], object]) -> None:
+    def work(self, run: Callable[[Step], int], report: Callable[[str], object]) -> None:
         """Run the steps that have not ended, one after the other.
 
         Args:
             run: runs a step's command, and gives its exit code.
-            tell: told what becomes of each.
+            report: called with a line about each.
         """
         for step, row in zip(self.group.steps, self.rows, strict=True):
             if row["status"] in _ENDED:
-                tell(f"{step.name}: {row['status']} before")
+                report(f"{step.name}: {row['status']} before")
                 self._end(step, row)
                 if self.is_over:
                     return
                 continue
             if lacking := self._lacking(step):
                 self._note(row, status="skipped", ended_at=utc_now())
-                tell(f"{step.name}: skipped, since {', '.join(lacking)} failed")
+                report(f"{step.name}: skipped, since {', '.join(lacking)} failed")
                 continue
             self._note(row, status="started", started_at=utc_now())
-            tell(f"{step.name}: holocron {step.run}")
+            report(f"{step.name}: holocron {step.run}")
             code = run(step)
             self._end(step, row, status="failed" if code else "done", exit_code=code, ended_at=utc_now())
             if code:
-                tell(f"{step.name}: failed with exit code {code}")
+                report(f"{step.name}: failed with exit code {code}")
             if self.is_over:
                 return
 
     def _lacking(self, step: Step) -> list[str]:
-        """What a step needs that was skipped, or failed and says that who needs it is to be skipped."""
+        """The needed steps that were skipped, or that failed and have those that need them skipped."""
         by_name = {one.name: (one, row) for one, row in zip(self.group.steps, self.rows, strict=True)}
         found = [by_name[name] for name in step.needs]
         return [
@@ -149,7 +149,7 @@ class GroupRun:
         ]
 
     def _end(self, step: Step, ended: dict[str, object], **changed: object) -> None:
-        """Note a step's end and what it means for the rest in one write: a kill leaves both or neither."""
+        """Record a step's end and its effect on the rest in one write: a kill leaves both or neither."""
         ended.update(changed)
         if ended["status"] == "failed" and step.on_failure == "stop":
             for row in self.rows:
@@ -166,9 +166,9 @@ class GroupRun:
 
 
 def begin_or_go_on(lake: Lake, name: str, group: Group) -> GroupRun:
-    """The run of a group that has not ended, if there is one of the same definition; else a new one.
+    """The unfinished run of a group, if there is one with the same definition; else a new one.
 
-    The caller sees to it that no other process runs the group.
+    The caller ensures that no other process runs the group.
     """
     definition = content_hash(group.model_dump_json())[:16]
     last = last_run(lake, name)

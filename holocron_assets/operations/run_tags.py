@@ -1,4 +1,4 @@
-"""Tags that people give runs, such as `experiment=large_chunks`: rows, by which what they made is found."""
+"""Tags that people give runs, such as `experiment=large_chunks`: rows, to find what those runs made."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import RUN_TAGS
 
 _OURS = ("dagster/", ".dagster/", "holocron/")
-"""How tags begin that no person gave."""
+"""How tags begin that do not come from a person."""
 
 
 def tags_by_people(tags: Mapping[str, str]) -> dict[str, str]:
@@ -16,7 +16,7 @@ def tags_by_people(tags: Mapping[str, str]) -> dict[str, str]:
 
 
 def keep_tags(lake: Lake, run_id: str, job: str, tags: Mapping[str, str]) -> None:
-    """Write down what a person tagged a run with, once; nothing where nobody did.
+    """Write down a person's tags of a run, once; nothing where there are none.
 
     Args:
         lake: where the rows go.

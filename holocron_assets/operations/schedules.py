@@ -1,4 +1,4 @@
-"""What is done by the clock, as data: `data/schedules.yaml` says when, in which time zone."""
+"""Work at set times, as data: `data/schedules.yaml` says when, and in which time zone."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,11 +11,11 @@ from holocron_assets.crawl.sources.source import NAME_PATTERN, NAME_RULE
 from holocron_assets.operations.groups import group_names
 
 STATUS_TIMES = CronTimes(cron="7 * * * *")
-"""When it is told how things stand. It costs little, and nobody sets it."""
+"""When the status is recorded. It costs little, and is not configurable."""
 
 
 class RefreshTimes(CronTimes):
-    """When a source is brought up to date from its seeds on, whatever sensors do."""
+    """When a source is brought up to date, beginning with its seeds, in addition to the sensors' work."""
 
     source: StrictStr | None = Field(default=None, description="the source; without it, every enabled one")
 
@@ -37,7 +37,7 @@ class GroupTimes(CronTimes):
 
 
 def _known(kind: str, name: str, info: ValidationInfo) -> str:
-    """A name that can be a schedule's, if the context of the validation holds it among those there are."""
+    """A name for a schedule: one of those in the validation's context."""
     names: Sequence[str] | None = (info.context or {}).get(kind)
     if names is not None and name not in names:
         raise ValueError(f"no {kind} is called {name!r}; there are {', '.join(names) or 'none'}")
@@ -47,7 +47,7 @@ def _known(kind: str, name: str, info: ValidationInfo) -> str:
 
 
 class Schedules(BaseModel):
-    """What `data/schedules.yaml` may say. What is left out is as it is by default."""
+    """The file `data/schedules.yaml`. Keys that are left out have their defaults."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -71,11 +71,11 @@ class Schedules(BaseModel):
 
 
 def read_schedules(file: Path, *, sources: Path, groups: Path) -> Schedules:
-    """Read the schedules; the usual ones where there is no file.
+    """Read the schedules; the defaults where there is no file.
 
     Args:
-        file: says when.
-        sources: the folder of the sources that there are.
+        file: the file of schedules.
+        sources: the folder of the sources.
         groups: the folder of the groups of work.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The views that need configuration, all of them: the frontier's, and those that say how things stand."""
+"""All views that need configuration: those of the frontier, and those of the status."""
 
 from collections.abc import Iterable
 from importlib.resources import files
@@ -23,7 +23,7 @@ _PARTS = ("standing", "outcomes", "status")
 
 
 def all_views(sources: Iterable[Source], lake: Lake | None = None, staleness: Staleness | None = None) -> str:
-    """SQL for every view that stands on sources and interrogations.
+    """SQL for every view that depends on sources and interrogations.
 
     Args:
         sources: as for `frontier_views`.
@@ -34,11 +34,11 @@ def all_views(sources: Iterable[Source], lake: Lake | None = None, staleness: St
 
 
 def status_views(relation: str, staleness: Staleness | None = None) -> str:
-    """SQL for `processing_status`, `queue_health`, `aged_work`, `failures`, `throughput`, and what is below.
+    """SQL for `processing_status`, `queue_health`, `aged_work`, `failures`, `throughput`, and their parts.
 
     Args:
-        relation: "view", or "table": what several of them stand on is made once, by who asks all of them.
-        staleness: what is known beside the tables; of none, in a database that is asked later.
+        relation: "view"; or "table" for a caller that asks all of them, so that shared parts are made once.
+        staleness: the state that is not in tables; None in a database that is asked later.
     """
     interrogations = load_interrogations()
     filled = {

@@ -1,1 +1,1 @@
-"""What is missing or out of date, read from the lake. No module here imports Dagster."""
+"""Missing and stale work, read from the lake. No module here imports Dagster."""

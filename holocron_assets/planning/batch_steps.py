@@ -1,4 +1,4 @@
-"""What each derived asset of a batch does: rows of its inputs in, its rows out."""
+"""The function of each derived asset of a batch: it takes rows of its inputs, and gives its own rows."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -61,7 +61,7 @@ class Step:
         group: the asset group that shows it.
         make: the rows, from the rows of its inputs and the run's id. Texts are read page by page.
         counted: the column whose values a materialization counts.
-        notes: what else a materialization lists of a batch, by name.
+        notes: further lists for a batch's materialization, by name.
     """
 
     derivation: Derivation
@@ -77,7 +77,7 @@ class Step:
 
 
 def run_step(lake: Lake, step: Step, batch: str, run_id: str) -> tuple[Footer, Sequence[Row]]:
-    """Make one partition of a derived table and write it, unless it is what would be written.
+    """Make one partition of a derived table and write it, unless the file has the same content.
 
     Args:
         lake: where inputs are and the rows go.
@@ -89,10 +89,10 @@ def run_step(lake: Lake, step: Step, batch: str, run_id: str) -> tuple[Footer, S
         The file's footer, and its rows.
 
     Raises:
-        MissingPartitionError: an input is not there; says which.
+        MissingPartitionError: an input is missing; names it.
         SchemaError: the rows do not fit the table; nothing was written.
     """
-    # Before the inputs are read: one that is replaced meanwhile makes the new file stale, not wrong for ever.
+    # Before the inputs are read: if one is replaced meanwhile, the new file is stale, not wrong for ever.
     derivation, rows_of = step.derivation, step.derivation.rows_of(lake)
     fingerprints = derivation.fingerprints(lake, batch, rows_of)
     standing = read_footer(lake, step.table, batch)
@@ -111,7 +111,7 @@ def run_step(lake: Lake, step: Step, batch: str, run_id: str) -> tuple[Footer, S
 
 
 def _inputs(lake: Lake, derivation: Derivation, batch: str, rows_of: RowsOf) -> Inputs:
-    """The rows of each input; none of an optional one that is not there."""
+    """The rows of each input; none for a missing optional one."""
     found: dict[str, Sequence[Row]] = {
         table.name: read_partition(lake, table, batch) for table in derivation.inputs
     }
@@ -125,7 +125,7 @@ def _inputs(lake: Lake, derivation: Derivation, batch: str, rows_of: RowsOf) -> 
 
 
 def readable_pages(pages: Sequence[Row]) -> list[Row]:
-    """Pages with a text, each once: two requested titles may have turned out to be one page."""
+    """Pages with a text, each once: two requested titles may be one page."""
     first: dict[int, Row] = {}
     for page in pages:
         if page["status"] == "ok":
@@ -309,7 +309,7 @@ BATCH_STEPS: tuple[Step, ...] = (
 
 
 def stale_batches(lake: Lake, sources: Iterable[Source]) -> list[str]:
-    """Fetched batches of which a derived table is not what today's code, rules and inputs give.
+    """Fetched batches with a stale derived table: today's code, rules and inputs would give another.
 
     Stale steps are found in order: what follows a stale one is redone with it.
     """

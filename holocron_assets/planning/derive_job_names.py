@@ -1,4 +1,4 @@
-"""What the jobs of interrogations are called: by the pool, and by what their partitions are."""
+"""The names of the jobs that answer interrogations: by the pool, and by the kind of partitions."""
 
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.interrogations.interrogation import Interrogation

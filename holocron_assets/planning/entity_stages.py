@@ -1,9 +1,8 @@
-"""The stages of the knowledge base, in the order in which they follow from each other.
+"""The stages of the knowledge base, in the order in which they depend on each other.
 
-Those by entity type come first. Identity is only ever decided inside one type, so each stage is made for all
-types before the next one begins. A page that is of another type now is given up by one type and taken by
-another: the stage of departures says so before anything is compared, so that the order of the types does not
-matter.
+Stages by entity type come first. Identity is decided only inside a type, so each stage is made for all types
+before the next one begins. When a page gets another type, one type gives it up, and another takes it. The
+stage of departures records that before anything is compared, so that the order of the types does not matter.
 """
 
 from collections.abc import Callable, Sequence
@@ -67,7 +66,7 @@ from holocron_assets.review.store import REVIEW_VERSION, stale_review
 from holocron_assets.settings import tags_file
 
 TYPES = sorted(load_taxonomy().entity_worthy_types)
-"""The entity types: the partitions of all that is decided inside one type."""
+"""The entity types: the partitions of all stages inside one type."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +76,10 @@ class Stage:
     Attributes:
         table: the table.
         group: the asset group that shows it.
-        code_version: of the code that makes it.
+        code_version: version of the code that makes it.
         inputs: tables that it is made from, partitioned as it is.
         whole_inputs: tables that it is made from, with all their partitions.
-        stale: which of some partitions are not what the lake would give today.
+        stale: finds the stale ones of some partitions.
     """
 
     table: Table
@@ -170,7 +169,7 @@ BY_TYPE: tuple[Stage, ...] = (
         stale=lambda snapshot, names: stale_entity_tags(snapshot, names, tags_file()),
     ),
 )
-"""By entity type: what lists name, who is who, and what is said of them."""
+"""Stages by entity type: mentions, identity, and statements about entities."""
 
 BY_SOURCE: tuple[Stage, ...] = (
     Stage(
@@ -201,7 +200,7 @@ BY_SOURCE: tuple[Stage, ...] = (
         stale=lambda snapshot, names: stale_review(snapshot.lake, names),
     ),
 )
-"""By source: what follows from all that."""
+"""Stages by source, which follow from those."""
 
 STAGES = (*BY_TYPE, *BY_SOURCE)
 

@@ -1,4 +1,4 @@
-"""Names of jobs, and of the tags that limits and sensors go by. Other tools rely on them."""
+"""Names of jobs, and of the tags that limits and sensors use. Other tools rely on them."""
 
 BATCH_JOB = "crawl_batch"
 SETTLE_JOB = "settle_batch"
@@ -32,33 +32,33 @@ PROGRESS_TAG = "holocron/progress"
 OUTCOME_TAG = "holocron/outcome"
 TRACE_TAG = "holocron/traceparent"
 PAUSED = "paused"
-"""What the tag of the outcome holds when a person holds the work back."""
+"""The outcome in the tag when a person holds the work back."""
 
 REPEATED = "repeated"
-"""What it holds of a run that repeats another, until it has an outcome of its own."""
+"""The outcome in the tag of a run that repeats another, until it has an outcome of its own."""
 
 WHOLE_RUN_CHECK = "no_partition_failed"
-"""The check that ends a run over several partitions, of which each step makes what it can."""
+"""The check that ends a run over several partitions, whose steps go on when a partition fails."""
 
 WAITING_TAGS = {"holocron/waits": "true"}
-"""Of jobs that wait for other runs: `dagster.yaml` lets only two be, so that others find a place."""
+"""Tag of jobs that wait for other runs: `dagster.yaml` allows two at once, so that others find a place."""
 
 TAGS = {
     HOST_TAG: "Host and port of the wiki that the run asks. One run per value at a time.",
     SOURCE_TAG: "Source that the run's partition belongs to.",
-    GROUP_TAG: "Group of work that the clock had the run started for.",
+    GROUP_TAG: "Group of work whose schedule started the run.",
     WORK_TAG: "The work that the run is for: job, partition and version. Failures are counted by it.",
     PARTITION_TAG: "Partition of the run, by Dagster. One run per value at a time.",
     PARTITIONS_TAG: "Partitions that the run may make, with commas between, if it makes several. Dagster's "
     "own range only lets it resolve what steps read.",
-    PRIORITY_TAG: "Priority of the run's source, if it has one: higher is sooner out of the queue.",
-    GPU_MODEL_TAG: "Model that the run asks on this machine's GPU. One run at a time, whatever the value.",
-    MODEL_TAG: "Model that the run asks, wherever it is.",
+    PRIORITY_TAG: "Priority of the run's source, if it has one: the highest leaves the queue first.",
+    GPU_MODEL_TAG: "Model that the run asks on this machine's GPU. One run at a time, for all values together.",
+    MODEL_TAG: "Model that the run asks, in any pool.",
     MODEL_POOL_TAG: "Pool of the model that the run asks.",
     TRACE_TAG: "Span that asked for the run (W3C traceparent), where traces are on.",
-    PROGRESS_TAG: "What was left when the run was asked for: one that changed nothing is tried again later.",
-    OUTCOME_TAG: "'complete', 'partial', 'stopped' or 'paused': what became of the work of a run that asks a "
-    "model. 'paused' also on other runs that ended because a person holds back what they were for, and "
+    PROGRESS_TAG: "Work left when the run was requested: a run that changed nothing is tried again later.",
+    OUTCOME_TAG: "'complete', 'partial', 'stopped' or 'paused': the outcome of the work of a run that asks a "
+    "model. 'paused' also on other runs that ended because a person holds their work back, and "
     "'repeated' on those that repeat one, until they have an outcome.",
 }
-"""What the tags of a run hold."""
+"""The tags of a run with their meaning."""

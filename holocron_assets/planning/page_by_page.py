@@ -1,10 +1,10 @@
-"""Reading a batch page by page, so that one that cannot be read costs its own rows and no others.
+"""Reads a batch page by page, so that a page that cannot be read costs its own rows and no others.
 
-What a step does to a page's text may raise, end the process inside a parser, or never end. Which page is
-being read stands in a note, which outlives the process and costs microseconds: it is not synced, since a
-page is to blame for the end of its process, not for that of the machine. Whoever takes up the step again
-counts the death. A page that ended its process four times, and one that raised, is given up: it has a row in
-table `unread_pages`, until its step has other code or a person brings it back.
+Reading a page's text may raise, end the process inside a parser, or never end. A note names the page that is
+being read. It outlives the process and costs microseconds. It is not synced, since a page can end its
+process, but not the machine. The next process that does the step counts the death. A page that ended its
+process four times, or raised, is given up: it has a row in table `unread_pages`, until the code of its step
+changes or a person requeues it.
 """
 
 import faulthandler
@@ -30,28 +30,28 @@ from holocron_assets.lake.tables import UNREAD_PAGES
 from holocron_assets.telemetry.logs import logger
 
 LONGEST_SECONDS = 60.0
-"""A page that is read for longer ends the process. The longest of a large wiki takes a second."""
+"""A page that takes longer ends the process. The longest page of a large wiki takes a second."""
 
-_ARMED_FOR_SECONDS = 5.0  # setting the alarm starts a thread: once for many pages, not for each
+_ARMED_FOR_SECONDS = 5.0  # setting the alarm starts a thread, so it is set once for many pages
 _NOTE_LENGTH = 24
 _NO_PAGE = ""
-_HANG_MARK = b"Timeout"  # how faulthandler begins to say that time is up
+_HANG_MARK = b"Timeout"  # the start of faulthandler's message at the end of the time
 _LONGEST_ERROR = 500
 _LOG = logger(__name__)
 
 
 def unread_input(table: Table) -> RowInput:
-    """What a step's partitions depend on beside their inputs: pages given up that nobody brought back."""
+    """A further dependency of a step's partitions: pages given up and not requeued."""
     return RowInput(UNREAD_PAGES, partial(_decided, table))
 
 
 class PageByPage:
     """One step's reading of one batch; a context manager.
 
-    Nobody is to blame if it ends with an exception, as it does after Ctrl+C or SIGTERM.
+    If it ends with an exception, as after Ctrl+C or SIGTERM, no page is to blame.
 
     Attributes:
-        given_up: rows of table `unread_pages`, by title key: what stands, and what was given up by now.
+        given_up: rows of table `unread_pages`, by title key: the standing ones, and new ones.
     """
 
     def __init__(self, lake: Lake, derivation: Derivation, batch: str, run_id: str) -> None:
@@ -65,7 +65,7 @@ class PageByPage:
         self._hangs: Counter[int] = Counter()
 
     def __enter__(self) -> Self:
-        """Take up what was left: count what ended the last reading, and look up who was given up."""
+        """Go on after the last reading: count the page that ended it, and read which pages were given up."""
         version = self._derivation.code_version
         self._note.open()
         if death := self._note.last_death():
@@ -80,7 +80,7 @@ class PageByPage:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave no page noted: what ends like this was no page's doing."""
+        """Clear the note: this end is no page's fault."""
         self._journal.close()
         self._note.close()
 
@@ -90,11 +90,11 @@ class PageByPage:
         read: Callable[[Row], Iterable[Row]],
         unread: Callable[[Row], Sequence[Row]] = lambda _: (),
     ) -> list[Row]:
-        """What a step makes of some pages.
+        """The rows that a step makes from some pages.
 
         Args:
             pages: rows with source, batch, title and title key.
-            read: gives a page's rows. Whatever it does ends as rows.
+            read: gives a page's rows. An error in it also gives rows.
             unread: gives the rows of a page that cannot be read.
         """
         found: list[Row] = []
@@ -105,7 +105,7 @@ class PageByPage:
         return found
 
     def keep_given_up(self) -> bool:
-        """Write down which pages were given up; say whether they are others than before."""
+        """Write down the pages that were given up; return whether they changed."""
         rows = sorted(self.given_up.values(), key=lambda row: str(row["title"]))
         if rows == sorted(self._stored, key=lambda row: str(row["title"])):
             return False
@@ -133,14 +133,14 @@ class PageByPage:
         try:
             return list(read(page))
         except OSError:
-            raise  # the machine's trouble: no text of a page makes one
+            raise  # a fault of the machine: no page's text causes it
         except MemoryError:
-            # The page's or the machine's: a death, then, and no more.
+            # The page or the machine may be to blame: it counts as one death.
             self._note_death(page["title_key"], hung=False)
             raise
-        except Exception as error:  # noqa: BLE001 - whatever one page does to a parser, the others are not lost
-            told = f"{type(error).__name__}: {error}"[:_LONGEST_ERROR]
-            self._give_up(page, told, self._deaths[page["title_key"]] + 1)
+        except Exception as error:  # noqa: BLE001 - any error of one page must not lose the others
+            reason = f"{type(error).__name__}: {error}"[:_LONGEST_ERROR]
+            self._give_up(page, reason, self._deaths[page["title_key"]] + 1)
             return None
 
     def _give_up(self, page: Row, error: str, attempts: int) -> None:
@@ -159,7 +159,7 @@ class PageByPage:
 
 
 class _Death(NamedTuple):
-    """How the last process ended: while it read a page, which it may have done for too long."""
+    """How the last process ended: at which page, and whether that took too long."""
 
     key: int
     hung: bool
@@ -168,7 +168,7 @@ class _Death(NamedTuple):
 class _Note:
     """The page that is being read, in a file that one process holds; and the alarm that ends a long reading.
 
-    A second process that works on the same has no note: it would take a living one's page for its last.
+    A second process at the same step has no note: it would take the living one's page for a dead one's.
     """
 
     def __init__(self, path: Path) -> None:
@@ -178,7 +178,7 @@ class _Note:
         self._alarm_due = 0.0
 
     def open(self) -> None:
-        """Open the file, and hold it if no other process does."""
+        """Open the file, and lock it if no other process does."""
         self._file = open_in_folder(self._path, os.O_CREAT | os.O_RDWR)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -187,34 +187,34 @@ class _Note:
             self._is_ours = False
 
     def close(self) -> None:
-        """Leave nothing that could be taken for a death."""
+        """Leave no note that could count as a death."""
         self.clear()
         if self._is_ours:
             self._path.unlink(missing_ok=True)
         os.close(self._file)
 
     def last_death(self) -> _Death | None:
-        """What the note says, if a process died over a page."""
+        """The note's text, if a process died at a page."""
         if not self._is_ours:
             return None
         text = os.pread(self._file, 4096, 0)
         key = text[:_NOTE_LENGTH].decode("ascii", "replace").strip()
-        if not key.removeprefix("-").isdecimal():  # nobody died, or the machine did, and tore it
+        if not key.removeprefix("-").isdecimal():  # no process died, or the machine did and left half a note
             return None
         return _Death(int(key), hung=_HANG_MARK in text[_NOTE_LENGTH:])
 
     def begin(self, key: int) -> None:
-        """Say that a page is being read from now on."""
+        """Note that a page is being read from now on."""
         self._write(str(key))
         if monotonic() > self._alarm_due:
             self._alarm_due = monotonic() + _ARMED_FOR_SECONDS
-            os.lseek(self._file, _NOTE_LENGTH, os.SEEK_SET)  # where faulthandler writes
-            # It needs no interpreter: a C function that never returns keeps all Python code from running.
+            os.lseek(self._file, _NOTE_LENGTH, os.SEEK_SET)  # faulthandler writes there
+            # It needs no interpreter: while a C function does not return, no Python code can run.
             longest = LONGEST_SECONDS + _ARMED_FOR_SECONDS
             faulthandler.dump_traceback_later(longest, exit=True, file=self._file)
 
     def clear(self) -> None:
-        """Say that no page is being read."""
+        """Note that no page is being read."""
         if self._alarm_due:
             faulthandler.cancel_dump_traceback_later()
             self._alarm_due = 0.0
@@ -263,5 +263,5 @@ def _not_requeued(lake: Lake, rows: Sequence[Row]) -> Sequence[Row]:
 
 
 def _scope(batch: str, table: Table) -> str:
-    """The partition of table `unread_pages` that tells of one step of a batch."""
+    """The partition of table `unread_pages` for one step of a batch."""
     return f"{batch}-{table.name}"

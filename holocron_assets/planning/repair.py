@@ -1,6 +1,6 @@
-"""Mending: who meets a damaged file sets it aside and looks again; what is missing then is work as ever.
+"""Repair: a process that meets a damaged file sets it aside and reads again. The missing file is then work.
 
-Nothing has to be started for it. Sensors, ops and `holocron run` each meet damage where they read.
+Repair needs no start. Sensors, ops and `holocron run` each meet damage where they read.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from holocron_assets.telemetry.context import about
 from holocron_assets.telemetry.spans import span
 
 MOST_AT_ONCE = 20
-"""Damaged files that one look sets aside before it gives up until the next."""
+"""Most damaged files that one pass sets aside."""
 
 _Found = TypeVar("_Found")
 
@@ -36,22 +36,22 @@ _Tick = TypeVar("_Tick", bound=Callable[..., Any])
 
 
 def repair(error: DamagedPartitionError) -> str:
-    """Set a damaged file aside, so that whoever met it can look again.
+    """Set a damaged file aside, so that the caller can read again.
 
-    Changes that a wiki told of, and a check of all pages that went on, are told nowhere else: in their place
-    all pages of the source are compared with the wiki.
+    Changes that a wiki reported, and an unfinished check of all pages, are stored nowhere else. In their
+    place, all pages of the source are compared with the wiki.
 
     Returns:
         What was done, for people.
 
     Raises:
-        DamagedPartitionError: what it holds could not be made again, and it stays where it is.
+        DamagedPartitionError: its content could not be made again, and it stays where it is.
     """
     lake = open_lake(error.file.parents[4])
     table, source = error.file.parts[-3:-1]
     is_damaged = error.file.exists() and damage_of(error.file) is not None
     if table == PAGE_CHANGES.name and is_damaged:
-        # Before: a process that dies in between leaves the damage to be met again.
+        # Before the file is moved: if the process dies in between, the damage is met again.
         start_pass(lake, source, "gap", utc_now())
     aside = set_aside(lake, error)
     if aside is None:
@@ -62,11 +62,11 @@ def repair(error: DamagedPartitionError) -> str:
 
 
 def repairing(read: Callable[[], _Found], tell: Callable[[str], object]) -> _Found:
-    """What a look at the lake gives; each damaged file that it meets is set aside, and it looks again.
+    """Read the lake; each damaged file that is met is set aside, and the lake is read again.
 
     Args:
-        read: looks, and may be called again.
-        tell: told of each file.
+        read: reads the lake, and may be called again.
+        tell: called with a message about each file.
 
     Raises:
         DamagedPartitionError: a file cannot be set aside, or too many are damaged.
@@ -83,9 +83,9 @@ def repaired_tick(tick: _Tick) -> _Tick:
     """Let a sensor's or schedule's tick set aside what it finds damaged, name it in its log, and go on."""
 
     @wraps(tick)
-    def repaired(context: _Context, **resources: Any) -> Any:  # the daemon gives all of it by name
+    def repaired(context: _Context, **resources: Any) -> Any:  # the daemon passes all of it by name
         def tell(message: str) -> None:
-            context.log.error(message)  # not asked for before: whoever asks for a tick's log makes a file
+            context.log.error(message)  # created only now: a tick's log makes a file
 
         with about(tick=tick.__name__), span(f"tick {tick.__name__}"):
             return repairing(lambda: tick(context, **resources), tell)
@@ -94,14 +94,14 @@ def repaired_tick(tick: _Tick) -> _Tick:
 
 
 def repair_all(errors: Sequence[DamagedPartitionError], tell: Callable[[str], object]) -> list[str]:
-    """Set several damaged files aside; what cannot be is left, and named.
+    """Set several damaged files aside; those that cannot be are left, and named.
 
     Args:
-        errors: what reading each gave.
-        tell: told of each file that was set aside.
+        errors: the error of reading each.
+        tell: called with a message about each file that was set aside.
 
     Returns:
-        What is wrong with those that stay where they are.
+        The errors of those that stay where they are.
     """
     left = []
     for error in errors:

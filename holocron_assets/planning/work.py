@@ -1,4 +1,4 @@
-"""What there is to do, read from the lake: the queue that does not exist. Sensors and the CLI ask here."""
+"""Work to do, read from the lake, which is the queue. Sensors and the CLI ask here."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -52,11 +52,11 @@ class Work:
     Attributes:
         job: the job's name.
         partition: its partition; None for a job that has none.
-        version: of what is to be done: code and rule versions, settings. A failed run is tried again, later
-            and later; work of another version is tried at once.
+        version: version of the work: code, rules, settings. A failed run is tried again after growing pauses;
+            work of another version is tried at once.
         host: the wiki that it asks, if it asks one.
-        config: its run config, beside that of the console.
-        about: what it is about, for people, where it has no partition.
+        config: its run config, without that of the console.
+        about: what it is about, for people, if it has no partition.
     """
 
     job: str
@@ -68,22 +68,22 @@ class Work:
 
     @property
     def key(self) -> str:
-        """A name for the work, the same as long as nothing about it changes."""
+        """A name for the work, which stays the same as long as the work does."""
         return f"{self}/{content_hash(self.version)[:12]}"
 
     @property
     def source(self) -> str | None:
-        """The source that its partition is, or is of."""
+        """The source of its partition."""
         return (source_of(self.partition) or self.partition) if self.partition else None
 
     def __str__(self) -> str:
-        """Job and partition, as a person names the work."""
+        """Job and partition, for people."""
         about = self.partition or self.about
         return f"{self.job} of {about}" if about else self.job
 
 
 def seeds_to_list(lake: Lake, sources: Iterable[Source]) -> list[Work]:
-    """Enabled sources whose seeds were not listed as they are set now, or not since a check of all began."""
+    """Enabled sources whose present seeds were not listed, or not since a check of all pages began."""
     work = []
     for source in sources:
         if not source.enabled:
@@ -98,9 +98,9 @@ def seeds_to_list(lake: Lake, sources: Iterable[Source]) -> list[Work]:
 
 
 def checks_to_run(lake: Lake, sources: Iterable[Source]) -> list[Work]:
-    """Checks of all pages that go on. Each run goes on from another place, and so is other work.
+    """Unfinished checks of all pages. Each run goes on from another place, and so is other work.
 
-    A source that has become a dump, or of which nothing was crawled yet, has nothing to compare.
+    A source that became a dump, or was not crawled yet, has nothing to compare.
     """
     crawled = [
         source for source in sources if source.kind == "mediawiki_api" and lake.has(SITES, source.name)
@@ -131,12 +131,12 @@ def batches_to_fetch(lake: Lake, sources: Iterable[Source]) -> list[Work]:
 
 
 def links_to_compact(lake: Lake, sources: Iterable[Source], *, at_end: bool = True) -> list[Work]:
-    """Sources whose `known_links` should be made anew.
+    """Sources whose `known_links` should be made again.
 
     Args:
-        lake: what it is made of.
+        lake: what it is made from.
         sources: whose.
-        at_end: also where nothing is pending any more, and only it can tell whether that is all.
+        at_end: also where nothing is pending any more, since only a new one shows whether that is all.
     """
     is_due = compaction_is_due if at_end else enough_is_new
     due = [source for source in sources if is_due(lake, source)]
@@ -144,10 +144,10 @@ def links_to_compact(lake: Lake, sources: Iterable[Source], *, at_end: bool = Tr
 
 
 def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
-    """Fetched batches whose links, signals, types or candidates are not what today's code and rules give."""
+    """Fetched batches whose links, signals, types or candidates are stale by today's code and rules."""
     derivations = [step.derivation for step in BATCH_STEPS]
     stale = stale_batches(lake, sources)
-    # What models or people said since makes it other work than that which was done before.
+    # New answers of models and decisions of people make it other work.
     late = [(derivation, derivation.rows_of(lake)) for derivation in derivations]
     said = {
         batch: {
@@ -161,7 +161,7 @@ def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
 
 
 def views_to_publish(lake: Lake, sources: Sequence[Source]) -> list[Work]:
-    """The views, if there is something to see and they are not what the lake and sources would give today."""
+    """The views, if there is data, and the views are stale by today's lake and sources."""
     definition = all_views(sources)
     if not lake.partitions(PAGES) or not views_are_stale(lake, definition):
         return []
@@ -169,7 +169,7 @@ def views_to_publish(lake: Lake, sources: Sequence[Source]) -> list[Work]:
 
 
 def upkeep_to_do(due: Sequence[str]) -> list[Work]:
-    """The upkeep, if anything is due of what it does."""
+    """The upkeep, if any part of it is due."""
     return [Work(UPKEEP_JOB, None, "\n".join(due))] if due else []
 
 
@@ -177,16 +177,16 @@ def compaction_to_do(lake: Lake, *, now: datetime, more: Sequence[str] = ()) -> 
     """The compaction, if the lake is to be compacted.
 
     Args:
-        lake: what is compacted.
+        lake: the lake.
         now: the moment.
-        more: what else is due.
+        more: other things that are due.
     """
     due = [*more, *(repr(plan) for plan in partitions_to_pack(lake, now=now))]
     return [Work(COMPACTION_JOB, None, "\n".join(due))] if due else []
 
 
 def entities_to_resolve(lake: Lake) -> list[Work]:
-    """What is known of entities by their type, if anything that it is made from changed."""
+    """The entities of all types, if anything that they are made from changed."""
     with open_snapshot(lake) as snapshot:
         stale = stale_partitions(snapshot, BY_TYPE)
         return [Work(ENTITIES_JOB, None, f"{snapshot.mark} {sorted(stale.items())}")] if stale else []
@@ -203,12 +203,12 @@ def sources_to_tag(lake: Lake) -> list[Work]:
 
 
 def code_to_run(lake: Lake) -> list[Work]:
-    """What code, and no model, is to answer, over batches and over entity types."""
+    """Interrogations that code is to answer, over batches and over entity types."""
     asked = [one for one in load_interrogations() if one.is_of_code]
     now, found = utc_now(), dict[str, list[str]]()
     stale = stale_answers(lake, asked, digests=served_by_code(asked).digests, most_opened=None)
     for part in StandingControls(lake).heeded(stale):
         if any(one.is_due for one in waiting_of([part], now)):
-            told = f"{part.interrogation.name} {part.partition} {part.state}"
-            found.setdefault(job_name(CODE_POOL, part.interrogation), []).append(told)
+            state = f"{part.interrogation.name} {part.partition} {part.state}"
+            found.setdefault(job_name(CODE_POOL, part.interrogation), []).append(state)
     return [Work(job, None, "\n".join(sorted(parts))) for job, parts in found.items()]

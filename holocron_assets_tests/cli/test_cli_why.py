@@ -116,7 +116,7 @@ def test_conditions_that_a_page_does_not_meet_are_told_in_words(
     told_of: Callable[[str], dict[str, Any]],
 ) -> None:
     told = told_of("Issa Dorrane")
-    assert told["page_classification"]["says"] == "Not asked: the page is not what it wants."
+    assert told["page_classification"]["says"] == "Not asked: it does not want this page."
     assert told["page_classification"]["because"] == ["its type is surer: below 0.8 is wanted"]
     assert "it is of another type than ReferenceMeta" in told["entity_extraction"]["because"]
 

@@ -8,7 +8,7 @@ from time import sleep
 
 import pytest
 
-from holocron_assets.derive.gpu.background import told_by
+from holocron_assets.derive.gpu.background import reports_of
 
 Tell = Callable[[int], None]
 
@@ -24,7 +24,7 @@ def test_what_is_told_is_given_in_order_and_the_result_last() -> None:
     given = []
 
     def read() -> Iterator[int]:
-        result = yield from told_by(count_to_three)
+        result = yield from reports_of(count_to_three)
         given.append(result)
 
     assert list(read()) == [1, 2, 3]
@@ -40,7 +40,7 @@ def test_the_loop_goes_on_while_the_caller_is_busy() -> None:
             await asyncio.sleep(0.01)
             ticks.append(1)
 
-    with closing(told_by(work)) as working:
+    with closing(reports_of(work)) as working:
         next(working)
         sleep(0.5)
         assert len(ticks) == 10
@@ -51,7 +51,7 @@ def test_what_the_coroutine_raises_comes_out_after_what_it_told() -> None:
         tell(1)
         raise LookupError("no such page")
 
-    working = told_by(work)
+    working = reports_of(work)
     assert next(working) == 1
     with pytest.raises(LookupError, match="no such page"):
         next(working)
@@ -68,7 +68,7 @@ def test_a_caller_that_leaves_cancels_the_coroutine_and_waits_for_its_end() -> N
             await asyncio.sleep(0.1)
             ended.set()
 
-    working = told_by(work)
+    working = reports_of(work)
     next(working)
     working.close()
     assert ended.is_set()
@@ -84,7 +84,7 @@ def test_an_interrupt_of_the_caller_cancels_the_coroutine() -> None:
         finally:
             ended.set()
 
-    working = told_by(work)
+    working = reports_of(work)
     next(working)
     with pytest.raises(KeyboardInterrupt):
         working.throw(KeyboardInterrupt())

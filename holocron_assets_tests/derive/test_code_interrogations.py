@@ -149,7 +149,7 @@ def test_what_a_function_does_wrong_is_its_items_error_and_no_others(tmp_path: P
     assert told["Never"]["error"] == "Never: it has no pilots at all"
     assert told["Two"]["error"] == "Two: gave 2 rows; without `rows.each`, an answer is one row"
     assert told["Wrong"]["error"].startswith("Wrong: answer.kind: 'robot' is not one of")
-    assert "gave str where a row is to be" in told["Text"]["error"]
+    assert "gave str instead of a row" in told["Text"]["error"]
 
 
 def test_a_function_cannot_change_what_it_is_given(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
                 "properties": {**WORDS["properties"], "why": {"type": "boolean", "description": "Why"}},
             },
         },
-        "answer_schema: why: only a model answers beside its words",
+        "answer_schema: why: only a model fills them in addition to words",
     ),
 ]
 

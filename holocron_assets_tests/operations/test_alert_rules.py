@@ -183,8 +183,8 @@ def test_a_backup_that_is_too_old_or_not_there_is_found_where_one_is_wanted(
     [
         (None, None),
         (NoSnapshot(NOW - 0.9 * HOUR), None),
-        (NoSnapshot(NOW - 1.1 * HOUR), "no look at how things stand has come to an end for 66 minutes"),
-        (NoSnapshot(NOW, "OSError: gone"), "how things stand cannot be looked at: OSError: gone"),
+        (NoSnapshot(NOW - 1.1 * HOUR), "no snapshot of the status has come to an end for 66 minutes"),
+        (NoSnapshot(NOW, "OSError: gone"), "the status cannot be read: OSError: gone"),
     ],
 )
 def test_looks_that_fail_or_do_not_end_are_found(no_look: NoSnapshot | None, message: str | None) -> None:

@@ -276,7 +276,7 @@ def test_a_database_that_is_written_to_is_copied_as_it_is_at_one_moment(
 
 def test_nothing_is_restored_over_what_is_there(places: Places, tmp_path: Path) -> None:
     backup = back_up(places, tmp_path / "backups")
-    with pytest.raises(BackupError, match="is not empty, and nothing is written over"):
+    with pytest.raises(BackupError, match="is not empty, and nothing is overwritten"):
         restore_backup(places, backup.folder)
     other = elsewhere(places, tmp_path / "other")
     (other.dagster_home / "history").mkdir(parents=True)

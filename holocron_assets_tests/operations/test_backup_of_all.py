@@ -168,7 +168,7 @@ def test_what_dagster_knew_is_there_again_and_nothing_is_left_to_do(
     assert told_of(other) == before, "nothing had to be done again"
     refused = other.command("restore", str(backup))
     assert refused.returncode == 1
-    assert "is not empty, and nothing is written over" in refused.stderr
+    assert "is not empty, and nothing is overwritten" in refused.stderr
     assert told_of(other) == before
 
 

@@ -106,7 +106,7 @@ def test_until_the_first_look_ended_nothing_is_known_and_that_is_no_failure(slow
     clock.now += 20
     told = take.latest()
     assert (told.found, told.failures, told.is_first_under_way) == (None, 0, True)
-    assert told.problem == "the first look at it has been under way for 20 s; ask again"
+    assert told.problem == "the first snapshot of it has been under way for 20 s; ask again"
 
 
 def test_a_look_that_fails_is_told_of_as_failed_to_all_who_ask_and_tried_again() -> None:

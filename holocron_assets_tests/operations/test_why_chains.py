@@ -55,12 +55,12 @@ def runs(lake: Lake) -> list[dict[str, Any]]:
 def test_the_inputs_that_a_page_waits_for_are_named_from_one_to_the_next(lake: Lake) -> None:
     kinds, sayings, thirds = chain()
     assert waits_for(lake, kinds, BATCH, KEY) is None
-    told = "it waits for what kinds is answered about this page"
+    told = "it waits for the answer of kinds about this page"
     assert waits_for(lake, thirds, BATCH, KEY) == f"{told}: thirds <- sayings <- kinds"
     answer(lake, kinds, "place")
     assert waits_for(lake, sayings, BATCH, KEY) is None
     assert waits_for(lake, thirds, BATCH, KEY) == (
-        "it waits for what sayings is answered about this page: thirds <- sayings"
+        "it waits for the answer of sayings about this page: thirds <- sayings"
     )
 
 

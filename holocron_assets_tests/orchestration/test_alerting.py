@@ -101,7 +101,7 @@ def test_looks_that_do_not_end_raise_an_alert_also_if_their_processes_were_ended
     times = {"since": timedelta(hours=2), "ticked_at": timedelta(minutes=silent_minutes)}
     kept = json.dumps({name: (utc_now() - ago).isoformat() for name, ago in times.items()})
     said, cursor = tick(holocron, instance, kept)
-    assert ("no look at how things stand has come to an end for 120 minutes" in said) is fires
+    assert ("no snapshot of the status has come to an end for 120 minutes" in said) is fires
     assert (json.loads(cursor)["since"] == json.loads(kept)["since"]) is fires
     assert [row["rule"] for row in firing(holocron.lake)] == (["no_look"] if fires else [])
 
@@ -122,7 +122,7 @@ def test_a_look_that_fails_raises_an_alert_that_is_told_and_takes_back_none_that
         damaged = break_decisions(holocron)
         said, _ = tick(holocron, instance)
         assert GIVEN_UP in said
-        assert "how things stand cannot be looked at: DamagedPartitionError: table decisions" in said
+        assert "the status cannot be read: DamagedPartitionError: table decisions" in said
         damaged.unlink()
         assert tick(holocron, instance)[0] == GIVEN_UP
         told(holocron, instance)

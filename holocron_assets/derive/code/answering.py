@@ -19,14 +19,14 @@ from holocron_assets.telemetry.context import about, carried
 
 @dataclass
 class CodeTurns:
-    """The turns of code: one item at a time, and nobody goes first (see `Turns`)."""
+    """The limit for code: one item at a time, and no question goes first (see `Turns`)."""
 
     slots: int = 1
     passed: int = 0
 
 
 class CodeAnswerer:
-    """Answers items by their interrogation's code, one at a time: a function need not be safe for threads."""
+    """Answers items by their interrogation's code, one at a time: a function need not be thread-safe."""
 
     def __init__(self, run_id: str = "") -> None:
         """Answer for a run."""
@@ -43,7 +43,7 @@ class CodeAnswerer:
             attempt: which attempt at the item it is, from 1.
 
         Returns:
-            What came of it. No fault of the code raises.
+            What came of it. An error in the code is part of that, and is not raised.
         """
         del model, digest
         named = {"interrogation": item.interrogation.name, "partition": item.partition}
@@ -56,9 +56,9 @@ class CodeAnswerer:
             return self._failed(item.problem, attempt, is_transient=item.is_transient)
         try:
             answer = _answer(item)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, it is this item's
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - any error is a failure of this item
             is_known = isinstance(error, PermanentError | InvalidAnswerError)
-            reason = f"{item.subject}: {error if is_known else _told(error)}"
+            reason = f"{item.subject}: {error if is_known else _in_words(error)}"
             return self._failed(reason, attempt, is_transient=not is_known)
         return Outcome(status="ok", answer=answer, run_id=self._run_id)
 
@@ -77,8 +77,8 @@ def _answer(item: Item) -> dict[str, Any]:
     return answer_of_rows(rows, interrogation.answer_schema, interrogation.rows.each)
 
 
-def _told(error: BaseException) -> str:
-    """An error in one line, with the place in the code where it came up."""
+def _in_words(error: BaseException) -> str:
+    """An error in one line, with the place in the code that raised it."""
     frames = error.__traceback__
     while frames and frames.tb_next:
         frames = frames.tb_next

@@ -16,14 +16,14 @@ class RowsDoNotFitError(PermanentError):
 
 
 def check_filled(schema: Schema, each: str | None) -> None:
-    """Refuse a schema that rows cannot fill: with `rows.each`, an answer is nothing but its rows.
+    """Refuse a schema that rows cannot fill: with `rows.each`, an answer consists of its rows alone.
 
     Raises:
         ValueError: names what would stay empty.
     """
     others = sorted(schema["properties"].keys() - {each}) if each else []
     if others:
-        raise ValueError(f"answer_schema: {', '.join(others)}: only a model answers beside its {each}")
+        raise ValueError(f"answer_schema: {', '.join(others)}: only a model fills them in addition to {each}")
 
 
 def row_columns(schema: Schema, each: str | None) -> tuple[frozenset[str], frozenset[str]]:
@@ -36,13 +36,13 @@ def answer_of_rows(rows: Iterable[Row], schema: Schema, each: str | None) -> dic
     """The answer that an item's rows make.
 
     Args:
-        rows: of the item. What is empty and need not be there is left out.
+        rows: of the item. An optional value that is empty is left out.
         schema: of an answer.
         each: the answer's array that they are the objects of; without it, the answer is one row.
 
     Raises:
         InvalidAnswerError: they do not fit the schema.
-        RowsDoNotFitError: there is none, or more than one, where the answer is one row; or one is no row.
+        RowsDoNotFitError: an answer of one row has none or several; or something in the list is no row.
     """
     _, required = row_columns(schema, each)
     plain = [_plain_row(row, required) for row in rows]
@@ -54,7 +54,7 @@ def answer_of_rows(rows: Iterable[Row], schema: Schema, each: str | None) -> dic
 
 
 def plain_value(value: Any) -> Any:
-    """A value as JSON can hold it: a time as ISO 8601 has it, what else has no place there as its text."""
+    """A value as JSON can hold it: a time in ISO 8601, and what JSON has no type for as its text."""
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -71,6 +71,6 @@ def plain_value(value: Any) -> Any:
 
 def _plain_row(row: Any, required: frozenset[str]) -> dict[str, Any]:
     if not isinstance(row, Mapping):
-        raise RowsDoNotFitError(f"gave {type(row).__name__} where a row is to be: a mapping of column names")
+        raise RowsDoNotFitError(f"gave {type(row).__name__} instead of a row, a mapping of column names")
     plain: dict[str, Any] = plain_value(row)
     return {name: value for name, value in plain.items() if value is not None or name in required}

@@ -10,13 +10,13 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.declaration.versions import module_version
 
 CodeFunction = Callable[[CodeItem], Iterable[Row]]
-"""Makes an item's rows. It may be called for any item again, and is called for one at a time."""
+"""Makes an item's rows. It is called for one item at a time, and perhaps several times for an item."""
 
 _GROUP = "holocron.interrogations"
 
 
 class FunctionError(ValueError):
-    """A function cannot be found; says why."""
+    """A function cannot be found; the message says why."""
 
 
 @cache
@@ -42,7 +42,7 @@ def load_function(name: str) -> CodeFunction:
 def function_version(name: str) -> str:
     """A hash of the code of the module that a function is in.
 
-    What the module imports does not count: raise the interrogation's `version` when that matters.
+    The modules that it imports do not count: raise the interrogation's `version` when one of them changes.
 
     Args:
         name: as for `load_function`.

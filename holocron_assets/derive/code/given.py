@@ -17,7 +17,7 @@ from holocron_assets.lake.declaration.schema import Row
 _NOT_CONTENT = frozenset(
     {"batch", "extraction_ms", "page_id", "position", "revision_id", "run_id", "signals_version"}
 )
-"""Columns that tell where a row is and how it was made: the same page elsewhere is still the same."""
+"""Columns that say where a row is and how it was made: they do not change what the page says."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class PageToRead:
     Attributes:
         title: its canonical title.
         source: the source that it is of.
-        signals: what its row of `page_signals` says, but for where it is and how it was made.
+        signals: its row of `page_signals`, without where it is and how it was made.
         wikitext: its text as it was fetched.
     """
 
@@ -83,13 +83,13 @@ class PageToRead:
 
 @dataclass(frozen=True)
 class CodeItem:
-    """What a Python function is given of one item. Nothing in it can be changed.
+    """What a Python function gets of one item. Nothing in it can be changed.
 
     Attributes:
         variables: what a question's template may name, such as `title`.
-        pages: the page, of an entity its own, by the name 'page', or a pair's by 'first' and 'second';
-            without those that the lake lacks.
-        inputs: the rows that the interrogations in `inputs` were answered about it, by their keys.
+        pages: the page, or the entity's page, by the name 'page'; a pair's pages by 'first' and 'second'.
+            Pages that the lake lacks are left out.
+        inputs: the rows that the interrogations in `inputs` got about it, by their keys.
     """
 
     variables: Mapping[str, Any]
@@ -101,7 +101,7 @@ class CodeItem:
         """The page that the item is about.
 
         Raises:
-            KeyError: it is about no page that there is, or about two.
+            KeyError: its page is not in the lake, or it is about two.
         """
         return self.pages["page"]
 
@@ -117,7 +117,7 @@ class CodeItem:
 def code_item(
     variables: Mapping[str, Any], pages: Mapping[str, PageParts], inputs: Mapping[str, Sequence[Row]]
 ) -> CodeItem:
-    """What a function is given of an item with these pages, and these answers of its inputs."""
+    """What a function gets of an item with these pages, and these answers of its inputs."""
     to_read = {role: PageToRead.of(page) for role, page in pages.items()}
     return CodeItem(frozen(variables), MappingProxyType(to_read), frozen(inputs))
 
@@ -129,7 +129,7 @@ def found_rows(found: QueryRows) -> FoundRows:
 
 
 def whole_pages(pages: Mapping[str, PageParts]) -> Bundle:
-    """All that pages say, which is where code's quotes must be found."""
+    """The whole text of pages: a quote that code gives must be in it."""
     texts = [page.part(part) for page in pages.values() for part in ("infobox", "categories", "text")]
     items = (EvidenceItem(number, "page", "page", text) for number, text in enumerate(texts, 1) if text)
     return Bundle(tuple(items), ())

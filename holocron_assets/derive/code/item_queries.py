@@ -1,4 +1,4 @@
-"""The columns of a query of kind `sql`: they must be those of the answer's rows."""
+"""Checks that the columns of a query of kind `sql` are those of the answer's rows."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,13 +20,13 @@ def check_columns(
     Args:
         connection: to a lake, which may be empty; see `locked_database`.
         interrogation: of kind 'sql'.
-        values: what its query may name; none of them need be something.
+        values: what its query may name; any of them may be null.
 
     Raises:
         QueryError: it cannot be asked, or its columns do not fit.
     """
     sql = (interrogation.sql or "").rstrip().removesuffix(";")
-    # A row more than none, so that its columns are known.
+    # At least one row, so that its columns are known.
     found = ask_query(connection, f"from (select 1) left join ({sql}\n) on true", values, _SECONDS).columns[
         1:
     ]

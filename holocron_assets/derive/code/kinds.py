@@ -38,7 +38,7 @@ def check_keys(declared: Mapping[str, Any]) -> None:
     """
     kind = declared.get("kind", "model")
     if kind not in get_args(Kind):
-        return  # that it is no kind is told by its own check
+        return  # another check reports an unknown kind
     for key in declared:
         if (other := _OF_ONE_KIND.get(key, kind)) != kind:
             raise ValueError(f"{key}: is of kind {other}; an interrogation of kind {kind} has no use for it")

@@ -1,7 +1,7 @@
-"""What interrogations have to do, read from the lake: partitions whose table is not what it would be now.
+"""What interrogations have to do, read from the lake: partitions whose table would now be made otherwise.
 
-A look reads footers, and those once. Only partitions that were begun are opened, to see what of them is left:
-how many items the others hold is known when they are worked on.
+A pass reads each footer once. It opens only partitions that were begun, to count what is left of them. How
+many items the others hold is known when they are worked on.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,16 +28,16 @@ from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
 
 MOST_OPENED = 20
-"""Partitions that a look opens, those begun last first. What it leaves is opened by the next looks."""
+"""Partitions that a pass opens, those begun last first. The next passes open the others."""
 
 LOOK_SECONDS = 20.0
-"""A look opens no more after so long, however few it opened: a sensor's tick ends at 60 s."""
+"""After so long, a pass opens no more, however few it opened: a sensor's tick ends at 60 s."""
 
 REQUEUED = ("requeued",)
-"""Why a partition is to be done again whose dead letters a person brought back."""
+"""The reason to do a partition again: a person brought its dead letters back."""
 
 OTHER_COLUMNS = ("schema",)
-"""Why a partition is to be done again that has a table, but one of other columns than answers have now."""
+"""The reason to do a partition again: its table has other columns than answers have now."""
 
 _NANOSECONDS = 10**9
 
@@ -46,10 +46,10 @@ _NEVER = FileMark(0, 0)
 
 _State = tuple[FileMark | str | None, ...]
 _DIFFERENCES: dict[tuple[Path, str, str], tuple[_State, tuple[str, ...]]] = {}
-"""What each partition of each interrogation's table lacked, in the state in which it was looked at."""
+"""What each partition of each interrogation's table lacked, in the state in which it was read."""
 
 _COUNTS: dict[tuple[Path, str, str], tuple[_State, "Counts | None"]] = {}
-"""The same of what was counted; None of what could not be."""
+"""The counts of each partition, likewise; None where a partition could not be counted."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ class Counts:
     Attributes:
         answered: with an answer.
         dead: given up.
-        untried: that may be asked about at once.
+        untried: those that may be asked about at once.
         dues: when each item that failed for now may be tried again; sorted.
-        awaiting: that are not asked about before their inputs are answered.
+        awaiting: those that are not asked about before their inputs are answered.
         is_behind: whether the table lacks answers that are known, as after a kill.
     """
 
@@ -86,13 +86,13 @@ class Counts:
         return self.left - self.ready(now)
 
     def next_due(self, now: datetime) -> datetime | None:
-        """When the first of the others may be."""
+        """When the first of those that wait may be asked about; None if none waits."""
         return next((due for due in self.dues if due > now), None)
 
 
 @dataclass(frozen=True)
 class StalePartition:
-    """A partition whose table is not what it would be now.
+    """A partition whose table would now be made otherwise.
 
     Attributes:
         interrogation: whose table.
@@ -100,8 +100,8 @@ class StalePartition:
         model: the model to ask.
         digest: the model's; `ANY_MODEL` where none can be asked.
         differences: why it is stale; see `Recipe.differences`, and `REQUEUED`.
-        possible_since: since when it can be worked on: what it is made from is there, and was not so before.
-        state: of everything that was looked at, for remembering.
+        possible_since: since when all that it is made from is there, so that it can be worked on.
+        state: of everything that was read, to be remembered by.
         counts: what is left of it; None if it was never begun, not opened yet, or cannot be opened.
     """
 
@@ -116,7 +116,7 @@ class StalePartition:
 
     @property
     def is_to_write(self) -> bool:
-        """Whether its table is to be written, and nobody is to be asked before.
+        """Whether its table is to be written, without asking about anything before.
 
         Either every item is answered or given up, or the others wait and the table lacks known answers.
         """
@@ -125,7 +125,7 @@ class StalePartition:
         return self.counts.is_behind or not (self.counts.left or self.counts.awaiting)
 
     def waiting_since(self, now: datetime) -> datetime | None:
-        """Since when something can be done; None if nothing can, until an item is due."""
+        """Since when something can be done; None if nothing can be done before an item is due."""
         if self.counts is None or self.counts.untried or self.is_to_write:
             return self.possible_since
         if not self.counts.dues:
@@ -133,7 +133,7 @@ class StalePartition:
         return self.counts.dues[0] if self.counts.dues[0] <= now else None
 
 
-def backlog(  # noqa: PLR0913 - what to look at, how much of it, and whom to heed
+def backlog(  # noqa: PLR0913 - what to read, how much of it, and which controls count
     lake: Lake,
     interrogations: Sequence[Interrogation],
     *,
@@ -146,25 +146,25 @@ def backlog(  # noqa: PLR0913 - what to look at, how much of it, and whom to hee
 
     Args:
         lake: where results lack.
-        interrogations: that may lack them.
-        digests: of the models that can be asked, by name. Interrogations that have none of them are left out.
+        interrogations: those that may lack them.
+        digests: of the models that can be asked, by name. An interrogation that has none of them is left out.
         now: the moment.
         most_opened: as in `stale_partitions`.
-        heed: gives those that may be worked on; see `WorkControls.heeded`.
+        heed: chooses those that may be worked on; see `WorkControls.heeded`.
     """
     stale = stale_partitions(lake, interrogations, digests=digests, most_opened=most_opened)
     return waiting_of(heed(stale), now)
 
 
 def waiting_of(stale: Iterable[StalePartition], now: datetime) -> list[Waiting]:
-    """What stale partitions come to, by interrogation."""
+    """The work in some stale partitions, by interrogation."""
     found: dict[str, list[StalePartition]] = {}
     for part in stale:
         found.setdefault(part.interrogation.name, []).append(part)
     return [_waiting(parts, now) for parts in found.values()]
 
 
-def stale_partitions(  # noqa: PLR0913 - what to look at, and how much of it
+def stale_partitions(  # noqa: PLR0913 - what to read, and how much of it
     lake: Lake,
     interrogations: Sequence[Interrogation],
     *,
@@ -173,7 +173,7 @@ def stale_partitions(  # noqa: PLR0913 - what to look at, and how much of it
     without_models: bool = False,
     held: Mapping[tuple[str, str], Counts] | None = None,
 ) -> list[StalePartition]:
-    """Every partition that lacks a table, or has one made otherwise than it would be now.
+    """Every partition that lacks a table, or whose table would now be made otherwise.
 
     Args:
         lake: where they lack.
@@ -181,7 +181,7 @@ def stale_partitions(  # noqa: PLR0913 - what to look at, and how much of it
         digests: of the models that can be asked, by name.
         most_opened: partitions that are opened to count what is left of them; all that were begun, if None.
         without_models: also of interrogations whose models cannot be asked; what is left there is not known.
-        held: what is left of partitions that the caller works on, by interrogation and partition; they are
+        held: items left of partitions that the caller works on, by interrogation and partition. These are
             not opened again.
     """
     listings, nobody = _Listings(lake), ("", ANY_MODEL)
@@ -208,7 +208,7 @@ def model_to_ask(interrogation: Interrogation, digests: Mapping[str, str]) -> tu
 
 
 class _Listings:
-    """The lake as one look finds it: each folder is listed once."""
+    """The lake as one pass finds it: each folder is listed once."""
 
     def __init__(self, lake: Lake) -> None:
         self.lake = lake
@@ -223,7 +223,7 @@ def _stale(
     recipe = recipe_of(interrogation, digest)
     version = content_hash(repr((sorted(recipe.versions.items()), recipe.derivation.code_version)))
     inputs = [listings.listing(table) for table in recipe.derivation.inputs]
-    # What its inputs are answered comes page by page; before the first answer, nothing can be asked.
+    # Its inputs are answered page by page; before the first answer, nothing can be asked.
     answers = [listings.listing(table) for table in recipe.derivation.optional_inputs]
     of_sources = [listings.listing(table) for table in recipe.derivation.source_inputs]
     digests = recipe.digests_of(listings.lake) if recipe.digests_of else {}
@@ -263,7 +263,7 @@ def _differences(
 
 
 def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | None) -> list[StalePartition]:
-    """Count the partitions that were begun, or may wait for inputs; the others hold what they hold."""
+    """Count the partitions that were begun, or may wait for inputs; the others stay uncounted."""
     begun = {
         place: mark or _NEVER
         for place, part in enumerate(stale)
@@ -289,13 +289,13 @@ def _counted(lake: Lake, stale: Sequence[StalePartition], most_opened: int | Non
 
 
 def _may_wait(lake: Lake, part: StalePartition) -> bool:
-    """Whether some inputs of a partition lack answers: it may hold nothing that can be asked about."""
+    """Whether some inputs of a partition lack answers: perhaps none of its items can be asked about."""
     inputs = [read_footer(lake, one.table, part.partition) for one in part.interrogation.upstream]
     return any(footer is None or UNANSWERED in footer.inputs for footer in inputs)
 
 
 def _by_inputs(lake: Lake, part: StalePartition) -> Counts | None:
-    """The items of a partition that only its inputs made stale; None of any other."""
+    """The items of a partition that only its inputs made stale; None for any other."""
     if not only_inputs_changed(part.interrogation, part.differences):
         return None
     found = changed_inputs(lake, part.interrogation, part.partition)
@@ -308,10 +308,10 @@ def _journal_mark(lake: Lake, part: StalePartition) -> FileMark | None:
 
 
 def count(lake: Lake, part: StalePartition) -> Counts | None:
-    """Open a partition and count its items: takes seconds.
+    """Open a partition and count its items. It takes seconds.
 
     Returns:
-        None where it cannot be opened. Whoever is to work on it then tells why; the others are not kept back.
+        None where it cannot be opened. The run that works on it says why; the others are not kept back.
     """
     try:
         work = PartitionWork(

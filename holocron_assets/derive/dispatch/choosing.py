@@ -1,6 +1,6 @@
-"""Which model works next, and on what: loading a model is what wastes a GPU, so the model comes first.
+"""Which model works next, and on what. Loading a model wastes a GPU's time, so the model is chosen first.
 
-Pure: the same work, loaded models and moment give the same decision, in whatever order the work is listed.
+Pure: the same work, loaded models and moment give the same decision, in any order of the work.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 ITEMS_A_TURN = 100
-"""Items after which it is decided again."""
+"""Items after which the next decision is made."""
 
 _AN_HOUR = timedelta(hours=1)
 
@@ -21,8 +21,8 @@ _AN_HOUR = timedelta(hours=1)
 class Ageing:
     """How waiting raises a priority.
 
-    Only whole hours count. Priorities that crept up all the time would never tie, and two models of equal
-    priority would take the GPU from each other every few minutes.
+    Only whole hours count. If priorities rose all the time, they would never be equal, and two models of the
+    same declared priority would take the GPU from each other every few minutes.
 
     Attributes:
         points_an_hour: added for each whole hour of waiting.
@@ -44,13 +44,13 @@ class Waiting:
     Attributes:
         interrogation: its name.
         model: the model that it asks.
-        priority: as the interrogation declares it; a higher number is sooner.
+        priority: as the interrogation declares it; a higher number goes first.
         items: items that can be asked about now, in the partitions that were counted.
         waiting_since: when the oldest work that can be done now became possible; None if there is none.
         due: when the first item that failed for now may be tried again; None if none waits.
         completions: partitions whose items are all answered and whose table is to be written: work without a
             call, for which no model is loaded.
-        uncounted: partitions that lack a table and were never worked on: they hold any number of items.
+        uncounted: partitions without a table that were never worked on; their items were not counted.
     """
 
     interrogation: str
@@ -77,7 +77,7 @@ class Turn(NamedTuple):
 
     Attributes:
         interrogation: whose.
-        items: at most so many; with none, only partitions whose items are all answered are completed.
+        items: at most so many; with 0, only partitions whose items are all answered are completed.
     """
 
     interrogation: str
@@ -86,12 +86,12 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True)
 class Score:
-    """How one interrogation stood when it was decided.
+    """The standing of one interrogation at a decision.
 
     Attributes:
         waiting: its work.
         ageing: what waiting added to its priority.
-        priority: what it was judged by.
+        priority: both together, by which it was compared.
     """
 
     waiting: Waiting
@@ -139,18 +139,18 @@ def decide(
     ageing: Ageing | None = None,
     items_a_turn: int = ITEMS_A_TURN,
 ) -> Decision:
-    """Choose the model whose due work has the highest priority, and share the next items out.
+    """Choose the model whose due work has the highest priority, and share out the next items.
 
-    Models that tie: the loaded one stays, then the first by name. Of the chosen model's interrogations those
-    of higher priority come first; those of equal priority share what is left, an item each in turn, the one
-    that waits longest first.
+    Where models are equal, the loaded one stays, or else the first by name is chosen. Its interrogations of
+    higher priority come first. Those of equal priority share what is left in rounds of one item each, the
+    one that waits longest first.
 
     Args:
         waiting: at most once for each interrogation, in any order.
         loaded: models that are loaded now.
         now: the moment.
         ageing: how waiting raises priorities.
-        items_a_turn: items until it is decided again.
+        items_a_turn: items until the next decision.
     """
     rules = ageing or Ageing()
     scores = sorted((_score(work, now, rules) for work in waiting), key=_place)
@@ -172,7 +172,7 @@ def _score(work: Waiting, now: datetime, ageing: Ageing) -> Score:
 
 
 def _place(score: Score) -> tuple[int, bool, float, str]:
-    """Sorts the highest priority first, then who waits longest, then by name."""
+    """A sort key: the highest priority first, then the longest wait, then the name."""
     since = score.waiting.waiting_since
     return (-score.priority, since is None, since.timestamp() if since else 0, score.waiting.interrogation)
 
@@ -187,7 +187,7 @@ def _turns(scores: Sequence[Score], room: int) -> tuple[Turn, ...]:
 
 
 def _shared_out(equals: Sequence[Waiting], room: int) -> list[Turn]:
-    """Deal items in rounds, so that what one does not need goes to the others; leave out who gets none."""
+    """Deal items in rounds, so that the others get what one does not need; leave out those without items."""
     shares: Counter[str] = Counter()
     left = room
     while left and (open_ones := [work for work in equals if shares[work.interrogation] < work.takes(room)]):
@@ -229,12 +229,12 @@ def _amount(work: Waiting) -> str:
 
 
 def _why_not_others(model: str, best: dict[str, int], loaded: AbstractSet[str]) -> list[str]:
-    told = []
+    reasons = []
     for other in sorted(best.keys() - {model}):
         if best[other] < best[model]:
-            told.append(f"{other} has {best[other]}.")
+            reasons.append(f"{other} has {best[other]}.")
         elif model in loaded and other not in loaded:
-            told.append(f"{other} has as much, and is not loaded.")
+            reasons.append(f"{other} has as much, and is not loaded.")
         else:
-            told.append(f"{other} has as much, and comes later by name.")
-    return told
+            reasons.append(f"{other} has as much, and comes later by name.")
+    return reasons

@@ -1,4 +1,4 @@
-"""What people wish of the order in which models work: what is held back for now, and what comes first."""
+"""What people say of the order in which models work: what is held back for now, and what comes first."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,19 +7,19 @@ from holocron_assets.derive.dispatch.backlog import StalePartition
 
 
 class WorkControls(Protocol):
-    """What people wish. It is asked anew each time: they may say something else meanwhile."""
+    """People's controls. They are read anew each time, since people may change them meanwhile."""
 
     def heeded(self, stale: Sequence[StalePartition]) -> Sequence[StalePartition]:
-        """Those of some partitions that may be worked on, with the priorities that count."""
+        """Those partitions that may be worked on, with the priorities that count."""
         ...
 
     def pause_of(self, interrogation: str, partition: str) -> str | None:
-        """Why nothing is to be asked about a partition any more, though it is under way; None if it is."""
+        """Why the work on a partition under way is to stop; None if it may go on."""
         ...
 
 
 class NoControls:
-    """Nobody said anything."""
+    """The controls where no person set any."""
 
     def heeded(self, stale: Sequence[StalePartition]) -> Sequence[StalePartition]:
         """All of them (see `WorkControls.heeded`)."""

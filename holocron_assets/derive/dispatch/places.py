@@ -1,4 +1,4 @@
-"""Where models are asked: on this machine's GPU, which they share, or on another, which each has alone."""
+"""Where models are asked: on this machine's GPU, which they share, or in a place that each has alone."""
 
 from collections.abc import Callable
 
@@ -7,11 +7,11 @@ from holocron_assets.derive.gpu.model_run import place_of
 from holocron_assets.settings import dispatch_file
 
 Places = Callable[[str], str]
-"""What only one process has at a time, by the model that is asked: see `place_of`."""
+"""The place of a model, which one process has at a time: see `place_of`."""
 
 
 def configured_places() -> Places:
-    """Places by the file that says how work is dispatched; if it cannot be used, all models share the GPU."""
+    """Places as the dispatch file says; if that file cannot be used, all models share the GPU."""
     try:
         settings = read_dispatch_settings(dispatch_file())
     except DispatchError:

@@ -1,4 +1,4 @@
-"""What the dispatcher wants done next, pool by pool. Pure, like the decisions that it is made of."""
+"""What the dispatcher does next, pool by pool. Pure, like the decisions that a plan is made of."""
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
@@ -16,7 +16,7 @@ _NOBODY: frozenset[str] = frozenset()
 
 @dataclass(frozen=True)
 class Plan:
-    """What is decided for one place of a pool.
+    """The decision for one place of a pool.
 
     Attributes:
         pool: the pool's name.
@@ -28,7 +28,7 @@ class Plan:
 
     @property
     def progress(self) -> str:
-        """A hash of what the chosen model has to do: another as soon as any of it was done."""
+        """A hash of what the chosen model has to do. It changes as soon as any of that was done."""
         return content_hash(
             repr(
                 sorted(
@@ -48,7 +48,7 @@ def plan(
     return [one for pool in settings.limits for one in plan_pool(pool, work, settings, loaded, now)]
 
 
-def plan_pool(  # noqa: PLR0913 - five say what there is, two what is taken
+def plan_pool(  # noqa: PLR0913 - five say what there is, two what is not free
     pool: str,
     waiting: Iterable[Waiting],
     settings: DispatchSettings,
@@ -62,11 +62,11 @@ def plan_pool(  # noqa: PLR0913 - five say what there is, two what is taken
 
     Args:
         pool: the pool's name.
-        waiting: the work of all interrogations, of whatever pool.
+        waiting: the work of all interrogations, in every pool.
         settings: pools, and how waiting counts.
         loaded: models that are loaded now.
         now: the moment.
-        at_work: models that runs under way ask. Each has a place, and is not given another.
+        at_work: models that runs under way ask. Each has a place, and gets no other.
         resting: models that are not to be asked now.
 
     Returns:
@@ -86,7 +86,7 @@ def plan_pool(  # noqa: PLR0913 - five say what there is, two what is taken
 
 
 def version_of(interrogations: Iterable[Interrogation], model: str, digest: str) -> str:
-    """A hash of what a model is asked at all: a failed run is tried at once when that is something else."""
+    """A hash of all that a model is asked. When it changes, a failed run is tried again at once."""
     recipes = [
         (interrogation.name, sorted(recipe_of(interrogation, digest).versions.items()))
         for interrogation in interrogations

@@ -1,4 +1,4 @@
-"""How work is dispatched, as data: live or shadow, how waiting counts, which models share what machine."""
+"""How work is dispatched, as data: live or shadow, how waiting counts, and which models share a machine."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -14,7 +14,7 @@ from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.lake.files.people_yaml import load_yaml
 
 CODE_POOL = "code"
-"""Pool of what code answers, in the place of a model: it needs no GPU and no model server."""
+"""Pool of interrogations that code answers: they need no GPU and no model server."""
 
 PoolName = Annotated[StrictStr, Field(pattern=r"^[a-z][a-z0-9_]{0,29}$")]
 
@@ -28,10 +28,10 @@ class _Settings(BaseModel):
 
 
 class Pool(_Settings):
-    """Models that a machine other than this one's GPU serves.
+    """Models that are served elsewhere than on this machine's GPU.
 
     Attributes:
-        models: patterns of their names, such as `*-cloud`; capitals count.
+        models: patterns of their names, such as `*-cloud`; case counts.
         limit: runs at once, each for another model.
     """
 
@@ -57,9 +57,9 @@ class DispatchSettings(_Settings):
     Attributes:
         mode: 'live' launches runs; 'shadow' records what would be launched, and launches nothing.
         ageing: how waiting raises a priority.
-        items_a_turn: items after which it is decided again.
-        pools: of models that do not need this machine's GPU, by name. Every other model is of pool 'gpu',
-            which one run has at a time; what code answers is of pool 'code', and so has one run beside.
+        items_a_turn: items after which the next decision is made.
+        pools: of models that do not need this machine's GPU, by name. Every other model is in pool 'gpu',
+            which has one run at a time. What code answers is in pool 'code', which has one more.
     """
 
     mode: Literal["live", "shadow"] = "live"
@@ -70,9 +70,9 @@ class DispatchSettings(_Settings):
     @model_validator(mode="after")
     def _one_gpu(self) -> Self:
         if GPU_POOL in self.pools:
-            raise ValueError(f"pools: {GPU_POOL!r} is the pool of all other models, and of one run at a time")
+            raise ValueError(f"pools: {GPU_POOL!r} is the pool of all other models, with one run at a time")
         if CODE_POOL in self.pools:
-            raise ValueError(f"pools: {CODE_POOL!r} is the pool of what code answers, and of no model")
+            raise ValueError(f"pools: {CODE_POOL!r} is the pool of what code answers, and holds no model")
         return self
 
     @property
@@ -86,7 +86,7 @@ class DispatchSettings(_Settings):
         return Ageing(self.ageing.points_an_hour, self.ageing.most_points)
 
     def pool_of(self, model: str) -> str:
-        """The pool of a model: the first that has a pattern of its name; of a kind of code, `CODE_POOL`."""
+        """The pool of a model: the first with a pattern that fits its name; of code, `CODE_POOL`."""
         if model in CODE_KINDS:
             return CODE_POOL
         return next(
@@ -100,7 +100,7 @@ class DispatchSettings(_Settings):
 
 
 def read_dispatch_settings(file: Path) -> DispatchSettings:
-    """How work is dispatched; as the defaults say where there is no file.
+    """How work is dispatched; the defaults where there is no file.
 
     Raises:
         DispatchError: the file cannot be used; names file, key and reason.

@@ -1,4 +1,4 @@
-"""Which models can be asked, and which are loaded: a short look at the server, which starts nothing."""
+"""Which models can be asked, and which are loaded: a short question to the server, which starts nothing."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ from holocron_assets.lake.place.paths import Lake
 _LATEST = ":latest"
 
 LOOK_SECONDS = 3.0
-"""A server that works hard still tells quickly what it has."""
+"""Even a busy server lists its models in this time."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class ServedModels:
     """What a model server has.
 
     Attributes:
-        digests: of the models that can be asked, by the names they are asked for by.
+        digests: of the models that can be asked, by the names that interrogations use.
         loaded: those of them that are loaded.
-        lacking: what would have to be fetched: first models of interrogations that have none to ask.
+        lacking: models to fetch: the first model of each interrogation that has none to ask.
     """
 
     digests: Mapping[str, str]
@@ -46,9 +46,9 @@ def is_switched_off(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def served_by_code(interrogations: Iterable[Interrogation]) -> ServedModels:
-    """The kinds of code that interrogations are of, as if they were models; no server is asked.
+    """The kinds of code among interrogations, as if they were models; no server is asked.
 
-    Their digests tell what runs the code: a newer DuckDB or Python may come to something else.
+    Their digests name what runs the code: a newer DuckDB or Python may give other answers.
     """
     runs_it = {
         "sql": f"duckdb {duckdb.__version__}",
@@ -61,12 +61,12 @@ def served_by_code(interrogations: Iterable[Interrogation]) -> ServedModels:
 def served_models(
     interrogations: Iterable[Interrogation], environment: Mapping[str, str] = os.environ
 ) -> ServedModels:
-    """Ask the server what it has of the models that interrogations name; what code answers is always there.
+    """Ask the server which of the models it has that interrogations name; code can always be asked.
 
-    Where no server runs, and an embedded one would be started for the work, it has what the catalog has.
+    Where no server runs, and an embedded one would be started for the work, the models are the catalog's.
 
     Args:
-        interrogations: that name models.
+        interrogations: those that name models.
         environment: says where the server is.
 
     Raises:
@@ -89,10 +89,10 @@ def served_models(
 
 
 def read_served_models(interrogations: Sequence[Interrogation]) -> tuple[ServedModels | None, str | None]:
-    """What can be asked now, and why not all of it, for people.
+    """Which models can be asked now, and why some cannot, for people.
 
     Returns:
-        What the server has, None if it was not asked or gives no answer; and what is wrong, if anything is.
+        What the server has, None if it was not asked or gives no answer; and what is wrong, if anything.
     """
     if is_switched_off():
         return None, "no model is asked: HOLOCRON_LLM is off"
@@ -105,12 +105,12 @@ def read_served_models(interrogations: Sequence[Interrogation]) -> tuple[ServedM
 
 
 def gpu_holder(lake: Lake) -> str | None:
-    """Which process has calls of models under way on this machine, in words; None if none has."""
+    """The process that has calls of models under way on this machine, in words; None if none has."""
     return next((str(holder or "another process") for holder in holders_at(lake, [GPU_POOL])), None)
 
 
 def holders_at(lake: Lake, places: Iterable[str]) -> list[Holder | None]:
-    """Which processes have calls of models under way at some places; None for one that no note names.
+    """The processes that have calls of models under way at some places; None for one that no note names.
 
     Args:
         lake: where locks and their notes are.
@@ -123,13 +123,13 @@ def holders_at(lake: Lake, places: Iterable[str]) -> list[Holder | None]:
 def _of_server(address: str) -> tuple[dict[str, str], set[str]]:
     try:
         return asyncio.run(_look(address))
-    except Exception as error:  # the client lets the errors of its transport through
+    except Exception as error:  # the client passes on the errors of its transport
         reason = failure_of_call(error, model="the server", timeout_seconds=LOOK_SECONDS).reason
         raise ModelServerUnavailable(reason, utc_now() + delay_after(1)) from error
 
 
 async def _look(address: str) -> tuple[dict[str, str], set[str]]:
-    """Digests of what the server has, and the names of what is loaded; with and without the tag 'latest'."""
+    """Digests of the server's models, and the names of those loaded; with and without the tag 'latest'."""
     async with asyncio.timeout(LOOK_SECONDS), open_client(address) as client:
         had = {one.model: one.digest or "" for one in (await client.list()).models if one.model}
         running = {one.model for one in (await client.ps()).models if one.model}

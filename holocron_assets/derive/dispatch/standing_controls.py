@@ -1,4 +1,4 @@
-"""What people hold back and rank, as those see it who ask models."""
+"""What people hold back and rank, as the runs that ask models read it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,21 +14,21 @@ from holocron_assets.lake.place.paths import Lake
 
 @dataclass(frozen=True)
 class StandingControls:
-    """The controls that stand when it is asked (see `derive.dispatch.wishes.WorkControls`).
+    """The controls that stand at the time of the question (see `derive.dispatch.controls.WorkControls`).
 
     Attributes:
-        lake: knows them.
+        lake: holds them.
     """
 
     lake: Lake
 
     def heeded(self, stale: Sequence[StalePartition]) -> Sequence[StalePartition]:
-        """What is not held back; of what is drained, only what was begun."""
+        """The partitions that are not held back; of drained interrogations, only those begun."""
         controls = standing_controls(self.lake)
         return [_ranked(part, controls) for part in stale if _is_free(part, controls)]
 
     def hold_of(self, interrogation: Interrogation, partition: str) -> str | None:
-        """Why nobody is to ask about a partition, if so. A drain lets be finished what was begun."""
+        """Why a partition must not be asked about; None if it may. A drain lets begun ones be finished."""
         controls = standing_controls(self.lake)
         hold = controls.holds(source=source_of(partition), interrogation=interrogation.name)
         if hold is None or (hold.action == DRAIN and _is_begun(self.lake, interrogation, partition)):
@@ -36,7 +36,7 @@ class StandingControls:
         return str(hold)
 
     def pause_of(self, interrogation: str, partition: str) -> str | None:
-        """Why a partition that is under way is to be left, if it is."""
+        """Why the work on a partition under way is to stop; None if it may go on."""
         controls = standing_controls(self.lake)
         hold = controls.pauses(source=source_of(partition), interrogation=interrogation)
         return str(hold) if hold else None

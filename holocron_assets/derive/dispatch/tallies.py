@@ -1,4 +1,4 @@
-"""How far each interrogation is, for people: what it wants, what was answered, and what is still to come."""
+"""The progress of each interrogation, for people: what it wants, what was answered, and what is left."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ _OUTCOMES = """
 
 
 def wanted_counts(lake: Lake, interrogations: Sequence[Interrogation]) -> dict[Place, int]:
-    """How many pages or pairs each interrogation wants of each partition; asked of all at once."""
+    """How many pages or pairs of each partition each interrogation wants; one query counts them all."""
     sql = wanted_sql(interrogations, "superseded_pages")
     reads = any(one.tables_read for one in interrogations)
     with connect(lake, tables=None if reads else WANTED_TABLES) as connection:
@@ -34,7 +34,7 @@ def wanted_counts(lake: Lake, interrogations: Sequence[Interrogation]) -> dict[P
 
 
 def counted_places(connection: duckdb.DuckDBPyConnection, wanted: str) -> dict[Place, int]:
-    """How many items of each place a relation has that holds what `wanted_sql` gives."""
+    """The number of items by interrogation and partition, in a relation of what `wanted_sql` gives."""
     sql = f"select interrogation, partition, count(*) as items from {wanted} group by all"  # noqa: S608 - our own
     return {(row["interrogation"], row["partition"]): row["items"] for row in query(connection, sql)}
 
@@ -46,13 +46,13 @@ def interrogation_rows(
     now: datetime,
     wanted: Mapping[Place, int] | None = None,
 ) -> list[dict[str, Any]]:
-    """How far each interrogation is.
+    """The progress of each interrogation.
 
     Args:
         lake: where pages and answers are.
         interrogations: which.
-        digests: of the models that can be asked, by name. Without its model, an interrogation's partitions
-            count as they were made.
+        digests: of the models that can be asked, by name. Where its model is missing, an interrogation's
+            partitions count as they were made.
         now: the moment.
         wanted: see `wanted_counts`; counted here, unless it is given.
 
@@ -78,7 +78,7 @@ def stale_rows(
 ) -> list[dict[str, Any]]:
     """What is to be done, and why: a row for each partition that was made or begun, one for all others.
 
-    Each of the former is opened, and its items are compared with the answers there are: a second's work.
+    Each of the former is opened, and its items are compared with the answers, which takes about a second.
 
     Args:
         lake: where pages and answers are.
@@ -87,8 +87,8 @@ def stale_rows(
 
     Returns:
         Interrogation, partition, model, why (see `Recipe.differences`), and the items to ask about, those
-        whose answers are kept, and those given up. Of partitions never looked at, only the number is known.
-        Of one that cannot be opened, no item is.
+        whose answers are kept, and those given up. Of partitions never begun, only the number is known. Of
+        one that cannot be opened, the items are not known.
     """
     found = _by_interrogation(stale_partitions(lake, interrogations, digests=digests, most_opened=None))
     return [row for stale in found.values() for row in _stale_rows(lake, stale)]
@@ -114,7 +114,7 @@ def _stale_rows(lake: Lake, stale: Sequence[StalePartition]) -> list[dict[str, A
 
 
 def _items(counts: Counts | None) -> dict[str, int | None]:
-    """What is known of a partition's items."""
+    """The known counts of a partition's items."""
     if counts is None:
         return dict.fromkeys(("to_ask", "kept", "dead"))
     return {"to_ask": counts.left + counts.awaiting, "kept": counts.answered, "dead": counts.dead}

@@ -1,7 +1,7 @@
-"""Which items a model is asked about at this moment, told by journals and locks.
+"""Which items a model is asked about at this moment, read from journals and locks.
 
-An attempt is in the journal before it begins, and so is its end. One that began and did not end is under way
-while a process holds the partition's lock; a killed process holds none.
+The journal records an attempt before it begins, and its end. An attempt that began and did not end is under
+way while a process holds the partition's lock; a killed process holds none.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.paths import Lake
 
 _LATELY = timedelta(days=1)
-"""A journal that was not written to for longer has nothing under way: no call lasts for so long."""
+"""A journal without a new line for longer has nothing under way: no call lasts so long."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class UnderWay:
 
 
 def items_under_way(lake: Lake, interrogations: Sequence[Interrogation]) -> list[UnderWay]:
-    """The items that living processes have begun to ask about and have no outcome of.
+    """The items that living processes have begun to ask about, without an outcome so far.
 
-    A question of `holocron ask` is none of them: it takes no partition, and seconds.
+    A question of `holocron ask` is none of them: it takes no partition, and lasts seconds.
 
     Args:
         lake: where journals and locks are.
@@ -61,12 +61,12 @@ def items_under_way(lake: Lake, interrogations: Sequence[Interrogation]) -> list
 
 
 def lock_name(interrogation: Interrogation, partition: str) -> str:
-    """The name of the lock that who asks about a partition's items holds."""
+    """The name of the lock that a process holds while it asks about a partition's items."""
     return f"derive-{interrogation.name}-{partition}"
 
 
 def is_worked_on(lake: Lake, interrogation: Interrogation, partition: str) -> bool:
-    """Whether a living process works on a partition. Who asks has the lock for a moment, if it is free."""
+    """Whether a living process works on a partition. A free lock is held for a moment by this check."""
     try:
         with lake.lock(lock_name(interrogation, partition), blocking=False):
             return False

@@ -1,1 +1,1 @@
-"""How a model is asked: calls, tries, replies, and whose fault a failure is."""
+"""How a model is asked: calls, tries, replies, and what is to blame for a failure."""

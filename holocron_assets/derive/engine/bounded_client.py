@@ -1,7 +1,7 @@
-"""The client of a model server, with bounds: what answers there is not trusted to be one.
+"""The client of a model server, with bounds: whatever answers at that address may be no model server.
 
-The official client reads a reply to its end, however long that is, unpacks what is packed, and goes wherever
-it is sent. Prompts would follow a redirect to a place that nobody named, and a reply could fill the memory.
+The official client reads a reply of any length to its end, unpacks packed replies, and follows redirects. A
+redirect could send prompts to a place that no person named, and a reply could fill the memory.
 """
 
 from collections.abc import AsyncIterator
@@ -14,17 +14,17 @@ from holocron_assets.telemetry.context import request_id
 from holocron_assets.telemetry.spans import trace_parent
 
 MOST_BYTES = 16 * 1024 * 1024
-"""Of one reply, in all; that of 16,000 tokens has 3 MB, each in a line of its own."""
+"""Most bytes of one reply; one of 16,000 tokens has 3 MB, with a line for each token."""
 
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class UnreadableReplyError(ValueError):
-    """A reply that no model server gives: it is too long, packed, or not whole."""
+    """A reply that no model server gives: too long, packed, or not whole."""
 
 
 def open_client(url: str) -> ollama.AsyncClient:
-    """The official client of the server at a URL. A proxy knows nothing of this machine's own ports."""
+    """The official client of the server at a URL. It uses no proxy for this machine's own ports."""
     host = urlsplit(url if "://" in url else f"//{url}").hostname
     return ollama.AsyncClient(
         host=url,
@@ -41,7 +41,7 @@ def is_unreachable(error: Exception) -> bool:
 
 
 async def _name(request: httpx.Request) -> None:
-    """Let the server know the call by the id that our lines and tables have, and by its span."""
+    """Send the server the call's id, as log lines and tables have it, and the call's span."""
     if known := request_id():
         request.headers["X-Request-ID"] = known
     if parent := trace_parent():
@@ -52,8 +52,8 @@ async def _bound(response: httpx.Response) -> None:
     """Bound a reply whose body was not read yet.
 
     Raises:
-        UnreadableReplyError: it is packed, which it was asked not to be. Unpacked as a whole, a few KB can
-            be a thousand times as many.
+        UnreadableReplyError: it is packed, though the request forbids that. A few packed KB can hold a
+            thousand times as much.
     """
     packed = response.headers.get("content-encoding", "identity")
     if packed != "identity":

@@ -1,4 +1,4 @@
-"""What is asked of a model, what it replied, and what came of an item."""
+"""Requests to a model, its replies, and the outcome of an item."""
 
 import uuid
 from collections.abc import Mapping
@@ -42,9 +42,9 @@ class Request:
 
     Attributes:
         model: the model's name.
-        messages: role and content of each turn.
+        messages: role and content of each.
         schema: JSON schema that the reply is kept to.
-        options: what the server is told beside.
+        options: further options for the server.
         timeout_seconds: how long the call may take in all.
     """
 
@@ -56,12 +56,12 @@ class Request:
 
     @property
     def text(self) -> str:
-        """All that the model reads, but what its template adds."""
+        """All that the model reads, except what its template adds."""
         return "\n".join(message["content"] for message in self.messages)
 
     @property
     def about_nothing(self) -> "Request":
-        """The same without its item: a server that cannot answer this either is not well."""
+        """The same request without its item: a server that cannot answer even this is broken."""
         asked = {"role": "user", "content": "There is no evidence. Answer with anything."}
         return replace(self, messages=(*self.messages[:1], asked), options={**self.options, "num_predict": 1})
 
@@ -73,12 +73,12 @@ class Reply:
     Attributes:
         text: what the model wrote.
         done_reason: why it stopped, by the server.
-        tokens_in: tokens of the prompt; 0 where the server does not tell.
+        tokens_in: tokens of the prompt; 0 where the server does not say.
         tokens_out: tokens written.
         load_ms: milliseconds of loading the model.
         prompt_ms: milliseconds of reading the prompt.
         generation_ms: milliseconds of writing.
-        runaway: why it was not heard to its end, which was not in sight; None if it was.
+        runaway: why reading stopped before the end; None if the reply was read to its end.
     """
 
     text: str
@@ -95,9 +95,9 @@ class Reply:
         """A reply, from the last of the client's responses and the text of all.
 
         Args:
-            last: with the server's figures, if it was heard to its end.
+            last: with the server's figures, if the reply was read to its end.
             text: all that was written.
-            runaway: why it was not.
+            runaway: why it was not read to its end.
         """
         return cls(
             text=text,
@@ -111,9 +111,9 @@ class Reply:
         )
 
 
-def _count(told: int | None) -> int:
-    """A number of tokens or nanoseconds as a column takes it, whatever a server tells."""
-    return min(max(told or 0, 0), _MOST)
+def _count(number: int | None) -> int:
+    """A number of tokens or nanoseconds that fits a column, whatever number a server gives."""
+    return min(max(number or 0, 0), _MOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class Exchange:
         """The row of table `llm_attempts`.
 
         Args:
-            of_item: the columns that say whose call it was.
+            of_item: the columns that name the item of the call.
         """
         reply = self.reply
         return {
@@ -177,9 +177,9 @@ class Outcome:
         due_at: when a failed item may be tried again.
         calls: rows of table `llm_attempts`, one a call.
         exchanges: the calls themselves, in the same order.
-        counts: whether the attempt counts against the item. It does not where the server or we ended it.
-        problem: what the run has to stop for, because other items would fare no better.
-        run_id: the run that made the attempt, where no call tells.
+        counts: whether the attempt counts against the item. It does not if the server or this run ended it.
+        problem: why the run has to stop, because other items would fail, too.
+        run_id: the run that made the attempt, where no call says so.
     """
 
     status: Status

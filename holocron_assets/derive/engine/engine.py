@@ -1,4 +1,4 @@
-"""The engine: asks a model about items through the official client, and says what came of it."""
+"""The engine: asks a model about items through the official client, and gives the outcomes."""
 
 import asyncio
 import os
@@ -8,6 +8,7 @@ from time import monotonic
 from typing import Any, TypeVar, cast
 
 from holocron_assets.derive.engine.bounded_client import open_client
+from holocron_assets.derive.engine.call_report import call_attributes, report_call
 from holocron_assets.derive.engine.calls import (
     ChosenModel,
     Exchange,
@@ -34,7 +35,6 @@ from holocron_assets.derive.engine.replies import (
     check_answer,
     read_reply,
 )
-from holocron_assets.derive.engine.telling import call_attributes, tell_of_call
 from holocron_assets.derive.engine.tries import PAUSES, Try, Turn, first_try
 from holocron_assets.derive.interrogations.follow_ups import FollowUpDecision
 from holocron_assets.derive.interrogations.templates import TemplateError
@@ -46,20 +46,20 @@ from holocron_assets.telemetry.spans import span
 __all__ = ["Engine", "open_client"]
 
 KEEP_ALIVE = "15m"
-"""A server keeps a model so long after a call: longer than the longest wait between attempts."""
+"""How long a server keeps a model after a call: longer than the longest wait between attempts."""
 
 _SLOTS = 2
 _LOOK_SECONDS = 30.0
 _WHO_SECONDS = 3.0  # an answer is in hand, and waits
 _LOAD_SECONDS = 600.0
 _MOST_IN_A_ROW = 3
-"""Calls in a row that fail as if the server did; from then on it is the server, and no item is to blame."""
+"""After so many failed calls in a row that may be the server's fault, the server is to blame, and no item."""
 
 _T = TypeVar("_T")
 
 
 class Engine:
-    """Asks models. One event loop's; calls may be under way at once."""
+    """Asks models. It belongs to one event loop; several calls may be under way at once."""
 
     def __init__(
         self,
@@ -73,12 +73,12 @@ class Engine:
         """Make an engine that sends nothing yet.
 
         Args:
-            client: of the server that is asked.
+            client: the client of the server that is asked.
             run_id: the run that asks.
             tag: name of the experiment that asks; None for work.
-            fetch_command: what gets the server a model that it lacks, said in errors.
+            fetch_command: the command that gets the server a model that it lacks, for messages.
             around_call: entered around every call about an item, before its time begins to run; a pause
-                between two tries is outside. What it raises ends the attempt, and is raised by `answer`.
+                between two tries is outside. If it raises, the attempt ends, and `answer` raises the same.
         """
         self._client = client
         self._run_id = run_id
@@ -120,12 +120,12 @@ class Engine:
     async def slots(self) -> int:
         """Calls to have under way at once: OLLAMA_NUM_PARALLEL, as the server reads it too, or 2.
 
-        A server that works on one at a time has the next at hand then.
+        Even a server that works on one at a time then has the next at hand.
         """
         return max(1, int(os.environ.get("OLLAMA_NUM_PARALLEL") or _SLOTS))
 
     async def warm_up(self, model: str, num_ctx: int) -> float:
-        """Have the server load a model, and make sure that it reads as much at once as it is told to.
+        """Have the server load a model, and make sure that its context is as large as asked for.
 
         Args:
             model: which.
@@ -165,13 +165,13 @@ class Engine:
 
         Args:
             item: what to ask about.
-            model: whom.
+            model: the model to ask.
             digest: the model's.
             attempt: which attempt at the item it is, from 1.
 
         Returns:
-            What came of it. No fault of the item, the model or the server raises; what `around_call` raises
-            does.
+            The outcome, also where the item, the model or the server failed. Only errors that `around_call`
+            raises are raised.
         """
         named = {"interrogation": item.interrogation.name, "partition": item.partition}
         with about(page=item.subject, **named):
@@ -203,14 +203,14 @@ class Engine:
             trying = again
 
     async def _problem(self, failure: Failure, request: Request) -> Exception | None:
-        """What the run has to stop for, if it has to."""
+        """Why the run has to stop; None if it can go on."""
         is_servers = failure.outcome in PERHAPS_SERVERS_FAULT and not await self._is_well(request)
         return problem_of(failure, request.model, self._fetch_command, utc_now(), is_servers=is_servers)
 
     async def _is_well(self, request: Request) -> bool:
-        """Whether the server answers all but the item, after a call that failed as if by either's fault.
+        """Whether the server answers at all, after a failed call that the item or the server is to blame for.
 
-        Without it, a server that is broken for a quarter of an hour would cost items their four attempts.
+        Without this check, a server that is broken for a quarter of an hour would cost items their attempts.
         """
         if self._failed_in_a_row >= _MOST_IN_A_ROW:
             return False
@@ -229,7 +229,7 @@ class Engine:
             span(f"chat {request.model}", "client", call_attributes(request)) as made,
         ):
             exchange = await self._call(request, digest, call_id)
-            tell_of_call(exchange, made)
+            report_call(exchange, made)
         return exchange
 
     async def _call(self, request: Request, digest: str, call_id: str) -> Exchange:
@@ -242,7 +242,7 @@ class Engine:
         try:
             async with asyncio.timeout(request.timeout_seconds):
                 reply = await self._chat(request)
-        except Exception as error:  # noqa: BLE001 - the client lets through whatever its transport raises
+        except Exception as error:  # noqa: BLE001 - the client passes on whatever its transport raises
             failure = failure_of_call(error, model=request.model, timeout_seconds=request.timeout_seconds)
             self._failed_in_a_row += failure.outcome in PERHAPS_SERVERS_FAULT
             return ended(failure=failure)
@@ -261,7 +261,7 @@ class Engine:
             keep_alive=KEEP_ALIVE,
             stream=True,
         )
-        # Closed at once, whatever ends it: the server works on as long as the connection is there.
+        # The connection is closed at once in every case: the server works on as long as it is open.
         async with aclosing(cast("AsyncGenerator[ollama.ChatResponse, None]", pieces)) as given:
             return await heard(given, model=request.model, num_predict=int(request.options["num_predict"]))
 
@@ -270,7 +270,7 @@ class Engine:
         try:
             async with asyncio.timeout(_WHO_SECONDS):
                 running = (await self._client.ps()).models
-        except Exception:  # noqa: BLE001 - who does not tell who answered takes nothing from the answer
+        except Exception:  # noqa: BLE001 - if the server cannot say which model answered, the answer still counts
             return None
         return another_model(running, request, digest)
 
@@ -284,12 +284,12 @@ class Engine:
             problem = problem_of(failure, model, self._fetch_command, utc_now(), is_servers=True)
             if problem is None:
                 raise
-            # All that was said is in the reason; the cause may repeat our key, and would be written down.
+            # The reason says it all. The cause may repeat our key, and would be written to the log.
             raise problem from None
 
 
 def _follow_up(trying: Try, exchange: Exchange) -> tuple[FollowUpDecision | None, Try | Failure | None]:
-    """What was decided after a call, and the next turn; why it cannot be; or None if that was the last."""
+    """The decision after a call with the next question, or why that cannot be asked; None after the last."""
     if exchange.failure or exchange.answer is None or exchange.reply is None:
         return None, None
     try:
@@ -302,11 +302,11 @@ def _follow_up(trying: Try, exchange: Exchange) -> tuple[FollowUpDecision | None
 
 
 def _read(request: Request, reply: Reply) -> tuple[dict[str, Any] | None, str | None, Failure | None]:
-    """An answer that counts and how it was read, or why there is none."""
+    """An answer that counts and how it was read, or else why there is none."""
     num_ctx = request.options["num_ctx"]
     if was_cut(request.text, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, num_ctx=num_ctx):
-        told = f"the server tells of {reply.tokens_in} tokens read and {reply.tokens_out} written"
-        return None, None, Failure("overflow", f"the prompt did not fit into {num_ctx} tokens: {told}")
+        counts = f"the server counts {reply.tokens_in} tokens read and {reply.tokens_out} written"
+        return None, None, Failure("overflow", f"the prompt did not fit into {num_ctx} tokens: {counts}")
     if reply.runaway:
         return None, None, Failure("malformed", reply.runaway)
     if reply.done_reason == "length":

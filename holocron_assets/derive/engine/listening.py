@@ -1,4 +1,4 @@
-"""A reply as it is written: heard to its end, or until it is clear that no answer will come of it."""
+"""Reads a reply while it is written: to its end, or until it clearly gives no answer."""
 
 from collections.abc import AsyncIterable, Iterable
 
@@ -8,14 +8,14 @@ from holocron_assets.derive.engine.official_client import ollama
 from holocron_assets.derive.engine.problems import Failure, WrongModelError
 
 _MOST_WHITE = 200
-"""Characters of white space in a row. No answer has as many; a model that is at it writes nothing else."""
+"""Characters of white space in a row. No answer has so many; a model that writes them writes nothing else."""
 
 _LONGEST_TOKEN = 64
-"""Characters of a token, on average at most. A reply of more than that did not stop where it was told to."""
+"""Characters of a token, on average at most. A longer reply did not stop at its limit of tokens."""
 
 
 async def heard(pieces: AsyncIterable[ollama.ChatResponse], *, model: str, num_predict: int) -> Reply:
-    """Hear a reply.
+    """Read a reply.
 
     Args:
         pieces: as they come.
@@ -23,7 +23,7 @@ async def heard(pieces: AsyncIterable[ollama.ChatResponse], *, model: str, num_p
         num_predict: tokens that it may have.
 
     Returns:
-        The reply; its `runaway` says why it was not heard to its end.
+        The reply; its `runaway` says why it was not read to its end.
 
     Raises:
         UnreadableReplyError: it ended before it was done.
@@ -47,7 +47,7 @@ def another_model(
 ) -> Failure | None:
     """What is wrong with the model that has just answered; None if nothing is known against it.
 
-    Its name stays when another is put in its place, and when somebody loads it with less context.
+    The name stays the same when another model takes its place, or somebody loads it with less context.
 
     Args:
         running: what the server has loaded now.
@@ -60,8 +60,8 @@ def another_model(
         if one.digest and one.digest != digest:
             return Failure("wrong_model", f"{request.model} is another model than when the run began")
         if one.context_length and one.context_length < request.options["num_ctx"]:
-            told = f"{request.model} reads no more than {one.context_length} tokens at once by now"
-            return Failure("wrong_model", told)
+            reason = f"{request.model} now reads no more than {one.context_length} tokens at once"
+            return Failure("wrong_model", reason)
     return None
 
 

@@ -1,7 +1,7 @@
-"""The official client of Ollama, in whatever environment.
+"""The official client of Ollama, in any environment.
 
-Importing it makes a client of what OLLAMA_HOST says, and fails where that is no address. So it is imported
-without; `models.connection` tells of a wrong address when a server is looked for.
+Importing it makes a client for OLLAMA_HOST, and fails where that is no address. So it is imported without
+the variable; `server.process.connection` reports a wrong address when a server is needed.
 """
 
 import os

@@ -13,7 +13,7 @@ from holocron_assets.lake.place.clock import utc_now
 class Attempt:
     """One attempt at an item, and the calls made so far."""
 
-    def __init__(  # noqa: PLR0913 - four say what is asked, two who asks
+    def __init__(  # noqa: PLR0913 - four say what is asked, two name the run
         self, item: Item, model: str, digest: str, number: int, *, run_id: str, tag: str | None
     ) -> None:
         """Begin an attempt; the arguments are as in `Engine.answer`."""
@@ -37,7 +37,7 @@ class Attempt:
         self._exchanges: list[Exchange] = []
 
     def add(self, trying: Try, exchange: Exchange, decision: FollowUpDecision | None) -> None:
-        """Note a call, and what was decided after it, if anything was."""
+        """Note a call, and the decision after it, if there was one."""
         estimated = trying.tokens_estimated
         row = exchange.row(**self._common, turn=trying.turn, tokens_estimated=estimated)
         decided = decision.to_json() if decision else None
@@ -59,7 +59,7 @@ class Attempt:
 
         Args:
             failure: of its last call.
-            problem: what the run has to stop for, if it has to.
+            problem: why the run has to stop, if it has to.
         """
         counts = problem is None
         # A prompt that still does not fit will not fit next time.

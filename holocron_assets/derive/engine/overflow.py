@@ -1,7 +1,7 @@
-"""Whether a server cut a prompt in silence. It answers as if nothing were missing; only counts give it away.
+"""Whether a server cut a prompt in silence. It answers as if nothing were missing; only counts show it.
 
-Ollama counts the tokens that it read, cached ones included, after cutting. It cuts a prompt that is longer
-than the context to half a context and a few tokens, dropping what is oldest; a context that fills up while an
+Ollama counts the tokens that it read after cutting, cached ones included. It cuts a prompt that is longer
+than the context to half a context and a few tokens, and drops the oldest. A context that fills up while an
 answer is written loses its older half as well. Newer servers refuse such a prompt instead.
 """
 
@@ -10,7 +10,7 @@ import re
 _WORD_OR_NUMBER = re.compile(r"[^\W\d_]+|\d+")
 _MARK = re.compile(r"[^\w\s]|_")
 _LONGEST_TOKEN = 4
-"""Characters of a word that make a token, at least: tokenizers of common models are coarser."""
+"""Fewest characters of a word in a token: tokenizers of common models make longer tokens."""
 
 _KEPT = 16
 """Tokens beyond half a context that may be left after cutting."""
@@ -22,7 +22,7 @@ def fewest_tokens(text: str) -> int:
 
 
 def most_tokens(text: str) -> int:
-    """Tokens of a text, at most, but for rare scripts: long words fall apart, a digit may stand alone."""
+    """Tokens of a text, at most, except in rare scripts: long words are split, and a digit may be a token."""
     words = sum(
         len(part) if part.isdigit() or not part.isascii() else -(-len(part) // _LONGEST_TOKEN)
         for part in _WORD_OR_NUMBER.findall(text)
@@ -31,7 +31,7 @@ def most_tokens(text: str) -> int:
 
 
 def was_cut(text: str, *, tokens_in: int, tokens_out: int, num_ctx: int) -> bool:
-    """Whether the model cannot have read all of its prompt, or has forgotten some of it while it wrote.
+    """Whether the model cannot have read its whole prompt, or lost some of it while it wrote.
 
     Args:
         text: the prompt.
@@ -42,7 +42,7 @@ def was_cut(text: str, *, tokens_in: int, tokens_out: int, num_ctx: int) -> bool
     half = num_ctx // 2
     if tokens_in + tokens_out >= num_ctx:
         return True
-    if tokens_in < half:  # an old server that left out what it had cached; none cuts to less
+    if tokens_in < half:  # an old server does not count cached tokens; none cuts to fewer than this
         return False
     if tokens_in < fewest_tokens(text):
         return True

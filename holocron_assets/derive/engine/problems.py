@@ -1,4 +1,4 @@
-"""What can go wrong with a call of a model, and whose fault it is: decided here and nowhere else."""
+"""What can go wrong with a call of a model, and what is to blame: decided here and nowhere else."""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ CallOutcome = Literal[
 """What became of a call, as in column `outcome` of table `llm_attempts`."""
 
 PERHAPS_SERVERS_FAULT: frozenset[CallOutcome] = frozenset({"timeout", "server_error"})
-"""An item may bring these about, or the server may be broken: what else it answers tells which."""
+"""An item may cause these, or a broken server; the server's other answers show which."""
 
 _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _UNAVAILABLE = 401, 403, 404, 429, 503
 
@@ -56,7 +56,7 @@ class ModelServerUnavailable(TransientError):  # noqa: N818 - named for what hap
 
 
 class ModelServerRefusedError(PermanentError):
-    """The model server does not let us in."""
+    """The model server refuses us."""
 
 
 class ModelMissingError(PermanentError):
@@ -91,14 +91,14 @@ class Failure:
 def problem_of(
     failure: Failure, model: str, fetch_command: str, now: datetime, *, is_servers: bool
 ) -> Exception | None:
-    """What a run has to stop for, because no other item would fare better; None if only this one failed.
+    """Why a run has to stop, because other items would fail, too; None if only this one failed.
 
     Args:
         failure: of a call.
         model: that was asked.
-        fetch_command: what gets the server a model that it lacks.
+        fetch_command: the command that gets the server a model that it lacks.
         now: the moment.
-        is_servers: whether the server is to blame for what an item could have brought about too.
+        is_servers: whether the server is to blame for a failure that an item could have caused, too.
     """
     match failure.outcome:
         case "model_missing":
@@ -133,7 +133,7 @@ def failure_of_call(error: Exception, *, model: str, timeout_seconds: float) -> 
             return Failure("wrong_model", _line(error))
         case ValueError() | AttributeError() | TypeError() | RecursionError():
             return Failure("server_error", f"what answered is no Ollama: {_line(error)}")
-    # The client lets errors of its transport through as they are: the connection broke during the call.
+    # The client passes on errors of its transport as they are: the connection broke during the call.
     return Failure("server_error", f"the connection broke: {type(error).__name__}: {_line(error)}")
 
 
@@ -154,5 +154,5 @@ def _failure_of_response(error: ollama.ResponseError, model: str) -> Failure:
 
 
 def _line(error: object) -> str:
-    """What was said, in one line of a length that fits a row, without our key if it was repeated to us."""
+    """What the server said, in one line that fits a row, without our key in case the server repeated it."""
     return " ".join(without_secrets(str(error)).split())[:500] or type(error).__name__

@@ -1,4 +1,4 @@
-"""What a model wrote, read as data and checked against the schema. Whatever does not fit is no data."""
+"""A model's text, read as data and checked against the schema. A text that does not fit is no data."""
 
 import json
 import math
@@ -12,13 +12,13 @@ import jsonschema
 from jsonschema.protocols import Validator
 
 _INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060\u00a0\0"
-"""What some models put around an answer, and JSON does not take for white space."""
+"""Characters that some models write around an answer, and that are no white space in JSON."""
 
 _FENCED = re.compile(r"```[\w-]*\s(.*?)```", re.DOTALL)
-_MOST_DIGITS = 18  # as many as a 64-bit integer holds, whichever they are
+_MOST_DIGITS = 18  # as many as any 64-bit integer has
 _MOST_CHARACTERS_REPAIRED = 50_000
 _MOST_BRACKETS_REPAIRED = 1_000
-"""What a repair may be given, a hundred times a common answer: its time grows with the square of them."""
+"""Most characters to repair, a hundred times a common answer: the time grows with their square."""
 
 _MOST_SHOWN = 300
 _END_SHOWN = 60
@@ -29,7 +29,7 @@ class MalformedReplyError(ValueError):
 
 
 class RefusedValueError(MalformedReplyError):
-    """A reply is clear enough, but says things twice, or a number that is none: no repair may choose."""
+    """A reply says something twice, or has a number that is none: a repair would have to guess."""
 
 
 class InvalidAnswerError(ValueError):
@@ -68,7 +68,7 @@ def check_answer(answer: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
 
     Args:
         answer: as read from a reply.
-        schema: a JSON schema. Beside the standard's keywords it may say `maxWords` of a text.
+        schema: a JSON schema. In addition to the standard's keywords, a text may have `maxWords`.
 
     Raises:
         InvalidAnswerError: names the place in the answer, and what is wrong there.
@@ -106,14 +106,14 @@ def _repaired(text: str) -> Any:
         raise MalformedReplyError("it is too long, or too nested, to be repaired")
     try:
         repaired = json_repair.repair_json(text, ensure_ascii=False)
-    except Exception as error:  # the library guesses, and where it guessed wrong it fails in any way
+    except Exception as error:  # the library guesses, and may raise any error where it guessed wrong
         raise MalformedReplyError(f"it cannot be repaired ({type(error).__name__})") from error
-    # Through text once more, so that what the repair lets pass is refused as anywhere.
+    # The result is read from text once more, so that the usual checks refuse what the repair let pass.
     return _direct(repaired or "null")
 
 
 def _refuse_several(text: str) -> None:
-    """Refuse a reply that goes on to another object after a whole one: the repair would take the last."""
+    """Refuse a reply with another object after a whole one: the repair would take the last."""
     start = max(text.find("{"), 0)
     try:
         _, end = json.JSONDecoder().raw_decode(text, start)

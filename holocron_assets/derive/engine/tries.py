@@ -1,6 +1,6 @@
-"""How an item is asked about, and how otherwise after a reply that could not be used.
+"""How an item is asked about, and how again after a reply that could not be used.
 
-At temperature 0 the same question gets the same reply, so each try differs: it names what was wrong, has room
+At temperature 0 the same question gets the same reply, so each try differs: it says what was wrong, has room
 for a longer answer, or shows less evidence.
 """
 
@@ -20,7 +20,7 @@ MOST_TRIES = 3
 """Tries within an attempt."""
 
 PAUSES = (0.25, 1.0, 2.5)
-"""Seconds before the second and the third try; the last is for a server that makes room in its memory."""
+"""Seconds before the second and the third try; the last gives a server time to free memory."""
 
 _MOST_EVIDENCE_KEPT = 0.7
 _LEAST_EVIDENCE_KEPT = 0.1
@@ -50,9 +50,9 @@ class Try:
         item: what is asked about, perhaps with less evidence than at first.
         num_predict: tokens that an answer may have.
         number: which try of the attempt it is, from 1.
-        reason: what the try before came to.
-        correction: what is said after the question, about the reply before.
-        turns: what was said before, and what is asked about it; empty while the question is asked.
+        reason: why the try before failed.
+        correction: a text about the reply before, after the question.
+        turns: replies so far, each with the question about it; empty while the first question is asked.
     """
 
     item: Item
@@ -64,13 +64,13 @@ class Try:
 
     @property
     def turn(self) -> str:
-        """The turn, as in table `llm_attempts`."""
+        """The column `turn` of table `llm_attempts`."""
         number = len(self.turns)
         return ("question", "follow_up")[number] if number <= 1 else f"follow_up {number}"
 
     @property
     def tokens_estimated(self) -> int:
-        """Our estimate of the prompt's tokens; of what was counted before, the count."""
+        """Our estimate of the prompt's tokens; for the part that the server counted before, its count."""
         correction = estimate_tokens(self.correction) if self.correction else 0
         tokens = self.item.estimated_tokens
         for turn in self.turns:
@@ -120,7 +120,7 @@ class Try:
         return replace(following, num_predict=min(self.num_predict, following.room))
 
     def after(self, failure: Failure) -> "Try | None":
-        """The next try; None if this was the last, or another would come to the same."""
+        """The next try; None if this was the last, or the next would be the same."""
         if self.number == MOST_TRIES:
             return None
         following = replace(self, number=self.number + 1, reason=failure.outcome)
@@ -135,12 +135,12 @@ class Try:
         return None
 
     def with_less_evidence(self) -> "Try | None":
-        """The same try from its question on, with less evidence; None if there is none that could go."""
+        """The same try from its question on, with less evidence; None if no evidence can be left out."""
         smaller = self.item.shrunk(self._evidence_kept())
         return None if smaller is None else replace(self, item=smaller, correction=None, turns=())
 
     def _evidence_kept(self) -> float:
-        """The share of the evidence that should fit: the estimate by bytes was too low for it."""
+        """The share of the evidence that should fit, since the estimate by bytes was too low."""
         evidence, system = self.item.bundle.text, self.item.system
         tokens = max(estimate_tokens(evidence), most_tokens(evidence), 1)
         fixed = max(estimate_tokens(system), most_tokens(system)) + self.tokens_estimated
@@ -151,7 +151,7 @@ class Try:
     def _messages(self) -> tuple[Message, ...]:
         messages = [_said("system", self.item.system), _said("user", self.item.user)]
         for turn in self.turns:
-            # What it wrote may speak as if it were us, like the page that it read.
+            # A model's text may contain words that look like our instructions, as a page's may.
             messages += [_said("assistant", user_part("", turn.reply.text)), _said("user", turn.question)]
         if self.correction:
             messages[-1] = _said("user", f"{messages[-1]['content']}\n\n{self.correction}")
@@ -160,10 +160,10 @@ class Try:
     def _correction(self, failure: Failure) -> str:
         said = f"Your last answer cannot be used: {failure.reason}. Answer again, with one JSON object only."
         try:
-            told = self.item.retry_text(failure.reason)
-        except TemplateError:  # it was made for another error; the item shall not lose its tries for that
-            told = None
-        return told or user_part("", said)
+            text = self.item.retry_text(failure.reason)
+        except TemplateError:  # the template was made for another error; the item keeps its tries
+            text = None
+        return text or user_part("", said)
 
 
 def first_try(item: Item) -> Try:

@@ -1,1 +1,1 @@
-"""What a model is shown: parts of pages and rows of the lake, cut to limits, and quotes found again."""
+"""What a model reads: parts of pages and rows of the lake, cut to limits; and the quotes found in them."""

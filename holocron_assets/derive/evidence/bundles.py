@@ -34,10 +34,10 @@ Redact = Callable[[str], str]
 
 
 class EvidenceError(ValueError):
-    """Evidence that cannot be gathered; says for which page and why.
+    """Evidence cannot be gathered; the message names the page and the reason.
 
     Attributes:
-        is_transient: whether it may be gathered later, unchanged.
+        is_transient: whether the same evidence may be gathered later.
     """
 
     def __init__(self, reason: str, *, is_transient: bool = False) -> None:
@@ -80,8 +80,8 @@ class Cut:
     Attributes:
         item: number of the item that it was cut from; None for the bundle.
         kind: 'items', 'rows', 'columns', 'item_bytes' or 'bundle_bytes'.
-        before: how many there were.
-        after: how many are left.
+        before: the count or bytes that there were.
+        after: the count or bytes that are left.
     """
 
     item: int | None
@@ -106,7 +106,7 @@ class Bundle:
     def text(self) -> str:
         """What the prompt shows: each item between lines that no item can hold.
 
-        The lines carry a hash of all items, and it is made another one until no item's text holds it.
+        The lines carry a hash of all items, which is changed until no item's text holds it.
         """
         return _BETWEEN.join(_block(item, self._fence) for item in self.items)
 
@@ -140,7 +140,7 @@ class Bundle:
         }
 
 
-def build_bundle(  # noqa: PLR0913 - two name the evidence, two what it is taken from, two how it is cut
+def build_bundle(  # noqa: PLR0913 - two name the evidence, two its sources, two how it is cut
     specs: Sequence[EvidenceSpec],
     pages: Mapping[str, PageParts],
     ask_sql: AskSql | None = None,
@@ -153,12 +153,12 @@ def build_bundle(  # noqa: PLR0913 - two name the evidence, two what it is taken
     """Gather the evidence about one item.
 
     Args:
-        specs: what the interrogation takes.
+        specs: the interrogation's list of evidence.
         pages: the page by the name 'page', or a pair's by 'first' and 'second'.
         ask_sql: asks queries; needed only where a spec has one.
-        answers: what other interrogations were answered, by their keys.
-        values: what queries may name; by default, the values of the pages.
-        redact: what takes secrets out of a text, before anything is cut, hashed or shown.
+        answers: answers of other interrogations, by their keys.
+        values: values that queries may name; by default, those of the pages.
+        redact: takes secrets out of a text, before anything is cut, hashed or shown.
         limit_bytes: what `Bundle.text` may have at most, in UTF-8 bytes.
 
     Raises:
@@ -171,7 +171,7 @@ def build_bundle(  # noqa: PLR0913 - two name the evidence, two what it is taken
     except (QueryError, KeyError) as error:
         titles = [page.page["title"] for page in pages.values()] or [gatherer.values.get("title")]
         about = " and ".join(repr(str(title)) for title in titles)
-        # What a query was asked with, or stumbled over, may be what is to be kept secret
+        # A value that a query was given, or failed on, may be a secret
         reason = gatherer.redact(f"evidence about {about}: {error}")
         is_transient = isinstance(error, QueryError) and error.is_transient
         raise EvidenceError(reason, is_transient=is_transient) from None
@@ -189,7 +189,7 @@ class _Piece:
         source: as in `EvidenceItem`.
         label: as in `EvidenceItem`.
         text: what is left of it under its own limits.
-        cuts: what was cut from it, as yet of no item.
+        cuts: what was cut from it; they name no item yet.
         cut: what is left of it under a lower limit in bytes.
     """
 
@@ -274,7 +274,7 @@ def _piece(
 
 
 def _fitted(pieces: Sequence[_Piece], limit: int) -> tuple[list[EvidenceItem], list[Cut]]:
-    """The pieces as items, the longest cut until all fit; one that nothing is left of is left out."""
+    """The pieces as items, the longest cut until all fit; a piece of which nothing is left is dropped."""
     items = [
         EvidenceItem(place, piece.source, piece.label, "") for place, piece in enumerate(pieces, start=1)
     ]

@@ -12,7 +12,7 @@ _PARAGRAPH_GAP = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a page's clean text. Pieces do not overlap; together they hold all of it but white space.
+    """A piece of a page's clean text. Pieces do not overlap; together they hold all of it except white space.
 
     Attributes:
         number: its place, from 0.
@@ -39,9 +39,9 @@ class _Block:
 def page_chunks(text: str, characters: int) -> tuple[Chunk, ...]:
     """Cut a page's clean text into chunks.
 
-    A chunk is as many whole paragraphs, lists and tables as fit. A heading goes with what follows it, and
-    starts a new chunk where the one before is at least half full. What is too long by itself is cut after a
-    line or sentence, or else between words.
+    A chunk holds as many whole paragraphs, lists and tables as fit. A heading goes with the text after it,
+    and starts a new chunk if the one before is at least half full. A block that is too long by itself is
+    cut after a line or sentence, or else between words.
 
     Args:
         text: clean text, as `page_text` gives it.
@@ -77,7 +77,7 @@ def _blocks(text: str, characters: int) -> Iterator[_Block]:
 
 
 def _cut(text: str, characters: int) -> int:
-    """Where to cut a text of one character more than may stay: after a line, a sentence or a word."""
+    """Where to cut a text that is one character too long or more: after a line, a sentence or a word."""
     line = text.rfind("\n", characters // 2)
     if line > 0:
         return line
@@ -98,7 +98,7 @@ def _filled(blocks: list[_Block], characters: int) -> Iterator[list[_Block]]:
 
 
 def _starts_chunk(block: _Block, filled: list[_Block], characters: int) -> bool:
-    """Whether a block does not go into a chunk with those that fill it."""
+    """Whether a block starts a new chunk, instead of joining the blocks before it."""
     start = filled[0].start
     is_half_full = filled[-1].end - start >= characters // 2
     return block.end - start > characters or (block.heading is not None and is_half_full)

@@ -30,10 +30,10 @@ ITEMS = "holocron_items"
 """The relation of items: column `holocron_item` and a column for each value that a query may name."""
 
 _TIMES_LONGER = 6
-"""All items together may take so many times as long as one of them."""
+"""Most time for all items together, as a multiple of the time for one."""
 
 _MOST_ROWS_AT_ONCE = 200_000
-"""Rows of all items together that are held in memory; a query that gives more is asked item by item."""
+"""Most rows of all items that are held in memory; a query that gives more is asked item by item."""
 
 _Values = tuple[tuple[str, Any], ...]
 
@@ -73,14 +73,14 @@ class ItemQuery:
 
 
 def item_query(connection: duckdb.DuckDBPyConnection, sql: str) -> ItemQuery:
-    """A query as one that is asked about all items at once. Rows that tie come in the order of their columns.
+    """Rewrite a query so that it is asked about all items at once. Equal rows are ordered by their columns.
 
     Args:
-        connection: where `ITEMS` is, with whatever the query reads.
-        sql: the query; it was checked.
+        connection: to a database with `ITEMS` and all that the query reads.
+        sql: a query that was checked.
 
     Raises:
-        NotAtOnceError: it cannot be asked so, or would choose other rows.
+        NotAtOnceError: it cannot be asked at once, or would choose other rows.
     """
     tree = syntax_tree(sql)
     kinds = {modifier["type"] for modifier in tree["node"]["modifiers"]}
@@ -100,9 +100,9 @@ def item_query(connection: duckdb.DuckDBPyConnection, sql: str) -> ItemQuery:
 def asking_at_once(
     connection: duckdb.DuckDBPyConnection, items: Sequence[Mapping[str, Any]]
 ) -> Iterator[AskSql]:
-    """What asks queries about some items: each query once, of all of them.
+    """A function that asks queries about some items: each query once, about all of them.
 
-    A query that cannot be asked so, fails or takes long is asked item by item, and names the item at fault.
+    A query that cannot be asked at once, fails or takes long is asked item by item, and errors name the item.
 
     Args:
         connection: that of `locked_database`.
@@ -128,7 +128,7 @@ def asking_at_once(
 def _ask_all(
     connection: duckdb.DuckDBPyConnection, sql: str, items: Sequence[Mapping[str, Any]], seconds: float
 ) -> dict[_Values, QueryRows] | None:
-    """The rows of each item that has not too many; None if the query is to be asked item by item."""
+    """The rows of each item that has no more than allowed; None if the query is to be asked item by item."""
     try:
         with interrupted_after(connection, seconds * _TIMES_LONGER):
             asked = item_query(connection, sql)
@@ -156,7 +156,7 @@ def _rows(names: tuple[str, ...], rows: list[tuple[Any, ...]], *, is_ordered: bo
 
 
 def _names(connection: duckdb.DuckDBPyConnection, sql: str, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the columns of a query are called: some are called by the values that they name."""
+    """The names of a query's columns: a column may be named after the value that it holds."""
     named = {name: values[name] for name in check_query(sql).parameters}
     found = connection.execute(f"from ({sql.rstrip().removesuffix(';')}\n) limit 0", named)
     return tuple(column[0] for column in found.description or ())

@@ -11,7 +11,7 @@ from holocron_assets.signals.outline import Block, outline
 from holocron_assets.signals.paragraphs import HEADING
 from holocron_assets.signals.vocabulary import VOCABULARY, normalised_name
 
-# What is left of markup that never closes; no line of prose starts so
+# The rest of markup that is never closed; no line of prose starts like this
 _BROKEN_MARKUP = ("|", "!", "{{", "{|", "}}")
 _LIST_MARKERS = ("*", "#", ":", ";")
 _AROUND = f" \t\r{FILLER}"
@@ -30,7 +30,7 @@ class Line(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Offsets of a stretch of markup."""
+    """Offsets of a piece of markup."""
 
     start: int
     end: int
@@ -40,8 +40,8 @@ class Span(NamedTuple):
 class Markup:
     """Masked wikitext without the templates that show no text, and its shape.
 
-    The shape is the text with all closed templates, tables and links replaced by filler: where a line or cell
-    ends is looked for in it, because what stands inside brackets ends none.
+    The shape is the text with all closed templates, tables and links replaced by filler. The ends of lines
+    and cells are searched in the shape, because nothing inside brackets ends a line or cell.
 
     Attributes:
         text: the markup.
@@ -83,7 +83,7 @@ class Markup:
         return Markup(text, shape, {})
 
     def lines(self) -> Iterator[Line]:
-        """The lines, in order; one that brackets hold together is one line."""
+        """The lines, in order; lines inside one pair of brackets are one line."""
         position = 0
         for line in self.shape.split("\n"):
             end = position + len(line)
@@ -95,7 +95,7 @@ class Markup:
             position = end + 1
 
     def rows(self) -> Iterator[list[Span]]:
-        """Cells of each row, where the markup is what stands between a table's brackets."""
+        """Cells of each row, where the markup is the inside of a table."""
         row: list[Span] = []
         # the first line holds the table's attributes
         position = self.shape.find("\n") + 1 or len(self.shape)
@@ -131,7 +131,7 @@ class Markup:
 
 
 def _shows_text(block: Block, markup: str) -> bool:
-    """Whether a block shows a text: all do but templates that the vocabulary does not know."""
+    """Whether a block shows a text: all do except templates that the vocabulary does not know."""
     if block.kind != "template":
         return True
     name = normalised_name(template_name(markup) or "")

@@ -1,4 +1,4 @@
-"""The parts of a page that evidence is taken from, as clean text, from the rows that its batch holds."""
+"""The parts of a page that evidence is taken from, as clean text, from the rows of its batch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ def query_values(pages: "Mapping[str, PageParts]") -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PageParts:
-    """One page, read by parts; nothing is read before it is asked for.
+    """One page, read by parts; each part is read when it is first needed.
 
     Attributes:
         page: its row of table `pages`.

@@ -1,4 +1,4 @@
-"""The whole of a page as the text that a reader sees: prose, headings, list items and table rows by line."""
+"""A whole page as the text that a reader sees: prose, headings, list items and table rows, line by line."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,17 +24,17 @@ _BELOW_HEADINGS = 7
 
 
 def page_text(wikitext: str, site: Site, page_name: str) -> str:
-    """A page's clean text. Paragraphs, lists and tables are parted by an empty line.
+    """A page's clean text. An empty line separates paragraphs, lists and tables.
 
-    Headings are `== so ==`, list items start with `- `, and a table's row is a line with its cells parted by
-    ` | `. References, files, categories, galleries and comments are left out, and so are templates but for
-    those that the vocabulary knows as text, and sections without any. The infobox is a part of its own. The
-    time that it takes grows in step with the text's length.
+    Headings are `== written so ==`, list items start with `- `, and ` | ` separates a table row's cells.
+    References, files, categories, galleries and comments are left out. So are empty sections, and templates
+    that the vocabulary does not know as text. The infobox is a part of its own. The time grows in proportion
+    to the text's length.
 
     Args:
         wikitext: the page's text; what is longer than MediaWiki allows is not read.
-        site: the wiki that the page is on.
-        page_name: what `{{PAGENAME}}` stands for.
+        site: the wiki of the page.
+        page_name: the value of `{{PAGENAME}}`.
     """
     reader = _Reader(site, Cleaner(site, VOCABULARY.lead, page_name))
     groups = reader.groups(Markup.of(masked(wikitext[:LONGEST_WIKITEXT])))
@@ -77,7 +77,7 @@ class _Reader:
     def _clean(self, markup: Markup, span: Line | Span) -> str:
         text = markup.text[span.start : span.end]
         link = _INTERWIKI_LINK.fullmatch(text.strip(f" \t\r{FILLER}"))
-        # a line that only leads to the same page on another wiki is shown beside the text, not in it
+        # a link to the same page on another wiki is shown next to the text, not in it
         if link and link[1].strip().lower() in self.site.interwiki_prefixes:
             return ""
         return _LEFTOVER.sub("", self.cleaner.prose(text)).strip()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-# After a slash it is a number in an address
+# A number after a slash is part of an address
 _GROUPED_DIGITS = re.compile(r"(?<![0-9/])[0-9]++(?:[ \u00a0\u2009\u202f\u2010-\u2013.-][0-9]++)*+")
 _GROUP = re.compile(r"[0-9]++")
 _LONGEST = 19
@@ -12,7 +12,7 @@ _LONGEST = 19
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """Who gives out cards.
+    """An issuer of cards.
 
     Attributes:
         first: least and greatest of a number's first digits.
@@ -23,7 +23,7 @@ class Issuer:
     lengths: frozenset[int]
 
     def may_have_issued(self, digits: str) -> bool:
-        """Whether a number is one of theirs, by its start and length."""
+        """Whether a number may be this issuer's, by its start and length."""
         least, greatest = self.first
         return len(digits) in self.lengths and least <= int(digits[: len(str(least))]) <= greatest
 
@@ -45,8 +45,8 @@ def by_first_digit(issuers: Sequence[Issuer]) -> Issuers:
 def find_cards(text: str, issuers: Issuers) -> Iterator[tuple[int, int]]:
     """Where card numbers are in a text: offsets of the first digit and after the last.
 
-    Digits may be grouped by single spaces, dashes or points. A number starts and ends with a group, so that
-    other digits before or behind it do not hide it.
+    Digits may be grouped by single spaces, dashes or points. A number starts and ends with a group, so it is
+    also found between other digits.
     """
     for run in _GROUPED_DIGITS.finditer(text):
         groups = [match.span() for match in _GROUP.finditer(text, run.start(), run.end())]
@@ -65,7 +65,7 @@ def passes_luhn(digits: str) -> bool:
 
 
 def _last_group(text: str, groups: Sequence[tuple[int, int]], first: int, issuers: Issuers) -> int | None:
-    """Where the longest card number ends that starts with a group."""
+    """The end of the longest card number that starts with a group."""
     possible = issuers.get(text[groups[first][0]])
     if not possible:
         return None

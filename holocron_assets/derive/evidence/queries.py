@@ -1,7 +1,7 @@
 """Queries that an interrogation may ask of the lake: one SELECT that reads views and nothing else.
 
-Twice made sure of: the query's syntax tree holds only what is known to read and to give the same rows again,
-and the database opens no file outside the lake, installs nothing and lets no setting be changed.
+Two checks ensure this. The query's syntax tree holds only what is known to read, and to give the same rows
+again. The database opens no file outside the lake, installs nothing, and allows no change of a setting.
 """
 
 import json
@@ -19,24 +19,24 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.lake.views.empty_database import empty_database
 
-# What has side effects may stand where a query may: in DuckDB 2, a CTE may insert
+# A statement with side effects may stand in place of a query: in DuckDB 2, a CTE may insert
 _QUERIES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "CTE_NODE", "RECURSIVE_CTE_NODE"})
 _TABLES = frozenset({"BASE_TABLE", "JOIN", "SUBQUERY", "EMPTY", "EXPRESSION_LIST", "PIVOT", "TABLE_FUNCTION"})
 _TABLE_FUNCTIONS = frozenset({"unnest", "range", "generate_series"})
 _SCHEMAS = frozenset({"", "main", "lake"})
-# Of one time, it counts until today; DuckDB's list does not tell it from that of two
+# With one argument it counts until today; DuckDB's list has one entry for it and the form with two
 _UNSTEADY_BESIDE = frozenset({"age"})
 _VIEW_NAME = re.compile(r"(?!(?:duckdb|sqlite|pragma|pg)_)[a-z_][a-z0-9_]*", re.IGNORECASE)
 MOST_ROWS = 10_000
-"""Rows that a query may give about an item."""
+"""Most rows that a query may give about an item."""
 
-# What the query or its values are to blame for; the rest is the machine's, or a file's that was just replaced
+# Errors by the query or its values; the machine, or a file that was just replaced, causes the others
 _PERMANENT = (duckdb.ProgrammingError, duckdb.DataError, duckdb.NotSupportedError, duckdb.PermissionException)
 _CLOCK_WORDS = frozenset({"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"})
 
 
 class QueryError(ValueError):
-    """A query that may not be asked, or that gave no rows in time.
+    """A query is not allowed, or gave no rows in time.
 
     Attributes:
         is_transient: whether the same query may be answered later.
@@ -50,19 +50,19 @@ class QueryError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class QueryRows:
-    """What a query gave: column names, and values by row; no names where there are no rows."""
+    """The result of a query: column names, and values by row; no names where there are no rows."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
 
 
 AskSql = Callable[[str, Mapping[str, Any], float], QueryRows]
-"""Asks a query, with the values that it may name and the seconds that it may take."""
+"""Asks a query, with the values that it may name, and the seconds that it may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
-    """A query that may be asked.
+    """A query that is allowed.
 
     Attributes:
         parameters: names of the values that it names.
@@ -78,8 +78,8 @@ def check_query(sql: str) -> CheckedQuery:
     """Refuse a query that does more than read the lake's views, or that may give other rows the next time.
 
     Raises:
-        QueryError: it is not one SELECT, reads a file, calls a table function that is not known to be
-            harmless, or a function that depends on time, chance or settings.
+        QueryError: it is not one SELECT, reads a file, or calls a function that depends on time, chance or
+            settings, or a table function that is not known to be harmless.
     """
     tree = syntax_tree(sql)
     for node in _nodes(tree):
@@ -94,7 +94,7 @@ def check_query(sql: str) -> CheckedQuery:
 
 @cache
 def relations_named(sql: str) -> frozenset[tuple[str, str]]:
-    """Schema and name of each relation that a query reads; what it defines itself is none of them.
+    """Schema and name of each relation that a query reads, without those that it defines itself.
 
     Raises:
         QueryError: it is not one SELECT.
@@ -103,7 +103,7 @@ def relations_named(sql: str) -> frozenset[tuple[str, str]]:
 
 
 def _relations(tree: Any, defined: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Relations read by a part of a syntax tree, in which some names stand for common table expressions."""
+    """Relations that a part of a syntax tree reads, where some names are common table expressions."""
     if isinstance(tree, dict):
         if tree.get("type") == "BASE_TABLE" and "table_name" in tree:
             schema, name = tree["schema_name"].lower(), tree["table_name"].lower()
@@ -122,7 +122,7 @@ def _relations(tree: Any, defined: frozenset[str]) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def open_queries(lake: Lake) -> Iterator[AskSql]:
-    """What asks queries of the lake as it is now.
+    """A function that asks queries of the lake as it is now.
 
     Raises:
         DamagedPartitionError: a file of the lake cannot be read.
@@ -136,7 +136,7 @@ def open_queries(lake: Lake) -> Iterator[AskSql]:
 
 
 def remembering(ask_sql: AskSql | None) -> AskSql | None:
-    """What asks each query once: an item may be cut when the lake that it was asked of is closed."""
+    """A function that asks each query once: an item may be cut again after the lake was closed."""
     if ask_sql is None:
         return None
     known: dict[str, QueryRows] = {}
@@ -164,7 +164,7 @@ def lock_database(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
     """Let a connection to a lake open no file but the lake's and keep its settings; see `locked_database`."""
     connection.execute("set allowed_directories = [" + _text(str(lake.root.resolve() / "lake")) + "]")
     connection.execute("set enable_external_access = false")
-    # Sums of fractions, and what has no order, come out otherwise each time that threads share the work.
+    # When threads share the work, sums of fractions and rows without an order differ from time to time.
     connection.execute("set threads = 1")
     connection.execute("set lock_configuration = true")
 
@@ -190,7 +190,7 @@ def ask_query(
         )
     try:
         with interrupted_after(connection, seconds):
-            # Counted before they are fetched: a page's worth of rows is wanted, and a lake has millions.
+            # Rows are counted before they are fetched: a query should give few, and a lake has millions.
             some = f"from ({sql.rstrip().removesuffix(';')}\n) limit {MOST_ROWS + 1}"
             found = query(connection, some, {name: values[name] for name in checked.parameters})
     except duckdb.InterruptException as error:
@@ -208,14 +208,14 @@ def ask_query(
 
 @contextmanager
 def interrupted_after(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
-    """Interrupt what a connection is asked if it takes longer than some seconds."""
+    """Interrupt a connection's query if it takes longer than some seconds."""
     alarm = Timer(seconds, connection.interrupt)
     alarm.start()
     try:
         yield
     finally:
         alarm.cancel()
-        alarm.join()  # an alarm that is just going off would stop the next query
+        alarm.join()  # an alarm that goes off now would stop the next query
 
 
 def syntax_tree(sql: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Whether what a model quotes is in the text that it was shown, and where.
+"""Whether a model's quote is in the text that it read, and where.
 
-What a quote says is compared, not how it is set: letter case, white space, quotation marks, dashes and
-Unicode form make no difference. Everything here is linear in the text's length.
+The words of a quote are compared. Letter case, white space, quotation marks, dashes and Unicode form make no
+difference. Everything here takes time in proportion to the text's length.
 """
 
 import re
@@ -13,16 +13,16 @@ from typing import NamedTuple
 from unicodedata import category, combining, normalize
 
 SHORTEST_QUOTE = 4
-"""Letters and digits that a quote needs at least, in its longest part: fewer are in any text."""
+"""Fewest letters and digits in a quote's longest part: any text contains shorter ones."""
 
 LONGEST_GAP = 300
-"""Characters that an ellipsis may stand for: more would prove that two words are somewhere on a page."""
+"""Most characters that an ellipsis may stand for: with more, any two words of a page would be a quote."""
 
 _ELLIPSIS = re.compile(r"[\[(]?(?:\u2026|\.{3,}|(?:\. ){2,}\.)[\])]?")
-# Quotation marks are left out rather than made alike: in JSON, a model often writes a text without its own
+# Quotation marks are left out, not made alike: in JSON, a model often leaves out those of the text
 _QUOTATION_MARKS = frozenset("\"'`\u00b4\u2032\u2033\u201a\u201e\u300c\u300d\u300e\u300f\uff02\uff07")
 _LEFT_OUT = frozenset({"Pi", "Pf", "Cf", "Cc"})
-# What parts words: dashes, and what our own text puts between cells
+# Characters between words: dashes, and those that clean text puts between cells
 _PARTING = frozenset("|\u2212")
 # UAX #15, stream-safe text: no script needs more, and sorting a run of marks takes its length squared
 _MOST_MARKS = 30
@@ -37,12 +37,12 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """A text without what makes no difference.
+    """A text without the characters that make no difference.
 
     Attributes:
         text: its characters.
-        starts: where in the text each came from.
-        ends: where that ends.
+        starts: where each starts in the original text.
+        ends: where each ends in it.
     """
 
     text: str
@@ -51,7 +51,7 @@ class _Folded:
 
 
 def is_quoted(quote: str, text: str) -> bool:
-    """Whether a quote is in a text, as `find_quote` looks for it."""
+    """Whether `find_quote` finds a quote in a text."""
     return find_quote(quote, text) is not None
 
 
@@ -59,11 +59,11 @@ def find_quote(quote: str, text: str) -> Span | None:
     """Where a quote is in a text.
 
     An ellipsis in the quote stands for up to `LONGEST_GAP` characters; the parts around it follow in order.
-    Marks at the ends of a part need not be in the text: a model likes to close a sentence that goes on.
+    Marks at the ends of a part need not be in the text: models often end a sentence early.
 
     Args:
-        quote: what is said to be in the text.
-        text: the text, as it was shown.
+        quote: the words that should be in the text.
+        text: the text, as the model read it.
 
     Returns:
         From the first part's start to the last part's end, in the text as it is; None if it is not there, or
@@ -89,7 +89,7 @@ def _occurrences(part: str, text: str) -> Iterator[int]:
 
 
 def _continued(spans: list[Span], part: str, text: str) -> list[Span]:
-    """The spans that a part follows, each up to that part's end."""
+    """The spans that the next part follows, each extended to that part's end."""
     longer: list[Span] = []
     waiting = iter(spans)
     following = next(waiting, None)
@@ -132,7 +132,7 @@ def _clusters(text: str) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=4_096)
 def _folded_cluster(cluster: str) -> str:
-    # before as well: the compatible form of an acute accent is a space with a mark
+    # before as well: the compatibility form of an acute accent is a space with a mark
     plain = "".join(map(_plain, cluster))
     return "".join(map(_plain, normalize("NFKD", plain))).casefold()
 

@@ -1,6 +1,6 @@
 """Secrets and personal data taken out of a text: each is replaced by a placeholder such as `[email 1]`.
 
-What counts is written in `redaction.yaml`, a pattern and its reason each.
+`redaction.yaml` says what counts, with a pattern and its reason for each kind.
 """
 
 import re
@@ -22,8 +22,8 @@ class _Pattern:
     """One sort of secret.
 
     Attributes:
-        kind: what its placeholder is called.
-        pattern: what it looks like; group `secret`, or else all of it, is replaced.
+        kind: the name in its placeholder.
+        pattern: its pattern; group `secret`, or else the whole match, is replaced.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class _Pattern:
 class Redactor:
     """Takes secrets out of the texts of one item: the same secret always becomes the same placeholder.
 
-    It knows the secrets that it took out, for as long as it lives; its `repr` shows none.
+    It remembers the secrets that it took out; its `repr` shows none.
     """
 
     _placeholders: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
@@ -70,7 +70,7 @@ class Redactor:
 
 
 def _comparable(kind: str, secret: str) -> str:
-    """A secret as it is compared with others: how its digits are grouped makes no difference."""
+    """A secret in the form that is compared: the grouping of its digits makes no difference."""
     return _WITHOUT_MEANING.sub("", secret) if kind in ("card", "phone") else secret
 
 

@@ -1,4 +1,4 @@
-"""How much evidence fits a request beside the rest of it."""
+"""How much evidence fits into a request with the rest of it."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from holocron_assets.derive.items.tokens import BYTES_PER_TOKEN, TOKENS_OF_A_TUR
 
 
 def room_for_evidence(interrogation: Interrogation, system: str, question: str) -> int:
-    """Tokens of evidence that fit a context beside prompt, question and answer; may be negative.
+    """Tokens of evidence that fit into a context with prompt, question and answer; may be negative.
 
     Args:
         interrogation: what is asked, with the context's size.
@@ -18,7 +18,7 @@ def room_for_evidence(interrogation: Interrogation, system: str, question: str) 
     options = interrogation.options
     steps = interrogation.follow_up
     longest = [max(step.questions, key=estimate_tokens) for step in steps]
-    # Redaction may lengthen a question: the room of a follow-up is kept where there is none.
+    # Redaction may lengthen a question, so the room of a follow-up is also kept where there is none.
     fixed = [system, question, *(longest or [""])]
     answers = (1 + len(steps)) * options.num_predict
     used = sum(estimate_tokens(text) + TOKENS_OF_A_TURN for text in fixed) + answers
@@ -29,7 +29,7 @@ def fitting(gather: Callable[[int], Bundle], room: int) -> Bundle:
     """The evidence, cut until it fits.
 
     Args:
-        gather: gives it, cut to so many bytes.
+        gather: gives the evidence, cut to so many bytes.
         room: tokens that it may have.
 
     Raises:
@@ -37,7 +37,7 @@ def fitting(gather: Callable[[int], Bundle], room: int) -> Bundle:
     """
     bundle = gather(int(room * BYTES_PER_TOKEN))
     while bundle.items and (tokens := estimate_tokens(bundle.text)) > room:
-        # What it is made of shows only when it is there: numbers take more tokens than words.
+        # Only the gathered text shows how many tokens it has: numbers take more than words.
         size = len(bundle.text.encode())
         bundle = gather(min(size - 1, size * room // tokens))
     return bundle

@@ -1,10 +1,10 @@
-"""Less of something that is too much: rows, columns and bytes, always the same ones."""
+"""Cuts rows, columns and bytes that are too many; what is kept is always the same."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeVar
 
 Sample = Literal["first", "last", "stride"]
-"""Which of too many rows stay: the first, the last, or evenly spread ones with the first among them."""
+"""Which of too many rows stay: the first, the last, or evenly spread ones that include the first."""
 
 _T = TypeVar("_T")
 
@@ -15,7 +15,7 @@ def sampled(rows: Sequence[_T], most: int, how: Sample) -> Sequence[_T]:
     Args:
         rows: all of them.
         most: how many may be kept.
-        how: which.
+        how: which are kept.
     """
     count = len(rows)
     if count <= most:
@@ -30,7 +30,7 @@ def sampled(rows: Sequence[_T], most: int, how: Sample) -> Sequence[_T]:
 def cut_to_bytes(text: str, limit: int) -> str:
     """A text, or a start of it that has at most so many UTF-8 bytes.
 
-    It ends with a line or else a word, where one ends in the second half of what fits.
+    It ends after a line, or else after a word, if one ends in the second half of what fits.
 
     Args:
         text: any text.
@@ -67,7 +67,7 @@ def table_to_bytes(header: str, rows: Sequence[str], how: Sample, limit: int) ->
 
 
 def fair_shares(sizes: Sequence[int], budget: int) -> list[int]:
-    """How much of a budget each gets: no more than it needs, and what one leaves goes to the others.
+    """Each one's share of a budget: no more than it needs, and what one leaves goes to the others.
 
     Args:
         sizes: what each needs.

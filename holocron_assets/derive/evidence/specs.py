@@ -1,4 +1,4 @@
-"""What an interrogation may say about the evidence that it takes: the models of its `evidence` list."""
+"""The kinds of evidence that an interrogation may list under `evidence`."""
 
 from typing import Annotated, Literal, Self
 
@@ -22,13 +22,13 @@ class _Spec(BaseModel):
     """What all sources have in common.
 
     Attributes:
-        label: what the prompt calls it; by default what it is, such as 'lead'.
-        limit_bytes: what is kept of it at most, in UTF-8 bytes.
+        label: its name in the prompt; by default its kind, such as 'lead'.
+        limit_bytes: UTF-8 bytes that are kept of it at most.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    # A label stands in the line that opens an item, where nothing may look like a delimiter.
+    # A label stands in the line that opens an item, where nothing may resemble a delimiter.
     label: str | None = Field(default=None, pattern=r"^[\w ,.'()-]{1,60}$")
     limit_bytes: int = Field(default=MOST_ITEM_BYTES, gt=0, le=MOST_ITEM_BYTES)
 
@@ -38,7 +38,7 @@ class _Rows(_Spec):
 
     Attributes:
         rows: how many are kept at most.
-        sample: which of more.
+        sample: which are kept if there are more.
     """
 
     rows: int = Field(default=MOST_ROWS, gt=0, le=MOST_ROWS)
@@ -56,8 +56,8 @@ class PageEvidence(_Spec):
     """A part of a page as clean text.
 
     Attributes:
-        part: 'all' is infobox, categories and text, an item each.
-        of: which page: the one asked about, or the first's or second's of a pair.
+        part: 'all' is infobox, categories and text, as one item each.
+        of: which page: the one asked about, or the page of a pair's first or second entity.
     """
 
     source: Literal["page"]
@@ -92,8 +92,8 @@ class SqlEvidence(_Rows):
     """The rows of a query over the lake's public views.
 
     It may name values of the page: `$source`, `$batch`, `$title`, `$title_key`, `$page_id`, `$revision_id`,
-    with `first_` or `second_` before the name for a pair; of an entity also `$entity_id`, `$entity_type` and
-    others. Rows that it does not order are sorted, so that the same lake gives the same evidence.
+    with `first_` or `second_` before the name for a pair; for an entity also `$entity_id`, `$entity_type` and
+    others. If it does not order its rows, they are sorted, so that the same lake gives the same evidence.
 
     Attributes:
         sql: one SELECT, such as `select from_title from page_links where target_key = $title_key`.
@@ -112,10 +112,10 @@ class SqlEvidence(_Rows):
 
 
 class AnswersEvidence(_Rows):
-    """What another interrogation was answered about the same page or pair, as a table.
+    """Another interrogation's answers about the same page or pair, as a table.
 
     Attributes:
-        of: the other's key, which is to be one of `inputs`.
+        of: the other's key, which must be one of `inputs`.
     """
 
     source: Literal["answers"]

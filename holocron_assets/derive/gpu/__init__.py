@@ -1,1 +1,1 @@
-"""Work with one model: its place on the GPU, turns, requests under way, and what it cost."""
+"""Work with one model: its place on the GPU, turns, requests under way, and their cost."""

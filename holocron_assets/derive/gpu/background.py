@@ -1,4 +1,4 @@
-"""Asynchronous work beside a caller that is not: what it tells is given on; it ends when the caller does."""
+"""Asynchronous work for a synchronous caller: the caller gets its reports, and it ends with the caller."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator
@@ -8,43 +8,43 @@ from typing import Any, TypeVar
 
 from holocron_assets.telemetry.context import carried
 
-_Told = TypeVar("_Told")
+_Report = TypeVar("_Report")
 _Result = TypeVar("_Result")
 _Running = tuple[asyncio.AbstractEventLoop, "asyncio.Task[Any]"]
 
 
 class _Over:
-    """Told at last."""
+    """Marks the end of the reports."""
 
 
-def told_by(
-    work: Callable[[Callable[[_Told], None]], Coroutine[Any, Any, _Result]],
-) -> Generator[_Told, None, _Result]:
-    """Run a coroutine in an event loop of its own thread, and give what it tells as soon as it is told.
+def reports_of(
+    work: Callable[[Callable[[_Report], None]], Coroutine[Any, Any, _Result]],
+) -> Generator[_Report, None, _Result]:
+    """Run a coroutine in an event loop of its own thread, and yield each report as soon as it comes.
 
-    The loop goes on while the caller is busy with what was told. When the caller is interrupted, or closes
+    The loop goes on while the caller is busy with a report. When the caller is interrupted, or closes
     the generator, the coroutine is cancelled and waited for.
 
     Args:
-        work: gives the coroutine; it is handed what to tell by, from any thread.
+        work: gives the coroutine; its argument reports something to the caller, from any thread.
 
     Returns:
         What the coroutine returns.
     """
-    told: SimpleQueue[_Told | _Over] = SimpleQueue()
+    reports: SimpleQueue[_Report | _Over] = SimpleQueue()
     running: Future[_Running] = Future()
 
     async def run() -> _Result:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine that runs is in a task
         running.set_result((asyncio.get_running_loop(), task))
-        return await work(told.put)
+        return await work(reports.put)
 
     with ThreadPoolExecutor(1, "model") as thread:
         result = thread.submit(carried(asyncio.run), run())
-        result.add_done_callback(lambda _: told.put(_Over()))
+        result.add_done_callback(lambda _: reports.put(_Over()))
         try:
-            while not isinstance(one := told.get(), _Over):
+            while not isinstance(one := reports.get(), _Over):
                 yield one
         except BaseException:
             loop, task = running.result()

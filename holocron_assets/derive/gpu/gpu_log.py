@@ -1,4 +1,4 @@
-"""What a stretch of calls came to: loads, busy share, tokens; a row of `gpu_runs` for each."""
+"""The figures of a session of calls: loads, busy share, tokens; a row of `gpu_runs` for each session."""
 
 import json
 import uuid
@@ -14,7 +14,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS
 
 LOADED_WITHIN_MS = 200.0
-"""A server that has the model still tells of some milliseconds of loading."""
+"""Even a server that has the model loaded reports some milliseconds of loading."""
 
 Span = tuple[datetime, datetime]
 
@@ -31,13 +31,13 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def seconds_of(spans: Iterable[Span]) -> float:
-    """Seconds in which at least one of some spans lasted."""
+    """Seconds that some spans cover together."""
     return sum((end - start).total_seconds() for start, end in merged(spans))
 
 
 @dataclass
 class Tally:
-    """Counts of a stretch of calls to one model.
+    """Counts of a session of calls to one model.
 
     Attributes:
         items: items that got an outcome, by interrogation.
@@ -47,8 +47,8 @@ class Tally:
         tokens_in: tokens read.
         tokens_out: tokens written.
         partitions_completed: partitions that became complete.
-        under_way: when each call was sent, and answered.
-        loading: when the server loaded the model, as each call waited for it.
+        under_way: when each call was sent and answered.
+        loading: when the server loaded the model, by each call that waited for it.
     """
 
     items: Counter[str] = field(default_factory=Counter)
@@ -80,7 +80,7 @@ class Tally:
             self.loading.append((sent, sent + timedelta(milliseconds=call["load_ms"])))
 
     def count_load(self, asked_at: datetime, seconds: float) -> None:
-        """Count a request that asked nothing but to load the model, and how long the server took to."""
+        """Count a request that only loaded the model, and the time that the server took."""
         if seconds * 1000 > LOADED_WITHIN_MS:
             span = (asked_at, asked_at + timedelta(seconds=seconds))
             self.under_way.append(span)
@@ -93,7 +93,7 @@ class Tally:
 
     @property
     def busy_share(self) -> float:
-        """Share of the time from the first call to the last in which at least one was under way."""
+        """Share of the time between first and last call in which at least one was under way."""
         if not self.under_way:
             return 0.0
         busy = merged(self.under_way)
@@ -103,10 +103,10 @@ class Tally:
 
 @dataclass(frozen=True)
 class GpuRun:
-    """What a stretch of calls was for, and how it ended.
+    """The purpose and the end of a session of calls.
 
     Attributes:
-        run_id: Dagster's run, or a name for what was none.
+        run_id: Dagster's run, or a name where there was none.
         model: the model.
         digest: its digest.
         started_by: 'dispatch', 'person', 'local', 'ask' or 'repeat'.
@@ -123,10 +123,10 @@ class GpuRun:
 
 
 def write_gpu_run(lake: Lake, run: GpuRun, tally: Tally) -> str | None:
-    """Write the row of a stretch that made calls.
+    """Write the row of a session that made calls.
 
     Returns:
-        Its id, which sorts by time; None if there was no call, and so nothing to tell of the GPU.
+        Its id, which sorts by time; None if there was no call, and so no row.
     """
     if not tally.under_way:
         return None

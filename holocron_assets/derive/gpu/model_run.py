@@ -1,4 +1,4 @@
-"""A stretch of work with one model: from its first item to what it came to, with its row of `gpu_runs`."""
+"""A session of work with one model: from its first item to its figures, with its row of `gpu_runs`."""
 
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -10,7 +10,7 @@ from holocron_assets.derive.code.answering import CodeAnswerer, CodeTurns
 from holocron_assets.derive.dispatch.backlog import Counts
 from holocron_assets.derive.dispatch.pools import CODE_POOL
 from holocron_assets.derive.engine.engine import Engine, open_client
-from holocron_assets.derive.gpu.background import told_by
+from holocron_assets.derive.gpu.background import reports_of
 from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
 from holocron_assets.derive.gpu.open_partitions import inputs_mark, open_partition
 from holocron_assets.derive.gpu.request_turns import RequestTurns
@@ -26,11 +26,11 @@ from holocron_assets.lake.place.paths import Lake
 
 @dataclass(frozen=True)
 class ModelRun:
-    """Who asks which model.
+    """A run and the model that it asks.
 
     Attributes:
         lake: where pages are and answers go.
-        server: address of the model server; of no use to code.
+        server: address of the model server; not used for code.
         pool: the pool of models that share what serves them.
         model: the model's name.
         digest: its digest.
@@ -51,15 +51,15 @@ class ModelRun:
 
 @dataclass
 class Session:
-    """What a stretch of work comes to.
+    """The results of a session of work.
 
     Attributes:
         tally: its counts.
         outcome: 'complete', 'partial', 'stopped' or 'paused'.
         reason: why it ended, in a sentence.
-        paused: why partitions were left, if a person had them left.
+        paused: why partitions were left, if a person held them back.
         problems: why partitions could not be worked on, by interrogation and partition.
-        problem: what the server lacks, if it ended for that.
+        problem: what the server lacks, if the session ended for that.
     """
 
     tally: Tally = field(default_factory=Tally)
@@ -72,7 +72,7 @@ class Session:
     _counts: dict[tuple[str, str], Counts] = field(default_factory=dict)
 
     def count(self, written: Written) -> None:
-        """Count a partition that was written; one that is written again counts as it is then."""
+        """Count a partition that was written; if it is written again, the newer counts replace the older."""
         work = written.opened.work
         place = (work.interrogation.name, work.partition)
         dues = tuple(work.dues)
@@ -80,17 +80,17 @@ class Session:
 
     @property
     def items(self) -> int:
-        """Items of the partitions that it worked on."""
+        """Items of the partitions of this session."""
         return self.remaining + self.dead + sum(counts.answered for counts in self._counts.values())
 
     @property
     def remaining(self) -> int:
-        """Of these, without an answer, and not given up."""
+        """Those of them without an answer, and not given up."""
         return sum(counts.left + counts.awaiting for counts in self._counts.values())
 
     @property
     def dead(self) -> int:
-        """Of these, given up."""
+        """Those of them given up."""
         return sum(counts.dead for counts in self._counts.values())
 
     @property
@@ -99,7 +99,7 @@ class Session:
         return min((due for counts in self._counts.values() for due in counts.dues), default=None)
 
     def conclude(self, stopped: str | None) -> None:
-        """Say how it ended, and why."""
+        """Set how the session ended, and why."""
         if self.problem:
             self.outcome, self.reason = "partial", str(self.problem)
         elif self.paused:
@@ -107,12 +107,12 @@ class Session:
         elif stopped:
             self.outcome, self.reason = "stopped", stopped
         elif self.remaining or self.problems:
-            self.outcome, self.reason = "partial", self.told()
+            self.outcome, self.reason = "partial", self.left_in_words()
         else:
             self.outcome, self.reason = "complete", "everything is answered"
 
-    def told(self) -> str:
-        """How much remains, for people."""
+    def left_in_words(self) -> str:
+        """The number of items that remain, for people."""
         due = f", due {self.due_at:%H:%M} UTC" if self.due_at else ""
         awaiting = sum(counts.awaiting for counts in self._counts.values())
         inputs = f", {awaiting} of them until their inputs are answered" if awaiting else ""
@@ -128,13 +128,13 @@ def work_on(
     the generator if it is not read to its end.
 
     Args:
-        run: who asks which model.
-        agenda: what about.
-        session: filled with what it comes to.
+        run: the run and the model.
+        agenda: what to do.
+        session: filled with the results.
         is_wanted: whether to ask about an item at all.
 
     Yields:
-        Each partition whose outcomes were written, when they are; see `Working.tell`.
+        Each partition whose outcomes were written, when they are; see `Working.report`.
     """
     open_one = partial(open_partition, run.lake, model=run.model, digest=run.digest)
 
@@ -146,7 +146,7 @@ def work_on(
     supply = Supply(agenda, open_one, is_wanted, is_paused, partial(inputs_mark, run.lake))
     try:
         with closing(supply):
-            yield from told_by(partial(_work, run, supply, session))
+            yield from reports_of(partial(_work, run, supply, session))
         session.problems = supply.problems
         session.conclude(agenda.stopped)
     finally:
@@ -154,14 +154,14 @@ def work_on(
         write_gpu_run(run.lake, log, session.tally)
 
 
-async def _work(run: ModelRun, supply: Supply, session: Session, tell: Callable[[Written], None]) -> None:
+async def _work(run: ModelRun, supply: Supply, session: Session, report: Callable[[Written], None]) -> None:
     """Work until the supply ends, or the server does."""
 
     def written(one: Written) -> None:
         session.count(one)
         if one.is_over and not one.is_complete:
             supply.is_paused(one.opened.work.interrogation.name, one.opened.work.partition)
-        tell(one)
+        report(one)
 
     def working_with(engine: Answerer, turns: Turns) -> Working:
         asked = (run.model, run.digest, run.run_id)
@@ -189,7 +189,7 @@ async def _work(run: ModelRun, supply: Supply, session: Session, tell: Callable[
 
 
 def place_of(pool: str, model: str) -> str:
-    """What only one process has at a time, to ask a model: the GPU, or a model of another pool.
+    """The place that a process takes to ask a model: the GPU, or in another pool the model itself.
 
     Args:
         pool: the model's.

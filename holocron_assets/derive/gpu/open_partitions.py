@@ -1,4 +1,4 @@
-"""Partitions that a process has taken to work on: no other works on them until it lets them go."""
+"""Partitions that a process has taken to work on: no other works on them until it releases them."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.shared.server_locks import Lock
 from holocron_assets.lake.tables import LLM_RUNS
 
-_PROBE_SECONDS = 0.2  # who looks whether a partition is worked on has its lock for a moment
+_PROBE_SECONDS = 0.2  # a check whether a partition is worked on holds its lock for a moment
 
 
 @dataclass(eq=False)
@@ -25,10 +25,10 @@ class OpenPartition:
         work: its items and their outcomes.
         lock: held until it is closed.
         under_way: items that were taken and have no outcome yet.
-        is_all_out: whether no more of its items are to come.
+        is_all_out: whether all of its items were handed out.
         inputs: the state in which its inputs' tables were read.
-        is_over: whether the work on it has ended; more of it may be opened anew.
-        passed: questions that other processes had asked when the journal was last read.
+        is_over: whether the work on it has ended; it may be opened again.
+        passed: how many questions of other processes went first when the journal was last read.
     """
 
     work: PartitionWork
@@ -46,11 +46,11 @@ def open_partition(
     """Take a partition for this process; None if another process works on it.
 
     Raises:
-        MissingPartitionError: what its items are made from is not there.
+        MissingPartitionError: a partition that its items are made from is missing.
         ConditionError: the interrogation's condition failed on a page.
     """
     lock = lake.lock(lock_name(interrogation, partition))
-    inputs = inputs_mark(lake, interrogation, partition)  # before they are read: they may grow meanwhile
+    inputs = inputs_mark(lake, interrogation, partition)  # before reading: they may grow meanwhile
     try:
         lock.acquire(timeout=_PROBE_SECONDS)
     except Timeout:

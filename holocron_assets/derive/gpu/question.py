@@ -1,4 +1,4 @@
-"""A person's direct question about one page, or its entity, between two requests of what else goes on.
+"""A person's direct question about one page, or its entity, between two requests of other work.
 
 It is asked as the batch would ask it, and its answer is kept with the batch's, so no batch asks it again.
 """
@@ -38,13 +38,13 @@ _ENTITY_OF_PAGE = """
 
 @dataclass(frozen=True)
 class Answered:
-    """What came of asking about one item.
+    """The result of asking about one item.
 
     Attributes:
         item: the item; a page that is read in chunks has several.
         model: the model.
         answer: what it said; None if it gave no answer that counts.
-        error: why not.
+        error: why there is none.
         is_new: whether it was asked now, and not before.
     """
 
@@ -57,14 +57,14 @@ class Answered:
 
 @dataclass(frozen=True)
 class Question:
-    """An interrogation about a page, or the entity that it stands for, whether that is wanted or not.
+    """An interrogation about a page, or the entity that the page stands for, even if it is not wanted.
 
     Attributes:
         lake: where the page is and its answer goes.
         interrogation: what is asked.
         source: the page's source.
         title: its canonical title.
-        place: what only one process has at a time, to ask; see `model_run.place_of`.
+        place: the place that a process takes to ask; see `model_run.place_of`.
     """
 
     lake: Lake
@@ -74,14 +74,14 @@ class Question:
     place: str
 
     async def answers(self, server: str) -> list[Answered]:
-        """Ask what is not known yet; the answers about the page, or about each of its chunks.
+        """Ask what is not known yet, and give the answers about the page, or about each of its chunks.
 
         Args:
-            server: address of the model server; of no use to code.
+            server: address of the model server; not used for code.
 
         Raises:
             PermanentError: the page was not fetched, or the server lacks the model; says what to do.
-            SlotTakenError: another question goes first; says whose.
+            SlotTakenError: another question goes first; the message names it.
             ModelServerUnavailable: the server does not answer.
             MissingPartitionError: the page has no signals or type yet.
         """
@@ -106,12 +106,12 @@ class Question:
         return _answered(work, kind, outcomes)
 
     def _new(self, work: PartitionWork) -> list[Item]:
-        """The items without an answer; all that they build on must be there."""
+        """The items without an answer. All answers that they build on must be there."""
         new = [item for item in work.items if work.answer_of(item) is None]
         if waiting := next((item.waits_for for item in new if item.waits_for), None):
             raise PermanentError(
-                f"{self.interrogation.name} builds on what {waiting} is answered about {self.title!r}, "
-                f"which is not there yet; `holocron ask {waiting} {self.title!r}` asks that"
+                f"{self.interrogation.name} builds on the answer of {waiting} about {self.title!r}, "
+                f"which is not there yet; `holocron ask {waiting} {self.title!r}` asks for it"
             )
         return new
 
@@ -129,7 +129,7 @@ class Question:
         if not found:
             raise PermanentError(
                 f"{self.title!r} of {self.source} stands for no entity, or for one that was merged or "
-                f"suppressed; `holocron why {self.title!r} --source {self.source}` tells why"
+                f"suppressed; `holocron why {self.title!r} --source {self.source}` says why"
             )
         entity_type, entity_id = found[0]
         return entity_type, Wants(sql=f"entity_id = '{entity_id}'")
@@ -150,7 +150,7 @@ class Question:
     async def _ask(
         self, engine: Engine, run: GpuRun, work: PartitionWork, items: Sequence[Item]
     ) -> dict[str, Outcome]:
-        """Ask while nobody else does; what came of it, by item id."""
+        """Ask while no other process does, and give the results by item id."""
         tally, outcomes = Tally(), dict[str, Outcome]()
         name, num_ctx = self.interrogation.name, self.interrogation.options.num_ctx
         try:

@@ -1,4 +1,4 @@
-"""A request's turn: a slot of the server is free, this process has the GPU, and no question goes first."""
+"""When a request may be sent: a slot is free, this process has the GPU, and no question goes first."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -8,7 +8,7 @@ from holocron_assets.derive.gpu.slots import GpuLock
 
 
 class RequestTurns:
-    """Turns of the requests that one process sends to one model.
+    """Lets one process send its requests to one model, when each may be sent.
 
     Attributes:
         slots: requests that may be under way at once.
@@ -16,12 +16,12 @@ class RequestTurns:
     """
 
     def __init__(self, gpu: GpuLock, slots: int, *, prepare: Callable[[], Awaitable[None]]) -> None:
-        """Give turns of one event loop.
+        """Serve one event loop.
 
         Args:
-            gpu: taken at the first request.
+            gpu: the lock; taken at the first request.
             slots: requests that may be under way at once.
-            prepare: awaited whenever the GPU has become this process's: another may have used it meanwhile.
+            prepare: awaited whenever this process takes the GPU: another may have used it meanwhile.
         """
         self.slots = slots
         self.passed = 0
@@ -39,7 +39,7 @@ class RequestTurns:
         """Send one request in this block.
 
         Raises:
-            SlotTakenError: another process has the GPU, and does not give it up.
+            SlotTakenError: another process has the GPU, and does not release it.
         """
         async with self._free:
             await self._have_gpu()
@@ -53,7 +53,7 @@ class RequestTurns:
                     self._idle.set()
 
     def close(self) -> None:
-        """Give the GPU up."""
+        """Release the GPU."""
         self._gpu.give_back()
         self._has_gpu = False
 

@@ -1,7 +1,7 @@
-"""Whose calls the model server answers: one process's at a time, and a person's question in between.
+"""The model server answers one process's calls at a time, and a person's question in between.
 
-Both the lock and the reservation are free as soon as the process that held them is dead. Beside each lies a
-note that says who holds it, for messages. Machines that share a lake share them too.
+The lock and the reservation are free as soon as the process that held them is dead. A note next to each names
+the holder, for messages. Machines that share a lake share them too.
 """
 
 import asyncio
@@ -23,21 +23,21 @@ GPU_POOL = "gpu"
 """Pool of what runs on this machine's GPU, or on its CPU where there is none."""
 
 RESERVATION_SECONDS = 600.0
-"""A reservation ends by itself after so long: whoever made it may hang."""
+"""A reservation ends by itself after so long: the process that made it may hang."""
 
 _POLL_SECONDS = 0.05
 _UNKNOWN = "another process"
-_PROBE_SECONDS = 0.5  # who looks whether a lock is held has it for a moment
+_PROBE_SECONDS = 0.5  # a check whether a lock is held holds it for a moment
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a lock.
+    """The holder of a lock.
 
     Attributes:
-        what: what for.
+        what: what it holds the lock for.
         process: process id.
-        since: from when on.
+        since: since when.
     """
 
     what: str
@@ -45,16 +45,16 @@ class Holder:
     since: datetime
 
     def __str__(self) -> str:
-        """As it is told to a person."""
+        """The holder in words, for people."""
         return f"{self.what} (process {self.process}, since {self.since:%H:%M:%S} UTC)"
 
 
 class SlotTakenError(TransientError):
-    """The model server's calls are another process's for now; names which."""
+    """Another process may call the model server for now; the message names it."""
 
 
 class NotedLock:
-    """A lock, and a note beside it that says who holds it.
+    """A lock, and a note next to it that names its holder.
 
     Attributes:
         note: the note; there while the lock is held, and after its holder was killed.
@@ -66,7 +66,7 @@ class NotedLock:
         self._lock = lake.lock(name)
 
     def try_take(self, what: str, *, seconds: float = 0) -> bool:
-        """Take the lock if it is free within some seconds; say whether it was."""
+        """Take the lock if it is free within some seconds; return whether it was."""
         try:
             self._lock.acquire(timeout=seconds)
         except Timeout:
@@ -82,7 +82,7 @@ class NotedLock:
             self._lock.release(force=True)
 
     def is_held(self) -> bool:
-        """Whether a living process holds the lock. What a dead one left behind is removed."""
+        """Whether a living process holds the lock. The note of a dead one is removed."""
         try:
             self._lock.acquire(blocking=False)
         except Timeout:
@@ -92,10 +92,10 @@ class NotedLock:
         return False
 
     def holder(self) -> Holder | None:
-        """Who holds the lock by its note; None if there is none, or it is being written."""
+        """The holder by the note; None if there is no note, or it is being written."""
         try:
-            told = json.loads(self.note.read() or "")
-            return Holder(told["what"], told["process"], datetime.fromisoformat(told["since"]))
+            note = json.loads(self.note.read() or "")
+            return Holder(note["what"], note["process"], datetime.fromisoformat(note["since"]))
         except ValueError:
             return None
 
@@ -103,11 +103,11 @@ class NotedLock:
 class GpuLock:
     """The right to have calls under way, which one process has at a time.
 
-    Who has it for long asks `is_reserved` before each new request, and if so calls `let_pass`.
+    A process that holds it for long asks `is_reserved` before each new request, and if so calls `let_pass`.
     """
 
     def __init__(self, lake: Lake, what: str, *, pool: str = GPU_POOL) -> None:
-        """Name the lock of a lake's pool without taking it; `what` is told to those who find it taken."""
+        """Name the lock of a lake's pool without taking it; `what` names its holder."""
         self._what = what
         self._lock = NotedLock(lake, f"gpu-{pool}")
         self._reservation = NotedLock(lake, f"gpu-{pool}-reserved")
@@ -115,7 +115,7 @@ class GpuLock:
         self._seen_at = 0.0
 
     def is_reserved(self) -> bool:
-        """Whether another process waits to ask a question. Takes microseconds, or one question to the server.
+        """Whether another process waits to ask a question. It takes microseconds, or as long as trying a lock.
 
         A reservation counts for `RESERVATION_SECONDS` from when it is first seen, and no longer than the
         process that made it lives.
@@ -131,7 +131,7 @@ class GpuLock:
         """Wait for the lock; reservations go first.
 
         Raises:
-            SlotTakenError: it was not free within `seconds`; names who holds it.
+            SlotTakenError: it was not free within `seconds`; the message names the holder.
         """
         await self._wait(lambda: not self.is_reserved() and self._lock.try_take(self._what), seconds)
 
@@ -140,21 +140,23 @@ class GpuLock:
         self._lock.give_back()
 
     async def let_pass(self) -> None:
-        """Give the lock to who reserved it, and wait until it is free again. No call may be under way.
+        """Give the lock to the process that reserved it, and wait until it is free again.
+
+        No call may be under way.
 
         Raises:
             SlotTakenError: it was not given back in time; see `take`.
         """
         self.give_back()
-        # As long as a reservation lasts, and as long again for one that was made meanwhile.
+        # The time of a reservation, and the same again for one that was made meanwhile.
         await self.take(seconds=2 * RESERVATION_SECONDS)
 
     @asynccontextmanager
     async def reserved(self) -> AsyncIterator[None]:
-        """Have the lock as soon as the calls under way have ended; nobody sends new ones meanwhile.
+        """Have the lock as soon as the calls under way have ended; no process sends new ones meanwhile.
 
         Raises:
-            SlotTakenError: another reservation stands, or calls under way do not end; names whose.
+            SlotTakenError: another reservation stands, or calls under way do not end; names the holder.
             TimeoutError: the block took longer than a reservation lasts. It was cancelled.
         """
         if not self._reservation.try_take(self._what, seconds=_PROBE_SECONDS):

@@ -1,4 +1,4 @@
-"""Which items come next: turns of the interrogations that ask one model, a partition after the other."""
+"""Which items come next: turns of the interrogations that ask one model, one partition after the other."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,17 +19,17 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 
 LONGEST_SECONDS = 30 * 60.0
-"""A run that goes on because its model still has work ends after so long: others may wait for its place."""
+"""A run ends after so long, even if its model still has work: other runs may wait for its place."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one interrogation may do until it is decided again.
+    """What one interrogation may do until the next decision.
 
     Attributes:
-        interrogation: which.
-        completions: partitions that lack a table, but no answer.
-        partitions: those that lack answers, or may.
+        interrogation: whose share.
+        completions: partitions with every answer, but without a table.
+        partitions: those that lack answers, or may lack some.
         items: items that it may take; None for all.
     """
 
@@ -47,15 +47,15 @@ class Agenda(Protocol):
     """Says what is to be done.
 
     Attributes:
-        stopped: why no more is to be done although there is more; None if there is not.
-        controls: what people hold back meanwhile.
+        stopped: why the work stops although there is more; None if there is no more.
+        controls: read meanwhile for what people hold back.
     """
 
     stopped: str | None
     controls: WorkControls
 
     def shares(self, held: Held) -> Sequence[Share]:
-        """What is to be done next, in order; nothing when it is enough."""
+        """The next work, in order; empty when the work is to end."""
         ...
 
 
@@ -67,33 +67,33 @@ class Given:
     partitions: Sequence[str]
     controls: WorkControls = NO_CONTROLS
     stopped: str | None = None
-    _is_told: bool = False
+    _is_given: bool = False
 
     def shares(self, held: Held) -> Sequence[Share]:
-        """All of it, once."""
+        """All of the partitions, once."""
         del held
-        if self._is_told:
+        if self._is_given:
             return []
-        self._is_told = True
+        self._is_given = True
         return [Share(self.interrogation, (), self.partitions, None)]
 
 
 @dataclass
 class Dispatched:
-    """What the dispatcher would have one model do, as long as it would choose that model.
+    """The work that the dispatcher chooses for one model, as long as it chooses that model.
 
     Attributes:
         lake: where results lack.
-        interrogations: that may lack them, of any model that takes turns with this one.
+        interrogations: those that may lack them, of all models that take turns with this one.
         served: the models that can be asked.
         settings: how work is dispatched.
         partitions: only these; all if None.
         controls: what people hold back, and which priorities they gave.
-        model: that is asked; None while it is not chosen.
-        own: names of the interrogations that are worked on; all if None. The others only say whose turn it
-            is.
+        model: the model that is asked; None while it is not chosen.
+        own: names of the interrogations that are worked on; all if None. The others only count when the
+            next turn is decided.
         deadline: on the clock `monotonic`; after it, no more is begun.
-        stopped: why no more is to be done although there is more.
+        stopped: why the work stops although there is more.
     """
 
     lake: Lake
@@ -109,7 +109,7 @@ class Dispatched:
     _stale: Sequence[StalePartition] = ()
 
     def decision(self, held: Held) -> Decision:
-        """Whose turn it is, as the dispatcher would see it if all that was handed out were done.
+        """The next turn, as the dispatcher would decide if all items that were handed out were done.
 
         Only the model that works counts as loaded.
         """
@@ -131,9 +131,9 @@ class Dispatched:
         )
 
     def shares(self, held: Held) -> Sequence[Share]:
-        """What is to be done before it is decided again; nothing if another model's turn has come."""
+        """The work until the next decision; empty if another model's turn has come."""
         if monotonic() > self.deadline:
-            self.stopped = "it has had its time; the dispatcher goes on"
+            self.stopped = "the run's time is over; the dispatcher goes on"
             return []
         decision = self.decision(held)
         self.stopped = None
@@ -154,21 +154,21 @@ def _is_of(score: Score, named: Mapping[str, Interrogation]) -> bool:
 def _share(interrogation: Interrogation, items: int, stale: Sequence[StalePartition]) -> Share:
     own = [part for part in stale if part.interrogation.name == interrogation.name]
     completions = [part.partition for part in own if part.is_to_write]
-    # Those begun first: a partition is of use when it is complete.
+    # Begun partitions come first: a partition is of use when it is complete.
     others = sorted((part for part in own if not part.is_to_write), key=lambda part: part.counts is None)
     return Share(interrogation, completions, [part.partition for part in others], items)
 
 
 OpenOne = Callable[[Interrogation, str], OpenPartition | None]
-"""Opens a partition; gives None if another process works on it."""
+"""Opens a partition; returns None if another process works on it."""
 
 Step = tuple[OpenPartition, Item | None]
-"""An item to ask about; or None, when no more of the partition is to come."""
+"""An item to ask about; or None after the last item of the partition."""
 
 
 @dataclass
 class _Shelf:
-    """What one interrogation has left: partitions to open, and the rest of the one that is open."""
+    """The work that one interrogation has left: partitions to open, and the rest of the open one."""
 
     seen: set[str] = field(default_factory=set)
     closed: deque[str] = field(default_factory=deque)
@@ -183,16 +183,16 @@ class _Shelf:
 
 @dataclass
 class Supply:
-    """The items to ask about, in order. Making the next one may take a while: it is done ahead, in a thread.
+    """The items to ask about, in order. Making one may take a while, so a thread makes the next ones ahead.
 
     Attributes:
-        agenda: says whose turn it is.
+        agenda: decides whose turn it is.
         open_one: opens a partition.
         is_wanted: whether to ask about an item at all.
-        is_paused: whether to leave a partition, given with its interrogation's name, as it is for now.
+        is_paused: whether to leave a partition for now; called with its interrogation's name and its own.
         inputs_of: the state of a partition's inputs now; see `inputs_mark`.
         problems: why partitions could not be opened, by interrogation and partition. The others go on.
-        has_moved: whether the last `steps` gave anything. What came of it may be what others waited for.
+        has_moved: whether the last `steps` gave any item. Its result may be what other items waited for.
     """
 
     agenda: Agenda
@@ -207,7 +207,7 @@ class Supply:
     _opened: list[OpenPartition] = field(default_factory=list)
 
     def steps(self) -> Iterator[Step]:
-        """Every item until the agenda says that it is enough, or nothing is left that this process can do."""
+        """Every item until the agenda ends the work, or no work is left that this process can do."""
         self.has_moved = False
         while shares := self._shares():
             moved = False
@@ -232,17 +232,17 @@ class Supply:
         return self.agenda.shares(self._held)
 
     def _forget(self, work: PartitionWork) -> None:
-        """Let a partition be opened anew."""
+        """Let a partition be opened again."""
         self._held.pop((work.interrogation.name, work.partition), None)
         self._shelves[work.interrogation.name].seen.discard(work.partition)
 
     def _has_grown(self, opened: OpenPartition) -> bool:
-        """Whether the work on a partition has ended, and its inputs were answered otherwise since."""
+        """Whether the work on a partition has ended, and its inputs' answers changed since."""
         work = opened.work
         return opened.is_over and self.inputs_of(work.interrogation, work.partition) != opened.inputs
 
     def close(self) -> None:
-        """Let others work on what this process opened."""
+        """Let other processes work on the partitions that this one opened."""
         for opened in self._opened:
             opened.lock.release()
 
@@ -272,7 +272,7 @@ class Supply:
         opened = self._open(interrogation, partition)
         if opened is None:
             return
-        if opened.work.ready(utc_now()):  # it is not what it was when it was counted
+        if opened.work.ready(utc_now()):  # it has changed since it was counted
             opened.lock.release()
             del self._held[interrogation.name, partition]
             shelf.closed.append(partition)
@@ -280,7 +280,7 @@ class Supply:
             yield opened, None
 
     def _first_open(self, interrogation: Interrogation, shelf: _Shelf) -> OpenPartition | None:
-        """The partition that is open, or else the first that can be opened."""
+        """The open partition, or else the first that can be opened."""
         while shelf.opened is None and shelf.closed:
             partition = shelf.closed.popleft()
             if self.is_paused(interrogation.name, partition):
@@ -296,7 +296,7 @@ class Supply:
         self._held[interrogation.name, partition] = 0
         try:
             opened = self.open_one(interrogation, partition)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is told when the others are done
+        except Exception as error:  # noqa: BLE001 - any error is reported when the others are done
             self.problems[interrogation.name, partition] = error
             return None
         if opened:

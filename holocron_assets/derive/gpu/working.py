@@ -1,8 +1,8 @@
-"""Working on what one model has to do: as many requests under way as the server takes, until it is enough.
+"""Work on one model's items, with as many requests under way as the server takes, until the work is to end.
 
-What comes next is prepared in a thread, and what is done is written in others, so that the model waits for
-neither. A person's question goes between two requests. Every outcome is in its partition's journal before the
-next request is sent, so whatever ends this loses the calls under way and nothing else.
+One thread prepares the next items, and others write results, so that the model waits for neither. A person's
+question goes between two requests. Every outcome is in its partition's journal before the next request is
+sent, so an interruption loses only the calls under way.
 """
 
 import asyncio
@@ -23,31 +23,31 @@ from holocron_assets.lake.files.footers import Footer
 from holocron_assets.telemetry.context import carried
 
 PREPARED = 16
-"""Items that are ready to be asked about, waiting for the model."""
+"""Most items that are ready and wait for the model."""
 
 WRITE_SECONDS = 30.0
-"""Tables are written so often while answers come, so that each is seen within a minute."""
+"""While answers come, tables are written this often, so that each answer can be seen within a minute."""
 
 _ASKERS_MORE = 2
-"""Items in hand beyond those that the server answers: they are being written, or wait to be tried again."""
+"""Items under way beyond those that the server answers: they are being written, or wait for another try."""
 
 _Queue = Queue[tuple[OpenPartition, Item] | None]
 _Result = TypeVar("_Result")
 
 
 class Answerer(Protocol):
-    """Answers items: a model does, or code."""
+    """Answers items by a model or by code."""
 
     async def answer(self, item: Item, *, model: str, digest: str, attempt: int) -> Outcome:
-        """What came of one attempt at an item (see `Engine.answer`)."""
+        """The outcome of one attempt at an item (see `Engine.answer`)."""
         ...
 
 
 class Turns(Protocol):
-    """What limits the calls that are under way at once.
+    """Limits the calls that are under way at once.
 
     Attributes:
-        slots: calls that may be.
+        slots: how many may be.
         passed: questions of other processes that went first.
     """
 
@@ -63,7 +63,7 @@ class Written:
         opened: the partition, with its counts.
         footer: of the interrogation's table, if its file was replaced; it may lack answers.
         remaining: items without an outcome: in that file, or else now.
-        is_over: whether this work on the partition has ended; more of it may be written otherwise.
+        is_over: whether this work on the partition has ended; otherwise it may be written again.
     """
 
     opened: OpenPartition
@@ -87,10 +87,10 @@ class Working:
         model: the model's name.
         digest: the model's digest.
         run_id: of the run that works.
-        tell: called with each partition when its table's file was replaced, and when the work on it is over;
+        report: called with each partition when its table's file was replaced, and when its work is over;
             from another thread than the caller's.
-        is_paused: whether a partition, given with its interrogation's name, is to be left as it is for now.
-        tally: what it came to so far.
+        is_paused: whether to leave a partition for now; called with its interrogation's name and its own.
+        tally: its figures so far.
         problem: why it could not go on; None if it could.
     """
 
@@ -99,14 +99,14 @@ class Working:
     model: str
     digest: str
     run_id: str
-    tell: Callable[[Written], None]
+    report: Callable[[Written], None]
     is_paused: Callable[[str, str], bool] = lambda _interrogation, _partition: False
     tally: Tally = field(default_factory=Tally)
     problem: Exception | None = None
     _unwritten: set[OpenPartition] = field(default_factory=set)
 
     async def work(self, steps: Iterator[Step]) -> None:
-        """Ask about every item that `steps` gives. When cancelled, calls under way are given up.
+        """Ask about every item that `steps` gives. If it is cancelled, calls under way are dropped.
 
         A server that is gone, lacks the model or has no memory for it ends the work: see `problem`.
         """
@@ -122,7 +122,7 @@ class Working:
                     writing.cancel()
             except BaseExceptionGroup as errors:
                 self.problem = _halted_by(errors)
-                await self._in_thread(self._journals, lambda: None)  # what was given up is recorded by now
+                await self._in_thread(self._journals, lambda: None)  # dropped calls are recorded by now
                 for opened in list(self._unwritten):
                     await self._write(opened)
 
@@ -147,7 +147,7 @@ class Working:
                 await queue.put(None)
 
     async def _begin(self, opened: OpenPartition) -> None:
-        """Write what a run before this one left in the journal, and what needs no asking."""
+        """Write what an earlier run left in the journal, and what needs no request."""
         await self._in_thread(self._journals, opened.work.give_up_what_cannot_be_asked)
         await self._write_so_far(opened)
 
@@ -168,7 +168,7 @@ class Working:
     async def _is_open(self, opened: OpenPartition, item: Item) -> bool:
         """Whether the item is still to be asked about.
 
-        It may have been in a question that went first, or somebody paused it since it was prepared.
+        A question that went first may have answered it, or somebody may have paused it meanwhile.
         """
         if await asyncio.to_thread(self.is_paused, opened.work.interrogation.name, opened.work.partition):
             return False
@@ -182,7 +182,7 @@ class Working:
             attempt = await self._in_thread(self._journals, opened.work.start, item)
             outcome = await self.engine.answer(item, model=self.model, digest=self.digest, attempt=attempt)
         except BaseException:
-            # Not awaited: who is cancelled has no time to wait.
+            # Not awaited: a cancelled task has no time to wait.
             self._journals.submit(opened.work.abandon, item)
             raise
         await self._in_thread(self._journals, opened.work.record, item, outcome)
@@ -195,7 +195,7 @@ class Working:
             tasks.create_task(self._write(opened))
 
     async def _write_so_far(self, opened: OpenPartition) -> None:
-        """Write what is new of a partition that is being worked on, unless it was written to its end."""
+        """Write the new results of a partition under way, unless all of it was written."""
 
         def write() -> Written | None:
             if opened not in self._unwritten:
@@ -204,7 +204,7 @@ class Working:
             return Written(opened, footer, _remaining(opened, footer), is_over=False) if footer else None
 
         if written := await self._in_thread(self._tables, write):
-            self._tell(written)
+            self._report(written)
 
     async def _write(self, opened: OpenPartition) -> None:
         footer = await self._in_thread(self._tables, opened.work.publish, self.run_id)
@@ -212,26 +212,26 @@ class Working:
         opened.is_over = True
         self.tally.calls_saved += opened.work.calls_saved
         self._unwritten.discard(opened)
-        self._tell(Written(opened, footer, _remaining(opened, footer), is_over=True))
+        self._report(Written(opened, footer, _remaining(opened, footer), is_over=True))
 
-    def _tell(self, written: Written) -> None:
+    def _report(self, written: Written) -> None:
         self.tally.partitions_completed += written.footer is not None and written.is_complete
-        self.tell(written)
+        self.report(written)
 
     async def _in_thread(
         self, thread: ThreadPoolExecutor, write: Callable[..., _Result], *arguments: Any
     ) -> _Result:
         writing = asyncio.get_running_loop().run_in_executor(thread, carried(write), *arguments)
-        return await asyncio.shield(writing)  # what was answered is written, whoever is cancelled
+        return await asyncio.shield(writing)  # answers are written even if this task is cancelled
 
 
 def _remaining(opened: OpenPartition, footer: Footer | None) -> int:
-    """Items without an outcome: by the file that was written, or else as it is now."""
+    """Items without an outcome: by the file that was written, or else by the partition now."""
     return int(footer.inputs.get(UNANSWERED, 0)) if footer else opened.work.remaining
 
 
 def _halted_by(errors: BaseExceptionGroup[BaseException]) -> Exception:
-    """What halted the work.
+    """The error that halted the work.
 
     Raises:
         BaseException: another error than a halt, if there is one.

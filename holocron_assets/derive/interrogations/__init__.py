@@ -1,1 +1,1 @@
-"""What is asked: interrogations as data, the items that each wants, and the requests that these become."""
+"""Interrogations as data: what is asked, of which pages, and what the answers become."""

@@ -1,7 +1,7 @@
 """The JSON schema of an answer: what a model may say, and the columns that it becomes.
 
-Only a small part of JSON Schema is allowed. A grammar made of it stays small, so that a server keeps a model
-to it, and each part of it has a place in a column.
+Only a small part of JSON Schema is allowed. So its grammar stays small enough for a server to enforce, and
+each part of an answer has a place in a column.
 """
 
 import re
@@ -20,7 +20,7 @@ Schema = Mapping[str, Any]
 
 
 class _Scalar(NamedTuple):
-    """A type of JSON as a column's type, and what makes any value of it one that the column takes."""
+    """A JSON type as a column's type, with a function that makes its values fit the column."""
 
     column: pa.DataType
     plain: Callable[[Any], Any]
@@ -41,7 +41,7 @@ _ALLOWED = {
     "array": frozenset({"items", "minItems", "maxItems"}),
     "object": frozenset({"properties", "required", "additionalProperties"}),
 }
-_SMALLEST, _LARGEST = -(2**53), 2**53  # what every JSON reader keeps exact
+_SMALLEST, _LARGEST = -(2**53), 2**53  # every JSON reader keeps integers up to this exact
 _DEEPEST = 8
 _REFERENCE = "holocron:"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -61,7 +61,7 @@ def read_answer_schema(declared: Schema) -> dict[str, Any]:
         declared: the schema as its author wrote it.
 
     Raises:
-        AnswerSchemaError: it is no JSON schema, describes no object, or says something that is not allowed.
+        AnswerSchemaError: it is no JSON schema, describes no object, or uses something that is not allowed.
     """
     schema = _completed(declared, "answer")
     if schema["type"] != "object":
@@ -90,14 +90,14 @@ def columns_of(schema: Schema) -> tuple[Column, ...]:
 
 
 def fitting(value: Any, schema: Schema) -> Any:
-    """A valid answer, or part of one, as a column of its type takes it.
+    """A valid answer, or part of one, as its column can hold it.
 
     A model can write what JSON allows and Arrow does not: half of a surrogate pair, `3.0` for a whole number,
     an object without its optional properties.
 
     Args:
-        value: what the model said; it fits the schema.
-        schema: of this part, as `read_answer_schema` gives it.
+        value: the model's value; it fits the schema.
+        schema: the schema of this part, as `read_answer_schema` gives it.
     """
     kind = _kind(schema)
     if kind == "array":
@@ -123,7 +123,7 @@ def sample_answer(schema: Schema) -> Any:
 
 
 def vocabularies(taxonomy: Taxonomy) -> dict[str, list[str]]:
-    """What `$ref: "holocron:NAME"` stands for, by name."""
+    """The lists of words that `$ref: "holocron:NAME"` stands for, by name."""
     return {
         "page_types": list(taxonomy.types),
         "entity_types": list(taxonomy.entity_worthy_types),

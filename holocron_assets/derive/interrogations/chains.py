@@ -1,4 +1,4 @@
-"""Chains of interrogations: which reads the answers of which. A chain that bites its tail is refused."""
+"""Chains of interrogations: which one reads the answers of which. A cycle is refused."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,31 +25,31 @@ MADE_FROM_ANSWERS: Mapping[str, Sequence[str]] = {
     "entity_relations": (*_IDENTITY, "relationship_extraction"),
     "review_items": (*_IDENTITY, "entity_facts", "relationship_extraction"),
 }
-"""Tables that are made from answers, by whatever steps, with the keys of those interrogations."""
+"""Tables that are made from answers, directly or in steps, with the keys of those interrogations."""
 
 _OWN_TABLES = {table.name: table for table in ALL_TABLES}
 
 
 class ChainError(ValueError):
-    """An interrogation reads answers that it cannot read.
+    """An interrogation names answers that it cannot read.
 
     Attributes:
         interrogation: its name.
     """
 
     def __init__(self, interrogation: str, reason: str) -> None:
-        """Say which and why."""
+        """Name the interrogation and the reason."""
         super().__init__(reason)
         self.interrogation = interrogation
 
 
 @dataclass(frozen=True)
 class Upstream:
-    """Tables that an interrogation reads, beside those that its items are made from.
+    """Tables that an interrogation reads in addition to those that its items are made from.
 
     Attributes:
-        same_partition: of the same partitions: other interrogations' tables. A partition may be missing.
-        whole: of which any partition is read.
+        same_partition: other interrogations' tables, read in the same partition, which may be missing.
+        whole: tables of which every partition is read.
     """
 
     same_partition: tuple[Table, ...]
@@ -57,7 +57,7 @@ class Upstream:
 
 
 def upstream_tables(interrogation: Interrogation) -> Upstream:
-    """What an interrogation reads beside what its items are made from: for the lineage.
+    """The tables that an interrogation reads in addition to those that its items are made from, for lineage.
 
     Args:
         interrogation: one that was linked; see `linked`.
@@ -66,23 +66,23 @@ def upstream_tables(interrogation: Interrogation) -> Upstream:
     known = [*inputs, *derivation_of(interrogation).inputs]
     read = [table for table in interrogation.tables_read if table not in known]
     column = interrogation.table.partition_column
-    beside = [table for table in read if _is_derived(table) and table.partition_column == column]
-    return Upstream((*inputs, *beside), tuple(table for table in read if table not in beside))
+    same = [table for table in read if _is_derived(table) and table.partition_column == column]
+    return Upstream((*inputs, *same), tuple(table for table in read if table not in same))
 
 
 def linked(interrogations: Iterable[Interrogation]) -> tuple[Interrogation, ...]:
     """The same interrogations, each knowing those that it reads.
 
     Raises:
-        ChainError: one reads answers that there are not, answers about something else than it asks about, or
-            what is made from its own.
+        ChainError: one reads answers that do not exist, that are about another kind of thing, or that follow
+            from its own.
     """
     linking = _Linking({one.name: one for one in interrogations})
     return tuple(linking.link(name, ()) for name in linking.known)
 
 
 class _Linking:
-    """Links interrogations, those that others read first."""
+    """Links interrogations; those that others read come first."""
 
     def __init__(self, known: Mapping[str, Interrogation]) -> None:
         self.known = known

@@ -1,4 +1,4 @@
-"""Conditions: which pages, pairs or entities are wanted, asked of their rows in an empty database."""
+"""Conditions: which pages, pairs or entities are wanted. They are asked of rows in an empty database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_TYPES, RULE_CLASSIFICATIONS
 
 TYPE_TABLES = {table.name: table for table in (PAGE_TYPES, RULE_CLASSIFICATIONS)}
-"""Tables that a page's type can be read from, by name."""
+"""Tables that can give a page's type, by name."""
 
 _KEY = "title_key"
 _POSITION = "row_number_in_file"
@@ -27,19 +27,19 @@ class ConditionError(ValueError):
 
 
 def check_condition(condition: str, over: Over, of: str, lake: Lake | None = None) -> None:
-    """Refuse a condition that does not compile, is no truth value, or does more than read.
+    """Refuse a condition that does not compile, gives no truth value, or does more than read.
 
     Args:
         condition: an SQL expression.
-        over: what the rows are of.
+        over: the kind of the rows.
         of: for pages, the table that their type is read from.
-        lake: with the tables that it may read. Without one, a condition that reads any is only parsed.
+        lake: with the tables that it may read. Without a lake, a condition that reads a table is only parsed.
 
     Raises:
         ConditionError: says what is wrong.
     """
     empty = [table.arrow_schema.empty_table() for table in _tables(over, of)]
-    # As a column to learn its type, and where it will stand: not all that is a value can choose rows.
+    # As a column, to learn its type; and after WHERE, since not every value may stand there.
     query = f"from {_ROWS} select ({condition}) as wanted where ({condition})"
     try:
         check_query(query)
@@ -54,7 +54,7 @@ def check_condition(condition: str, over: Over, of: str, lake: Lake | None = Non
 
 
 def relations_of_condition(condition: str) -> frozenset[tuple[str, str]]:
-    """Schema and name of each relation that a condition reads beside the row itself.
+    """Schema and name of each relation that a condition reads in addition to the row.
 
     Raises:
         QueryError: it is no expression.
@@ -68,12 +68,12 @@ def rows_that_fit(
     """The rows that fit all conditions, in the first table's order.
 
     Args:
-        over: what the rows are of.
+        over: the kind of the rows.
         tables: for pages, a partition's rows of page_signals and of the table of their types; otherwise,
             those of the table in `ROW_TABLES`.
         conditions: SQL expressions over a row.
-        values: what the conditions name with `$`.
-        lake: what they may read beside the rows.
+        values: the values that the conditions name with `$`.
+        lake: what they may read in addition to the rows.
 
     Raises:
         ConditionError: a condition failed on some row.
@@ -96,7 +96,7 @@ def _tables(over: Over, of: str) -> list[Table]:
 
 @contextmanager
 def _opened(over: Over, tables: list[pa.Table], lake: Lake | None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database with the rows, which it calls `wanted_rows`, and the views of a lake if there is one."""
+    """A database with the rows as `wanted_rows`, and with the views of a lake if there is one."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "enable_external_access": False,
         "threads": 1,

@@ -1,4 +1,4 @@
-"""The table that an interrogation's answers become."""
+"""The table of an interrogation's answers."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -14,10 +14,10 @@ from holocron_assets.lake.tables.shared import BATCH, REVISION_ID, RUN_ID, SOURC
 Over = Literal["pages", "pairs", "entities"]
 
 ROW_TABLES: Mapping[Over, Table] = {"pages": PAGE_SIGNALS, "pairs": ENTITY_PAIRS, "entities": ENTITIES}
-"""The table whose partitions are worked on, and of which each item has a row."""
+"""The table whose partitions are worked on, and that has a row for each item."""
 
 ID_COLUMNS: Mapping[Over, str] = {"pages": "title_key", "pairs": "pair_id", "entities": "entity_id"}
-"""The column of such a row that is its item's id; of a chunk, the page's part of it."""
+"""The column of such a row that is its item's id; for a chunk, the part of the id that names the page."""
 
 _LAYER = "derive"
 
@@ -52,7 +52,7 @@ _END = (
         type_bool,
         "Whether every quote in the row is in the page's text; a row that is not is never promoted by itself",
     ),
-    MODEL,  # a part of what is said: an answer is worth what its model is
+    MODEL,  # part of the answer: how far to trust it depends on the model
     *(
         Column(column.name, column.type, column.description, provenance=True)
         for column in (MODEL_DIGEST, RESULT_KEY, RUN_ID)
@@ -61,7 +61,7 @@ _END = (
 
 
 class RowsError(ValueError):
-    """What an interrogation says about its rows does not fit the schema of its answer."""
+    """The `rows` of an interrogation do not fit the schema of its answer."""
 
 
 def derived_table(  # noqa: PLR0913 - each is a key of an interrogation's file
@@ -74,7 +74,7 @@ def derived_table(  # noqa: PLR0913 - each is a key of an interrogation's file
         over: what it asks about.
         schema: of an answer.
         each: the answer's array of which each object is a row; an answer is a row if None.
-        title: what the interrogation finds out, for the table's description.
+        title: the interrogation's title, for the table's description.
         quotes: columns that quote the page.
 
     Raises:
@@ -100,7 +100,7 @@ def derived_table(  # noqa: PLR0913 - each is a key of an interrogation's file
 
 
 def answer_columns(schema: Schema, each: str | None) -> tuple[Column, ...]:
-    """The columns that an answer's own words become.
+    """The columns for the answer itself.
 
     Raises:
         RowsError: the answer has no array of objects of the name `each`, or a name is there twice.
@@ -131,5 +131,5 @@ def split_schema(schema: Schema, each: str) -> tuple[Schema, Schema]:
 
 
 def _shape(columns: tuple[Column, ...]) -> str:
-    """A hash of names and types: answers of another shape lie elsewhere, and are found again with it."""
+    """A hash of names and types: answers of another shape have another place, and are found by their hash."""
     return content_hash("\n".join(f"{column.name} {column.type}" for column in columns))[:8]

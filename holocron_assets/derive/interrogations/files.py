@@ -1,4 +1,4 @@
-"""Interrogations as files: a YAML file, or a folder with one and its longer texts beside it."""
+"""Interrogations as files: a YAML file, or a folder with one and with files for its longer texts."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping
@@ -38,10 +38,10 @@ _BESIDE = {
 """Keys that a folder may hold as files of their own."""
 
 _QUERY_SECONDS = 10.0
-"""A query of a lake that is empty may take so long."""
+"""How long a query of an empty lake may take."""
 
 _LEAST_ROOM = 200
-"""Tokens of evidence without which asking makes no sense: some sentences."""
+"""Fewest tokens of evidence, some sentences: with less, asking makes no sense."""
 
 _NEEDED_COLUMNS = {
     "page_classification": (
@@ -57,7 +57,7 @@ _NEEDED_COLUMNS = {
     ),
     "entity_extraction": ("evidence", "name", "type", "aliases", "attributes"),
 }
-"""What other parts of Holocron read from an interrogation's table, by its key."""
+"""Columns that other parts of Holocron read from an interrogation's table, by its key."""
 
 _READERS = {
     "page_classification": "table page_types is",
@@ -79,11 +79,11 @@ def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:
     """Read and check every interrogation of some folders, in the order of their names.
 
     Args:
-        folders: each holds files `KEY.yaml` or folders `KEY/`; a shadow's may be called `KEY` and more.
+        folders: each holds files `KEY.yaml` or folders `KEY/`; a shadow's name may go on after `KEY`.
 
     Raises:
-        InterrogationError: one cannot be used, or two are called the same, or ask one model with another
-            context; names file, key and reason.
+        InterrogationError: one cannot be used, two have the same name, or two ask one model with different
+            contexts; the message names file, key and reason.
     """
     found: dict[str, tuple[Path, Interrogation]] = {}
     for path in (path for folder in folders for path in _paths(folder)):
@@ -102,7 +102,7 @@ def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:
 
 
 def _linked(found: Mapping[str, tuple[Path, Interrogation]]) -> dict[str, tuple[Path, Interrogation]]:
-    """The same, each knowing the others that it reads."""
+    """The same interrogations, each linked to those that it reads."""
     try:
         known = linked(interrogation for _, interrogation in found.values())
     except ChainError as error:
@@ -128,7 +128,7 @@ def _read(path: Path) -> Interrogation:
     if not isinstance(content, Mapping):
         raise InterrogationError(f"{path}: is no mapping of keys such as key and prompt")
     try:
-        interrogation = Interrogation.model_validate({**content, **_beside(path, content)})
+        interrogation = Interrogation.model_validate({**content, **_own_files(path, content)})
     except ValidationError as error:
         raise InterrogationError(f"{path}: {_problem(error)}") from error
     name = path.parent.name if path.name == _MAIN_FILE else path.stem
@@ -138,8 +138,8 @@ def _read(path: Path) -> Interrogation:
     return interrogation
 
 
-def _beside(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of keys that are files of their own."""
+def _own_files(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of keys that have files of their own."""
     if path.name != _MAIN_FILE:
         return {}
     files = {key: path.parent / name for key, name in _BESIDE.items() if (path.parent / name).exists()}
@@ -147,7 +147,7 @@ def _beside(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
         raise InterrogationError(f"{path.parent / min(unknown)}: no such file is read")
     if twice := files.keys() & content.keys():
         key = min(twice)
-        raise InterrogationError(f"{path}: {key}: is in {files[key].name} too; keep one")
+        raise InterrogationError(f"{path}: {key}: is also in {files[key].name}; keep one of them")
     return {key: _value(file) for key, file in files.items()}
 
 
@@ -220,9 +220,9 @@ def _check_templates(path: Path, interrogation: Interrogation) -> None:
 
 
 def _check_contexts(found: Iterable[tuple[Path, Interrogation]]) -> None:
-    """Refuse another `num_ctx` for the same model: it would be loaded again at every turn.
+    """Refuse a second `num_ctx` for the same model: the model would be loaded again at every turn.
 
-    A shadow may try one out: it costs loads while it runs.
+    A shadow may try another one, and costs loads while it runs.
     """
     first: dict[str, tuple[Path, int]] = {}
     for path, interrogation in found:
@@ -237,7 +237,7 @@ def _check_contexts(found: Iterable[tuple[Path, Interrogation]]) -> None:
 
 
 def _check_queries(found: Collection[tuple[Path, Interrogation]]) -> None:
-    """Ask the queries of a lake that is empty: what they name must be there."""
+    """Ask the queries of an empty lake: the tables and columns that they name must exist."""
     asking = [(path, one) for path, one in found if one.asks_the_lake or one.tables_read]
     if not asking:
         return

@@ -1,4 +1,4 @@
-"""Follow-ups: what is asked after an answer, depending on the answers so far."""
+"""Follow-ups: questions after an answer, depending on the answers so far."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -25,8 +25,8 @@ class FollowUp(BaseModel):
 
     Attributes:
         when: a Jinja expression over the answers so far; always, if left out.
-        ask: a template of what is asked where it holds.
-        otherwise: a template of what is asked where it does not; if left out, nothing more is asked then.
+        ask: a template of the question where it holds.
+        otherwise: a template of the question where it does not hold; if left out, nothing more is asked.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -49,14 +49,14 @@ class FollowUp(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class FollowUpDecision:
-    """What was decided after an answer.
+    """The decision after an answer.
 
     Attributes:
-        step: which step decided, from 1.
+        step: number of the step that decided, from 1.
         when: its condition; None if it has none.
         holds: whether the condition holds.
         chosen: what the step does then.
-        question: what is asked, filled in; None if nothing is.
+        question: the question, filled in; None if nothing is asked.
     """
 
     step: int
@@ -73,7 +73,7 @@ class FollowUpDecision:
 def decide(
     steps: Sequence[FollowUp], variables: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]
 ) -> FollowUpDecision | None:
-    """What follows some answers; None if all steps were taken.
+    """The decision after some answers; None if all steps were taken.
 
     Args:
         steps: of the interrogation.
@@ -103,7 +103,7 @@ def _as_steps(written: Any) -> Any:
 
 
 def _as_written(steps: Sequence[FollowUp]) -> Any:
-    """The shortest way to write the steps: hashes are taken of that."""
+    """The shortest way to write the steps, which hashes are made of."""
     if not steps:
         return None
     if len(steps) == 1 and steps[0].when is None:
@@ -114,4 +114,4 @@ def _as_written(steps: Sequence[FollowUp]) -> Any:
 FollowUps = Annotated[
     tuple[FollowUp, ...], BeforeValidator(_as_steps), PlainSerializer(_as_written, return_type=Any)
 ]
-"""The steps of an interrogation. A text alone is one step that is always taken."""
+"""The steps of an interrogation. A single text is one step that is always taken."""

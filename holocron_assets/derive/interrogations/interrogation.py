@@ -1,4 +1,4 @@
-"""What an interrogation is: which pages it wants, what it asks of them, and what the answers become."""
+"""An interrogation: which pages it wants, what it asks of them, and what the answers become."""
 
 import json
 import os
@@ -66,38 +66,38 @@ class InterrogationError(ValueError):
 
 
 class Interrogation(Settings):
-    """One thing that a model, a query or a function is asked of many pages, entities or pairs of entities.
+    """One question that a model, a query or a function answers for many pages, entities or pairs of entities.
 
-    What only a model needs has a default that means nothing: `check_keys` tells which keys each kind has.
+    A key that only a model needs has a default without meaning: `check_keys` knows which keys each kind has.
 
     Attributes:
         key: its name.
-        version: raised by its author when it means something else; names its shadow.
+        version: a number that its author raises when its meaning changes; part of its shadow's name.
         title: what it finds out, in a line.
-        kind: who answers: a model, one SELECT, or a Python function.
+        kind: what answers: a model, one SELECT, or a Python function.
         sql: of kind 'sql', one SELECT about one item; it may name the item's values.
-        function: of kind 'python', 'package.module:function': it is given a `CodeItem`, and gives rows.
+        function: of kind 'python', 'package.module:function': it takes a `CodeItem`, and returns rows.
         model: the model that is asked, as the server calls it.
-        alternatives: models to ask where the server has not got the first, best first.
-        priority: from 0 to 1,000; more important ones go first.
+        alternatives: models to ask where the server lacks the first, best first.
+        priority: from 0 to 1,000; a higher number goes first.
         over: what it is asked of: pages, pairs of entities, or entities.
         wants: which of these are asked about; every key narrows the choice.
-        inputs: keys of other interrogations. An item is asked about once they were answered about it; what
-            they were answered can be shown as evidence, and named by the question.
-        evidence: what is shown of each, in this order: page, chunk, inline, sql_result, sql or answers.
+        inputs: keys of other interrogations. An item is asked about after these have answers about it. The
+            evidence can show their answers, and the question can name them.
+        evidence: what the model reads, in this order: page, chunk, inline, sql_result, sql or answers.
         examples: evidence with the answer that it should get.
         answer_schema: JSON Schema of an answer.
         options: Ollama's options of each call.
         rows: how an answer becomes rows.
-        shadow: it runs, is published nowhere, and is compared with the live one of its key.
-        redact: personal data is replaced before a model sees the evidence.
+        shadow: whether it only runs to be compared with the live one of its key, and is published nowhere.
+        redact: whether personal data is replaced before a model reads the evidence.
         chunk_characters: a page is read in chunks of so many characters, an item each.
-        prompt: a template of what is the same for all items: what to do. A rule about data, the schema and
+        prompt: a template of the instructions, the same for all items. A rule about data, the schema and
             the examples follow.
-        question: a template of what is asked, after the evidence.
+        question: a template of the question, which follows the evidence.
         timeout_seconds: of one call.
-        follow_up: what is asked after the first answer, step by step; the last answer counts.
-        retry_prompt: a template of what is said after an answer that could not be read; it may name `error`.
+        follow_up: questions after the first answer, step by step; the last answer counts.
+        retry_prompt: a template of the text after an answer that could not be read; it may name `error`.
     """
 
     key: Annotated[StrictStr, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
@@ -191,7 +191,7 @@ class Interrogation(Settings):
 
     @model_validator(mode="after")
     def _answers_become_rows(self) -> Self:
-        _ = self.table  # what is wrong with it is to show at load
+        _ = self.table  # so that an error in it shows when the file is loaded
         if self.is_of_code:
             check_filled(self.answer_schema, self.rows.each)
         elif self.rows.quotes and not self.shows_pages:
@@ -200,7 +200,7 @@ class Interrogation(Settings):
 
     @property
     def name(self) -> str:
-        """What it is called wherever something is named after it."""
+        """Its name, and that of its table, asset and journals."""
         return f"{self.key}{_SHADOW}{self.version}" if self.shadow else self.key
 
     @property
@@ -212,7 +212,7 @@ class Interrogation(Settings):
     def reads_pages(self) -> bool:
         """Whether its items need their pages' text: for evidence, for a function, or to find quotes in.
 
-        What a model is asked of an entity may do without: queries alone may tell of it.
+        A question about an entity may do without: its evidence may come from queries alone.
         """
         if self.kind == "model" and self.over == "entities":
             return self.shows_pages
@@ -225,7 +225,7 @@ class Interrogation(Settings):
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models to ask, best first: HOLOCRON_MODEL alone, or its own; of code, its kind."""
+        """The models to ask, best first: HOLOCRON_MODEL alone, or its own; for code, its kind."""
         if self.is_of_code:
             return (self.kind,)
         override = os.environ.get("HOLOCRON_MODEL")
@@ -246,7 +246,7 @@ class Interrogation(Settings):
 
     @cached_property
     def answer_columns(self) -> tuple[str, ...]:
-        """Names of the columns that an answer's own words become."""
+        """Names of the columns for the answer itself."""
         return tuple(column.name for column in answer_columns(self.answer_schema, self.rows.each))
 
     @property
@@ -271,9 +271,9 @@ class Interrogation(Settings):
         return self._tables_read
 
     def reading(self, upstream: Iterable["Interrogation"], tables: Iterable[Table]) -> "Interrogation":
-        """The same interrogation, knowing its inputs and the tables that its queries read."""
+        """The same interrogation, linked to its inputs and to the tables that its queries read."""
         known = self.model_copy()
-        known._know(tuple(upstream), tuple(tables))  # noqa: SLF001 - it is one of our own
+        known._know(tuple(upstream), tuple(tables))  # noqa: SLF001 - it is of this class
         return known
 
     def _know(self, upstream: tuple["Interrogation", ...], tables: tuple[Table, ...]) -> None:
@@ -286,9 +286,9 @@ class Interrogation(Settings):
 
     @cached_property
     def prompt_version(self) -> str:
-        """A hash of all that shapes a request, but the model, its options and the evidence itself.
+        """A hash of all that shapes a request, except the model, its options and the evidence itself.
 
-        Of code, a hash of the code, and of what it is to give.
+        For code, a hash of the code and of the answer's schema.
         """
         if self.is_of_code:
             return _hash([self.code_version, self.answer_schema])

@@ -1,4 +1,4 @@
-"""What a question's template may name: the values that are known of an item without reading its page."""
+"""The values that a question's template may name: those known of an item without reading its page."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -39,7 +39,7 @@ SAMPLES: Mapping[Over, Mapping[str, Any]] = {
 
 
 def page_variables(row: Row, chunk: Chunk | None, chunks: int) -> dict[str, Any]:
-    """What a template may name of a page.
+    """The values of a page that a template may name.
 
     Args:
         row: of the page, as `wanted_rows` gives it.
@@ -52,7 +52,7 @@ def page_variables(row: Row, chunk: Chunk | None, chunks: int) -> dict[str, Any]
 
 
 def pair_variables(pair: Row) -> dict[str, Any]:
-    """What a template may name of a pair of entities: of both, their page's title and source."""
+    """The values of a pair that a template may name: title and source of both entities' pages."""
     entities = {
         side: {"title": pair[f"{side}_title"], "source": pair[f"{side}_source"]}
         for side in ("first", "second")
@@ -61,7 +61,7 @@ def pair_variables(pair: Row) -> dict[str, Any]:
 
 
 def entity_variables(entity: Row) -> dict[str, Any]:
-    """What a template may name of an entity; not its id, so that the same can be asked of what it becomes."""
+    """The values of an entity that a template may name; not its id, which may change."""
     return {name: entity[name] for name in ("entity_type", "title", "name", "source", "continuity")}
 
 

@@ -21,20 +21,21 @@ Seed = Annotated[StrictInt, Field(ge=0, lt=1 << 31)]
 
 
 class Settings(BaseModel):
-    """What a file says, under keys that are known."""
+    """A part of a file, with known keys only."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Wants(Settings):
-    """Which pages are asked about. What is left out does not narrow the choice.
+    """Which pages are asked about. A key that is left out does not narrow the choice.
 
     Attributes:
-        of: the table that a page's type is read from. What the merged types are made of cannot wait for them.
+        of: the table that gives a page's type. An interrogation that the merged types are made of cannot
+            read them.
         types: only pages of these types; for entities and pairs, entities of these types.
-        confidence_below: only pages typed less surely than that.
-        confidence_from: only pages typed at least so surely.
-        sources: only pages of these sources; for pairs, where either entity is of one.
+        confidence_below: only pages whose type has a lower confidence.
+        confidence_from: only pages whose type has at least this confidence.
+        sources: only pages of these sources; for pairs, one of the two entities is enough.
         sql: a DuckDB condition over the page's row of page_signals, joined with that of its type; for
             pairs, over their row of entity_pairs; for entities, over that of entities.
         redirects: redirects too. They have no text of their own.
@@ -78,12 +79,12 @@ class Example(Settings):
 
 
 class Options(Settings):
-    """What the model server is told. Interrogations of one model share `num_ctx`: a change reloads it.
+    """Options for the model server. Interrogations of one model share `num_ctx`: a change reloads it.
 
     Attributes:
         num_ctx: tokens of question and answer together.
         num_predict: tokens of an answer, at most.
-        temperature: 0 answers the same each time.
+        temperature: 0 gives the same answer each time.
         seed: of the choice among tokens, where the temperature leaves one.
     """
 

@@ -1,4 +1,4 @@
-"""Templates and conditions of an interrogation: Jinja, in a sandbox that changes nothing it is given."""
+"""Templates and conditions of an interrogation: Jinja, in a sandbox that cannot change its values."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ _ENVIRONMENT = ImmutableSandboxedEnvironment(
 )
 _ENVIRONMENT.filters["quoted"] = partial(json.dumps, ensure_ascii=False, default=str)
 
-# Templates call methods of texts and lists, index them and calculate; some fail with certain values only.
+# Templates call methods of texts and lists, index them and calculate; some fail only with certain values.
 _FAULTS_OF_TEMPLATES = (
     jinja2.TemplateError,
     ArithmeticError,

@@ -1,4 +1,4 @@
-"""What an answer becomes: rows of the interrogation's table."""
+"""Makes rows of the interrogation's table from an answer."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 def derived_rows(
     item: "Item", answer: Mapping[str, Any], *, model: str, digest: str, run_id: str
 ) -> list[dict[str, Any]]:
-    """The rows that an answer about an item becomes.
+    """The rows of an answer about an item.
 
     Args:
         item: what was asked about.
-        answer: what the model said; it fits the interrogation's schema.
-        model: who said it.
+        answer: the model's answer; it fits the interrogation's schema.
+        model: the model that gave it.
         digest: the model's digest.
         run_id: the run that makes the rows.
 
     Returns:
-        Rows of the interrogation's table. One whose quotes are not all in the page's text says so.
+        Rows of the interrogation's table. A row says whether all of its quotes are in the page's text.
     """
     common = {
         **item.row,
@@ -47,7 +47,7 @@ def derived_rows(
 
 
 def said_rows(interrogation: Interrogation, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What an answer itself says, row by row: the values of the interrogation's own columns."""
+    """The answer itself, row by row: the values of the interrogation's own columns."""
     schema, each = interrogation.answer_schema, interrogation.rows.each
     if each is None:
         return [fitting(answer, schema)]

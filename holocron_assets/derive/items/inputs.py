@@ -1,4 +1,4 @@
-"""What other interrogations were answered about the same items: the rows that an interrogation builds on."""
+"""Answers of other interrogations about the same items: the rows that an interrogation builds on."""
 
 import json
 from collections import defaultdict
@@ -21,20 +21,20 @@ ABOUT: Mapping[Over, tuple[str, ...]] = {
     "pairs": ("first_id", "second_id"),
     "entities": ("entity_id",),
 }
-"""Columns that tell what a row is about, whichever interrogation it is of."""
+"""Columns that say what a row is about, in the tables of all interrogations."""
 
 Subject = tuple[Any, ...]
-"""What a row is about: the values of those columns."""
+"""The subject of a row: the values of those columns."""
 
 
 def subject_of(over: Over, row: Row) -> Subject:
-    """What a row of a page, a pair or an entity is about."""
+    """The subject of a row of a page, a pair or an entity."""
     return tuple(row[name] for name in ABOUT[over])
 
 
 @dataclass(frozen=True)
 class InputAnswers:
-    """What the inputs of one partition's items say.
+    """The answers of the inputs about one partition's items.
 
     Attributes:
         columns: of each input's rows, by its key.
@@ -49,7 +49,7 @@ class InputAnswers:
         return {key: list(found.get(subject, ())) for key, found in self.rows.items()}
 
     def hash_of(self, subject: Subject) -> str | None:
-        """A hash of what they say about a subject; None where there are no inputs."""
+        """A hash of their answers about a subject; None where there are no inputs."""
         if not self.rows:
             return None
         return content_hash(json.dumps(self.about(subject), default=str))
@@ -63,7 +63,7 @@ class InputAnswers:
 
 
 def input_answers(lake: Lake, interrogation: Interrogation, partition: str) -> InputAnswers:
-    """Read what the inputs of an interrogation say of a partition's items.
+    """Read the answers of an interrogation's inputs about a partition's items.
 
     Args:
         lake: where.
@@ -80,7 +80,7 @@ def input_answers(lake: Lake, interrogation: Interrogation, partition: str) -> I
 def input_variables(
     interrogation: Interrogation, rows: Mapping[str, Sequence[Row]]
 ) -> dict[str, Mapping[str, Sequence[Row]]]:
-    """What a template may name of inputs: nothing where there are none."""
+    """The values of inputs that a template may name; empty where there are no inputs."""
     return {"inputs": rows} if interrogation.inputs else {}
 
 
@@ -93,7 +93,7 @@ def sample_inputs(interrogation: Interrogation) -> dict[str, list[dict[str, Any]
 
 
 def _columns(one: Interrogation) -> tuple[str, ...]:
-    """What an answer says. How it came about is left out: the same answer again changes no question."""
+    """The columns of the answer itself, without its origin: the same answer again changes no question."""
     return (*one.answer_columns, "supported")
 
 

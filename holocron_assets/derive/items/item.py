@@ -1,4 +1,4 @@
-"""An item of an interrogation: what is asked about one page, chunk, pair or entity, and its result key."""
+"""An item of an interrogation: the request about one page, chunk, pair or entity, and its result key."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -21,27 +21,27 @@ Pages = Mapping[str, PageParts]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Item:
-    """What is asked about one page, chunk of a page, pair of entities or entity.
+    """One page, chunk of a page, pair of entities or entity, with what is asked about it.
 
     Attributes:
         interrogation: what is asked.
         partition: the batch, or entity type, that it belongs to.
         item_id: unique in the partition: the page's title key, with '#' and the chunk's number if there is
             one; or the id of the pair or entity.
-        source: the page's; of a pair, the first's.
+        source: the page's; for a pair, the first entity's.
         subject: a title, or two, for people; redacted if the interrogation says so.
-        row: the columns that its rows share, whatever the answer.
+        row: columns of its rows that do not depend on the answer.
         bundle: the evidence.
         system: the part of the request that all items share.
-        variables: what templates may name, redacted if the interrogation says so.
-        question: what is asked, after the evidence.
-        problem: why it cannot be asked, naming the page.
-        is_transient: whether the problem may be gone when its evidence is gathered again. Any other stays
-            until page or interrogation changes.
-        waits_for: the input that has no answer about it yet; it has no evidence and no question until then.
-        inputs_hash: a hash of what its inputs say; None where it has none.
-        gather: its evidence again, cut to so many bytes.
-        given: what code reads of it, in the place of evidence; None where a model is asked.
+        variables: the values that templates may name, redacted if the interrogation says so.
+        question: the question, which follows the evidence.
+        problem: why it cannot be asked; names the page.
+        is_transient: whether the problem may be gone when its evidence is gathered again. Any other problem
+            stays until page or interrogation changes.
+        waits_for: an input without an answer about it yet; until then it has no evidence and no question.
+        inputs_hash: a hash of its inputs' answers; None where it has no inputs.
+        gather: gathers its evidence again, cut to so many bytes.
+        given: the data that code reads instead of evidence; None where a model is asked.
     """
 
     interrogation: Interrogation
@@ -68,11 +68,11 @@ class Item:
 
     @property
     def estimated_tokens(self) -> int:
-        """Tokens of the first request, rather too many than too few; without those of its answer."""
+        """Tokens of the first request without its answer; a high estimate."""
         return estimate_tokens(self.system) + estimate_tokens(self.user) + 2 * TOKENS_OF_A_TURN
 
     def result_key(self, digest: str) -> str:
-        """A hash of all that the answer depends on: with the same key, no model is asked again.
+        """A hash of all that the answer depends on: no model is asked twice with the same key.
 
         Args:
             digest: of the model that is asked, or of what runs the code.
@@ -88,7 +88,7 @@ class Item:
         return content_hash(json.dumps([asked, self.interrogation.schema_version, digest, options]))
 
     def following(self, answers: Sequence[Mapping[str, Any]]) -> FollowUpDecision | None:
-        """What is asked after some answers, and why; None if all steps were taken.
+        """The question after some answers, and why it is asked; None if all steps were taken.
 
         Args:
             answers: those so far, the first first; they fit the schema.
@@ -102,7 +102,7 @@ class Item:
         return replace(decision, question=user_part("", decision.question))
 
     def retry_text(self, error: str) -> str | None:
-        """What is said after an answer that could not be used; None if the engine is to say it its own way.
+        """The text after an answer that could not be used; None if the engine is to use its own text.
 
         Args:
             error: what was wrong with it.
@@ -119,10 +119,10 @@ class Item:
         """The same item with less evidence, for a server that found the request too long.
 
         Args:
-            share: how much of the evidence's bytes may stay, between 0 and 1.
+            share: the share of the evidence's bytes that may stay, between 0 and 1.
 
         Returns:
-            None where there is nothing to cut, or nothing would be left.
+            The item; None where there is nothing to cut, or nothing would be left.
         """
         size = len(self.bundle.text.encode())
         bundle = self.gather(int(size * share))

@@ -63,13 +63,13 @@ _CODE = (
     "holocron_assets.derive.items.derived_rows",
     "holocron_assets.derive.results.answer_tables",
 )
-"""The modules from which an interrogation's table follows: its items, and what their answers become."""
+"""The modules that make an interrogation's table: its items, and the rows of their answers."""
 
 _CODE_SECONDS = 60.0
-"""A query of kind 'sql' may take so long about one item, and some times longer about all."""
+"""How long a query of kind 'sql' may take about one item; about all, it may take some times longer."""
 
 WaitsFor = Callable[[Subject], str | None]
-"""The input that has no answer about a subject yet, and may get one; None if none lacks."""
+"""Gives an input that may still get an answer about a subject; None if there is none."""
 
 
 def wanted_items(
@@ -89,10 +89,10 @@ def wanted_items(
         interrogation: what is asked.
         partition: a batch; for entities and pairs, an entity type.
         superseded: pages to leave out.
-        waits_for: says which items wait for their inputs.
+        waits_for: says which input a subject waits for.
 
     Raises:
-        MissingPartitionError: pages, signals, types, entities or pairs of the partition are not there yet.
+        MissingPartitionError: pages, signals, types, entities or pairs of the partition do not exist yet.
         ConditionError: the interrogation's condition failed on a page.
     """
     rows = wanted_rows(lake, interrogation, partition, superseded=superseded)
@@ -102,7 +102,7 @@ def wanted_items(
     with ExitStack() as stack:
         database = stack.enter_context(locked_database(lake)) if interrogation.asks_the_lake else None
         read = _read(lake, interrogation, partition, rows)
-        # What is over pages is a batch, which is held in memory as a whole.
+        # A partition over pages is a batch, and is held in memory as a whole.
         at_a_time = None if interrogation.over == "pages" else ROWS_AT_A_TIME
         while some := list(islice(read, at_a_time)):
             with _asking(database, interrogation, some) as ask_sql:
@@ -112,7 +112,7 @@ def wanted_items(
 def _read(
     lake: Lake, interrogation: Interrogation, partition: str, rows: Sequence[Row]
 ) -> Iterator[tuple[Row, Pages]]:
-    """Each wanted row with its pages; without any where nobody reads them."""
+    """Each wanted row with its pages; without pages where the interrogation does not read them."""
     if not interrogation.reads_pages:
         yield from ((row, {}) for row in rows)
     elif interrogation.over == "pages":
@@ -128,7 +128,7 @@ def _asking(
     interrogation: Interrogation,
     items: Sequence[tuple[Row, Pages]],
 ) -> Iterator[AskSql | None]:
-    """What asks queries about some items; None where there is no query."""
+    """A function that asks queries about some items; None where there is no query."""
     if database is None:
         yield None
         return
@@ -138,7 +138,7 @@ def _asking(
 
 
 def derivation_of(interrogation: Interrogation) -> Derivation:
-    """How an interrogation's table follows from others. What it says itself is not in the code's version."""
+    """How an interrogation's table is made from others. Its own file is not part of the code's version."""
     inputs = (
         (PAGES, PAGE_SIGNALS, TYPE_TABLES[interrogation.wants.of])
         if interrogation.over == "pages"
@@ -155,13 +155,13 @@ def derivation_of(interrogation: Interrogation) -> Derivation:
 
 @dataclass(frozen=True)
 class _Read:
-    """What was read of an item before it is made.
+    """The data that an item is made from.
 
     Attributes:
         row: of the table that it was chosen from.
-        pages: that it is about, by role.
+        pages: the pages that it is about, by role.
         ask_sql: asks queries about it, if there are any.
-        lack: why something that it needs is not there; None if all is.
+        lack: why something that it needs is missing; None if nothing is.
     """
 
     row: Row
@@ -178,8 +178,8 @@ class _Maker:
         interrogation: what is asked.
         partition: of the items.
         system: the part of requests that all share.
-        answers: what its inputs say.
-        waits_for: says which items wait for them.
+        answers: its inputs' answers.
+        waits_for: says which input a subject waits for.
     """
 
     interrogation: Interrogation
@@ -201,7 +201,7 @@ class _Maker:
     def _of_page(self, row: Row, page: PageParts | None, ask_sql: AskSql | None) -> Iterator[Item]:
         redact = self._redact()
         characters = self.interrogation.chunk_characters
-        # Redacted before it is cut: the end of a chunk could fall into a secret.
+        # Redacted before it is cut: a chunk could end inside a secret.
         chunks: tuple[Chunk | None, ...] = (
             page_chunks(redact(page.text), characters) if page and characters else (None,)
         )
@@ -246,7 +246,7 @@ class _Maker:
         )
 
     def _redact(self) -> Redact:
-        """What takes secrets out of texts, if it is to: the same secret is always called the same."""
+        """A function that takes secrets out of texts, if wanted: equal secrets get equal names."""
         return Redactor().redact if self.interrogation.redact else str
 
     def _item(
@@ -263,7 +263,7 @@ class _Maker:
         problem, is_transient, bundle, question = read.lack, False, Bundle((), ()), ""
         try:
             if read.lack is None and waits_for is None:
-                # The question's length is needed before the evidence is gathered, its redaction after it.
+                # First the question's length, then the evidence, then the question's redaction.
                 bundle = fitting(gather, self._room(variables))
                 variables = redacted(variables, redact)
                 question = rendered(self.interrogation.question, variables)

@@ -13,13 +13,13 @@ from holocron_assets.lake.titles import Site
 
 _PAGE_COLUMNS = ("source", "batch", "title", "title_key", "page_id", "revision_id", "status", "wikitext")
 ROWS_AT_A_TIME = 500
-"""Rows whose pages are held in memory together: some 20 MB of wikitext."""
+"""How many rows' pages are held in memory together: some 20 MB of wikitext."""
 
 _ROLES: Mapping[Over, Mapping[str, str]] = {
     "pairs": {"first": "first_", "second": "second_"},
     "entities": {"page": ""},
 }
-"""The pages of a row, and what stands before the names of the columns that say where each is."""
+"""The roles of a row's pages, and the prefix of the columns that say where each page is."""
 
 
 def pages_of(lake: Lake, batch: str, titles: Iterable[str]) -> dict[str, PageParts]:
@@ -65,10 +65,10 @@ def pages_of_rows(
 
 
 def missing_page(over: Over, row: Row, pages: Collection[str]) -> str | None:
-    """What to say of an entity or pair a page of which is not where it should be; None if all are there.
+    """A message about an entity or pair that lacks one of its pages; None if all are there.
 
     Args:
-        over: which of the two it is.
+        over: whether it is an entity or a pair.
         row: of entities or entity_pairs.
         pages: its pages that are there, by role.
     """

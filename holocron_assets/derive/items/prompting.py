@@ -1,4 +1,4 @@
-"""The words that a model is sent: a part that all items of an interrogation share, and one about the item."""
+"""The text of a request: a part that all items of an interrogation share, and one about the item."""
 
 import json
 import re
@@ -11,9 +11,9 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.interrogations.settings import Example
 from holocron_assets.derive.interrogations.templates import rendered
 
-# What chat templates of common models take for the start or end of a turn. A tokenizer reads it as that
-# wherever it stands, so a page that held it could speak as if it were us.
-# No page's own markup has an underscore in its name; tokens made of words do.
+# Marks that start or end a message in chat templates of common models. A tokenizer obeys them wherever they
+# stand, so a page that held one could speak as if it were us.
+# No page's own markup has an underscore in its name; marks made of words do.
 _CONTROL_TOKEN = re.compile(
     r"<(?=[|\uff5c]|/?(?:s|bos|eos|pad|unk|cls|sep|mask|think|tools|reponame|filename|unused\d+)>|</?SYS>"
     r"|/?[a-z]+(?:_[a-z\d]+)+>)"
@@ -28,7 +28,7 @@ _DATA_RULE = (
 
 
 def system_part(interrogation: Interrogation) -> str:
-    """What all requests of an interrogation start with, byte for byte, so that a server reads it once.
+    """The start of all requests of an interrogation, equal in every byte, so that a server reads it once.
 
     Raises:
         TemplateError: the prompt or the question is no valid template.
@@ -43,7 +43,7 @@ def system_part(interrogation: Interrogation) -> str:
 
 
 def user_part(evidence: str, question: str) -> str:
-    """What is said about one item: the evidence, then what is asked.
+    """The part about one item: the evidence, then the question.
 
     Args:
         evidence: between the lines that mark it.
@@ -61,7 +61,7 @@ def _shown(interrogation: Interrogation, example: Example) -> str:
 
 
 def _vocabulary(taxonomy: Taxonomy) -> dict[str, Any]:
-    """What a prompt may name: types with their definitions, and the lists of words."""
+    """The values that a prompt may name: types with their definitions, and the lists of words."""
     types = {name: page_type.definition for name, page_type in taxonomy.types.items()}
     return {
         "page_types": types,

@@ -1,7 +1,7 @@
-"""What the queries of an interrogation give, as a digest for each partition: of all partitions at once.
+"""Digests of the rows that an interrogation's queries give, one a partition, computed for all at once.
 
-It is kept in the footer of the partition's table. A lake that grows makes those partitions stale for which
-the queries give other rows, and no others.
+Each is kept in the footer of the partition's table. When the lake grows, only those partitions become stale
+for which the queries give other rows.
 """
 
 import json
@@ -26,17 +26,17 @@ from holocron_assets.lake.views.database import connect
 from holocron_assets.telemetry.logs import logger
 
 Digests = Mapping[str, str]
-"""By partition; a partition for whose items the queries give no rows has none."""
+"""Digests by partition; a partition has none if the queries give no rows for its items."""
 
 _LOG = logger(__name__)
-_UNKNOWN = "cannot tell which partitions a query makes stale"
+_UNKNOWN = "cannot find out which partitions a query makes stale"
 _KNOWN: dict[tuple[Path, str], "_Known"] = {}
 
 REST = 10.0
-"""Digests are computed anew after so many times as long as that takes, at the soonest.
+"""The shortest pause between computing digests, as a multiple of the time that it takes.
 
-However often the tables change that the queries read, a process spends a tenth of its time on that at most.
-An older digest lets a partition be found stale later, and perhaps once more than needed; never not at all.
+However often the tables change, a process spends at most a tenth of its time on digests. With an older
+digest, a partition is found stale later, and perhaps once too often, but it is always found.
 """
 
 
@@ -46,8 +46,8 @@ class _Known(NamedTuple):
     Attributes:
         asked: what the interrogation said.
         mark: the state of the tables that it reads.
-        until: on the clock `monotonic`, when they may be computed anew.
-        digests: what came of it.
+        until: on the clock `monotonic`, when they may be computed again.
+        digests: the digests.
     """
 
     asked: str
@@ -77,7 +77,7 @@ _JOINED: Mapping[Over, str] = {
         where valid_to is null
     ) as known on known.entity_type = wanted.partition and known.entity_id = wanted.item""",
 }
-"""What has the values of the items that are wanted."""
+"""The relations that have the values of the wanted items."""
 
 _CHOSEN = """
     select holocron_partition, md5(string_agg(holocron_key, ' ' order by holocron_key)) as digest
@@ -96,9 +96,9 @@ _DIGESTS = """
 
 
 def query_digests(lake: Lake, interrogation: Interrogation) -> Digests:
-    """What the queries of an interrogation give now about the pages or entities that it wants.
+    """Digests of the rows that the queries give now about the pages or entities that are wanted.
 
-    A query that cannot be asked about many items at once counts for nothing, and so do those about pairs.
+    A query that cannot be asked about many items at once is not counted, and neither are those about pairs.
 
     Args:
         lake: where it would be asked.
@@ -123,7 +123,7 @@ def query_digests(lake: Lake, interrogation: Interrogation) -> Digests:
 def _computed_or_none(lake: Lake, interrogation: Interrogation) -> Digests:
     try:
         return _computed(lake, interrogation)
-    except duckdb.Error as error:  # who opens a partition then tells it of a page
+    except duckdb.Error as error:  # the error shows, with its page, when a partition is opened
         _LOG.warning(_UNKNOWN, interrogation=interrogation.name, error=str(error))
         return {}
 
@@ -135,7 +135,7 @@ def _computed(lake: Lake, interrogation: Interrogation) -> Digests:
         values = ", ".join(f"known.{name}" for name in row_names(interrogation.over))
         joined = _JOINED[interrogation.over]
         connection.execute(_ITEMS.format(items=ITEMS, values=values, wanted=wanted, joined=joined))
-        lock_database(connection, lake)  # until here, only our own SQL and a checked condition were asked
+        lock_database(connection, lake)  # so far, only our own SQL and a checked condition were asked
         for number, digests in enumerate(_of_queries(connection, interrogation)):
             for partition, digest in digests.items():
                 parts[partition].append(f"{number} {digest}")
@@ -143,7 +143,7 @@ def _computed(lake: Lake, interrogation: Interrogation) -> Digests:
 
 
 def _of_queries(connection: duckdb.DuckDBPyConnection, interrogation: Interrogation) -> Iterator[Digests]:
-    """What each query gives: that which chooses the items, if it is one, and those about them."""
+    """The digests of each query: the one that chooses the items, if there is one, and those about them."""
     if interrogation.wants.sql is not None and relations_of_condition(interrogation.wants.sql):
         yield dict(connection.execute(_CHOSEN.format(items=ITEMS)).fetchall())
     for sql in interrogation.queries:

@@ -1,4 +1,4 @@
-"""Whether an interrogation's table is what pages, prompt, schema and model would give today; if not, why."""
+"""Whether an interrogation's table fits today's pages, prompt, schema and model; if not, why."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,30 +15,30 @@ from holocron_assets.lake.freshness import Derivation
 from holocron_assets.lake.place.paths import Lake
 
 CODE = "code"
-"""What differs where only the code that makes the rows does."""
+"""The difference where only the code that makes the rows changed."""
 
 ANY_MODEL = ""
-"""Digest that stands for whichever model made a partition, where none can be asked."""
+"""Digest that stands for any model that made a partition, where none can be asked."""
 
 MODEL = "model"
-"""The version that is the digest of the model that is asked."""
+"""The name of the version that is the model's digest."""
 
 QUERIES = "queries"
-"""What differs where its queries give other rows than when a partition was made."""
+"""The difference where its queries give other rows than when a partition was made."""
 
 NOT_THERE = ("new",)
-"""What differs where there is no partition yet."""
+"""The difference where there is no partition yet."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What the partitions of an interrogation's table are made from.
+    """The inputs and versions that the partitions of an interrogation's table are made from.
 
     Attributes:
         derivation: its table, input tables and the version of the code.
         versions: hashes of what the interrogation says of 'prompt', 'schema', 'options', 'wants' and 'rows',
             and the digest of the 'model'.
-        digests_of: what its queries give in a lake, by partition; None where it asks none.
+        digests_of: digests of its queries in a lake, by partition; None where it has no queries.
     """
 
     derivation: Derivation
@@ -46,15 +46,15 @@ class Recipe:
     digests_of: Callable[[Lake], Digests] | None = None
 
     def inputs(self, lake: Lake, partition: str, digests: Digests | None = None) -> dict[str, str] | None:
-        """What a partition would be made from now: the inputs that its footer is to name.
+        """The inputs that a partition would be made from now, as its footer is to name them.
 
-        Read it before the items are read: an input that is replaced meanwhile makes the new file stale, not
-        wrong for ever.
+        Call it before the items are read: then an input that is replaced meanwhile makes the new file stale,
+        and not wrong for ever.
 
         Args:
             lake: where.
             partition: the partition's name.
-            digests: from `digests_of`; looked up by default.
+            digests: from `digests_of`; computed by default.
 
         Returns:
             Content ids by input table, and the versions; None while an input is missing.
@@ -68,7 +68,7 @@ class Recipe:
         return {**found, **asked, **self.versions}
 
     def differences(self, lake: Lake, partition: str, digests: Digests | None = None) -> tuple[str, ...]:
-        """What changed since a partition was made: names of input tables, of versions, `QUERIES` or `CODE`.
+        """The changes since a partition was made: names of input tables, of versions, `QUERIES` or `CODE`.
 
         Args:
             lake: where.
@@ -76,8 +76,7 @@ class Recipe:
             digests: as for `inputs`.
 
         Returns:
-            Nothing if the partition is what would be made now, or cannot be made; `NOT_THERE` if there is
-            none.
+            Empty if the partition would be the same now, or cannot be made; `NOT_THERE` if there is none.
         """
         wanted = self.inputs(lake, partition, digests)
         if wanted is None:
@@ -112,5 +111,5 @@ def _version(settings: BaseModel) -> str:
 def _changed(footer: Footer, wanted: Mapping[str, str], code_version: str) -> tuple[str, ...]:
     names = sorted(wanted.keys() | footer.inputs.keys())
     changed = tuple(name for name in names if footer.inputs.get(name) != wanted.get(name))
-    # What the interrogation says may be part of the code's version too; then it is the reason.
+    # The interrogation's file may be part of the code's version too; then it is the reason.
     return changed or ((CODE,) if footer.code_version != code_version else ())

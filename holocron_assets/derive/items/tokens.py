@@ -1,24 +1,24 @@
-"""How many tokens a text is, at most, without asking a model."""
+"""An estimate of a text's tokens, at most, without asking a model."""
 
 import re
 
 BYTES_PER_TOKEN = 3.3
-"""UTF-8 bytes of words that make a token, at least, over a page's worth of text: docs/interrogations.md."""
+"""Fewest UTF-8 bytes of words for each token, over a page of text: docs/interrogations.md."""
 
 TOKENS_OF_A_TURN = 16
-"""What a chat template writes around one message, at most."""
+"""Most tokens that a chat template writes around one message."""
 
 _TOKENS_OF_THEIR_OWN = re.compile(r"[0-9!-/:-@\[-`{-~]")
-"""Digits and ASCII marks: tokenizers seldom join them with what stands beside them."""
+"""Digits and ASCII marks: tokenizers seldom join them with the characters next to them."""
 
 
 def estimate_tokens(text: str) -> int:
-    """The tokens of a text, rather too many than too few.
+    """The tokens of a text, as a high estimate.
 
-    A server cuts what does not fit its context in silence, so an estimate that is too low loses evidence.
+    A server cuts in silence what does not fit into its context, so a low estimate would lose evidence.
 
     Args:
-        text: any text; also one that is no prose, such as wikitext or JSON.
+        text: any text; wikitext or JSON, too.
     """
     own = len(_TOKENS_OF_THEIR_OWN.findall(text))
     return own + round((len(text.encode("utf-8", "replace")) - own) / BYTES_PER_TOKEN + 0.5)

@@ -26,7 +26,7 @@ def row_names(over: Over) -> tuple[str, ...]:
 
 
 def query_names(interrogation: Interrogation) -> tuple[str, ...]:
-    """What the queries of an interrogation may name: values of its item's row, and of a pair's pages."""
+    """The names that an interrogation's queries may use: values of its item's row, and of a pair's pages."""
     of_row = _OF_ROW[interrogation.over]
     if interrogation.over != "pairs" or not interrogation.reads_pages:
         return of_row
@@ -37,7 +37,7 @@ def query_values_of(over: Over, row: Row, pages: Mapping[str, PageParts]) -> dic
     """The values of an item that queries may name.
 
     Args:
-        over: what the item is.
+        over: the kind of the item.
         row: of the table that it was chosen from.
         pages: those of its pages that were read, by role.
     """

@@ -15,7 +15,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_SIGNALS, PAGES
 
 Superseded = Container[tuple[str, int]]
-"""Pages of which a newer batch holds a newer state: their batch, and their position in it."""
+"""Pages that a newer batch holds in a newer state: their batch, and their position in it."""
 
 
 def wanted_rows(
@@ -23,7 +23,7 @@ def wanted_rows(
 ) -> list[dict[str, Any]]:
     """The pages of a batch, or the entities or pairs of a type, that an interrogation wants, in their order.
 
-    It reads no page's text, and is cheap.
+    It is cheap, since it reads no page's text.
 
     Args:
         lake: where they are.
@@ -36,7 +36,7 @@ def wanted_rows(
         pair's row of entity_pairs; each entity's row of entities.
 
     Raises:
-        MissingPartitionError: what they are chosen by is not there yet.
+        MissingPartitionError: a partition that they are chosen from does not exist yet.
         ConditionError: the interrogation's condition failed on a row.
     """
     conditions, values = conditions_of(interrogation)
@@ -54,7 +54,7 @@ def wanted_rows(
 
 
 def conditions_of(interrogation: Interrogation) -> tuple[list[str], dict[str, Any]]:
-    """SQL conditions that the rows meet which an interrogation wants, and the values that they name."""
+    """SQL conditions for the rows that an interrogation wants, and the values that the conditions name."""
     wants = interrogation.wants
     match interrogation.over:
         case "pages":
@@ -67,7 +67,7 @@ def conditions_of(interrogation: Interrogation) -> tuple[list[str], dict[str, An
 
 
 def _positions(lake: Lake, batch: str) -> dict[int, int]:
-    """Where in the batch each page with a text is. Two titles asked for may turn out to be one page."""
+    """The position in the batch of each page with a text. Two requested titles may be one page."""
     pages = read_table(lake, PAGES, batch, ["title_key", "position", "status"])
     readable: pa.Table = pages.filter(pc.equal(pages.column("status"), "ok"))
     keys, positions = (readable.column(name).to_pylist() for name in ("title_key", "position"))
@@ -84,7 +84,7 @@ def _page_conditions(wants: Wants) -> list[str]:
 
 
 def _entity_conditions(wants: Wants, *, shows_pages: bool) -> list[str]:
-    """Those of the entities that stand now, and where a page is shown, of those that have one."""
+    """Conditions for entities that stand now, and that have a page if one is shown."""
     conditions = ["valid_to is null", "state not in ('merged', 'suppressed')"]
     if shows_pages:
         conditions.append("origin = 'page'")
@@ -94,7 +94,7 @@ def _entity_conditions(wants: Wants, *, shows_pages: bool) -> list[str]:
 
 
 def _shared_conditions(wants: Wants) -> list[str]:
-    """Those that pages and entities have in common."""
+    """Conditions that pages and entities have in common."""
     conditions = []
     if wants.confidence_below is not None:
         conditions.append("confidence < $confidence_below")
@@ -115,7 +115,7 @@ def _pair_conditions(wants: Wants) -> list[str]:
 
 
 def _values(wants: Wants) -> dict[str, Any]:
-    """The values that conditions name: those that narrow the choice."""
+    """The values that the conditions name."""
     values = wants.model_dump(include={"types", "sources", "confidence_below", "confidence_from"})
     return {
         name: list(value) if isinstance(value, tuple) else value

@@ -1,4 +1,4 @@
-"""What all interrogations want, in one SQL query, for who counts it. `wanted.py` tells it of a partition."""
+"""One SQL query for what all interrogations want, to count it. `wanted.py` gives one partition's rows."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -18,13 +18,13 @@ from holocron_assets.lake.tables import (
 )
 
 WANTED_TABLES = (PAGES, PAGE_SIGNALS, PAGE_TYPES, RULE_CLASSIFICATIONS, ENTITY_PAIRS, ENTITIES)
-"""What the query reads."""
+"""The tables that the query reads."""
 
 _BY_TYPE = {
     ENTITY_PAIRS.name: "first_source as source, entity_type as partition, pair_id as item",
     ENTITIES.name: "source, entity_type as partition, entity_id as item",
 }
-"""What is chosen of tables that are partitioned by entity type."""
+"""The columns chosen from tables that are partitioned by entity type."""
 
 _NOTHING = (
     "select null::varchar as interrogation, null::varchar as source, null::varchar as partition, "
@@ -49,7 +49,7 @@ def wanted_sql(interrogations: Sequence[Interrogation], superseded: str) -> str:
 
 
 def versions_sql(interrogations: Sequence[Interrogation]) -> str:
-    """SQL of the prompt version that each interrogation has now: what others were asked is asked again."""
+    """SQL of each interrogation's prompt version now: items with another version are asked about again."""
     rows = [
         f"select {_literal(one.name)} as interrogation, {_literal(one.prompt_version)} as prompt_version"
         for one in interrogations
@@ -64,7 +64,7 @@ def _rows_of(interrogation: Interrogation) -> str:
 
 
 def _wanted_of(rows: str, interrogations: Sequence[Interrogation], superseded: str) -> str:
-    """What interrogations want of the same rows, which are read once."""
+    """What several interrogations want of the same rows, which are read once."""
     chosen = ", ".join(f"if({_condition(one)}, {_literal(one.name)}, null)" for one in interrogations)
     if rows in _BY_TYPE:
         columns, chosen_from = _BY_TYPE[rows], f"lake.{rows} as wanted_rows"

@@ -8,10 +8,10 @@ from itertools import permutations, product
 from typing import Any
 
 TOLERANCE = 0.05
-"""How far two numbers may be apart and still agree: this much, or this share of the larger one."""
+"""How far apart two numbers may be to agree: this much, or this share of the larger one."""
 
 Answer = Mapping[str, Any] | None
-"""An answer as the interrogation's schema wants it; None where there was none."""
+"""An answer that fits the interrogation's schema; None where there was none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Compared:
 
     @classmethod
     def within(cls, subject: str, answers: Sequence[Answer]) -> "Compared":
-        """Each answer is compared with each other one, both ways: neither side is another model's."""
+        """Each answer is compared with every other one, in both directions: all have the same origin."""
         return cls(subject, tuple(permutations(answers, 2)))
 
     @classmethod
@@ -60,9 +60,9 @@ class Agreement:
 
     Attributes:
         items: questions of which answers were compared.
-        alike: of these, those whose answers agree in every field.
-        unanswered: of these, those that once got no answer.
-        fields: agreement of each field, between 0 and 1; the mean of the questions'.
+        alike: those of them whose answers agree in every field.
+        unanswered: those of them that got no answer at least once.
+        fields: agreement of each field, between 0 and 1; the mean over the questions.
         deviations: where values differ, those that agree least first.
         left_out: fields that only one side has.
     """
@@ -76,7 +76,7 @@ class Agreement:
 
     @property
     def overall(self) -> float:
-        """The mean of the fields'; 0 where there is none, as nothing was shown to agree."""
+        """The mean over the fields; 0 where there is none, since nothing was compared."""
         return math.fsum(self.fields.values()) / len(self.fields) if self.fields else 0.0
 
     def to_json(self) -> dict[str, Any]:
@@ -87,12 +87,12 @@ class Agreement:
 def agreement_of(compared: Sequence[Compared], only: Sequence[str] = ()) -> Agreement:
     """How far the answers of some questions agree.
 
-    A field counts if both sides of the comparison have it anywhere: versions may ask for different things. An
-    answer that lacks a field, or is lacking itself, agrees in it with no value.
+    A field counts if both sides have it in any answer: versions may ask for different things. An answer that
+    lacks the field, and a missing answer, agree with no value.
 
     Args:
         compared: the answers by question. Pairs that both lack an answer do not count.
-        only: fields to look at; all by default.
+        only: fields to compare; all by default.
     """
     asked = [(one.subject, [pair for pair in one.pairs if pair != (None, None)]) for one in compared]
     counted = [(subject, pairs) for subject, pairs in asked if pairs]
@@ -182,7 +182,7 @@ def _fields(pairs: Iterable[tuple[Answer, Answer]]) -> tuple[list[str], list[str
     for pair in pairs:
         for answer, side in zip(pair, sides, strict=True):
             side.update(dict.fromkeys(answer or ()))
-    # A side that never answered has no fields of its own to tell
+    # A side that never answered has no fields of its own
     one, other = (side or sides[not place] for place, side in enumerate(sides))
     return [name for name in one if name in other], sorted(one.keys() ^ other.keys())
 

@@ -1,4 +1,4 @@
-"""What is compared: an experiment with itself or with another, or a shadow's answers with the live ones."""
+"""The answers to compare: an experiment with itself or with another, or a shadow with the live version."""
 
 import json
 from collections import defaultdict

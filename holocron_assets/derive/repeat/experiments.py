@@ -1,7 +1,7 @@
-"""The same asked several times: how repeatable a model's answers are. An experiment, kept apart from work.
+"""Experiments: the same question several times shows how repeatable a model's answers are.
 
-Its answers are rows of `repeat_answers`, its calls rows of `llm_attempts` with its tag; no item counts as
-answered for it, and none that is answered is left out.
+The answers are rows of `repeat_answers`, the calls rows of `llm_attempts` with the experiment's tag. They are
+kept apart from work: they answer no item, and items with an answer are asked about all the same.
 """
 
 import asyncio
@@ -33,20 +33,20 @@ _SCOPE = "REPEAT-{tag}"
 
 
 class RepeatError(PermanentError):
-    """An experiment cannot be made, or compared, as it was asked for."""
+    """An experiment cannot be made or compared as requested."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is asked, and how often.
+    """A question, and how often it is asked.
 
     Attributes:
         tag: its name.
         interrogation: what is asked.
-        items: about what.
+        items: the items to ask about.
         times: how often.
-        models: whom: the first of these that the server has.
-        settings: say which models take turns.
+        models: models to ask: the first of these that the server has.
+        settings: say which models share a place.
     """
 
     tag: str
@@ -68,17 +68,17 @@ def answers_of(lake: Lake, tag: str) -> list[dict[str, Any]]:
 
 
 def run_experiment(
-    lake: Lake, experiment: Experiment, server: str, tell: Callable[[int, int], None]
+    lake: Lake, experiment: Experiment, server: str, report: Callable[[int, int], None]
 ) -> list[dict[str, Any]]:
-    """Ask about every item as often as it is to be asked, one time after the other.
+    """Ask about every item, as often as the experiment says.
 
-    What is asked is written after each time, so that an experiment that was interrupted goes on where it was.
+    Answers are written after each time, so that an interrupted experiment goes on where it stopped.
 
     Args:
         lake: where answers go.
         experiment: what to ask.
         server: address of the model server.
-        tell: told the time that ended, and the answers that it gave.
+        report: called with the number of each time that ended, and of its answers.
 
     Returns:
         All answers: rows of `repeat_answers`.
@@ -87,9 +87,9 @@ def run_experiment(
         RepeatError: the tag is another experiment's.
         ModelMissingError: the server has none of the models.
         ModelServerUnavailable: the server does not answer.
-        SlotTakenError: another process asks models, and does not end.
+        SlotTakenError: another process asks models, and does not stop.
     """
-    return asyncio.run(_Asking(lake, experiment).ask(server, tell))
+    return asyncio.run(_Asking(lake, experiment).ask(server, report))
 
 
 class _Asking:
@@ -102,14 +102,14 @@ class _Asking:
         self._calls = _rows(lake, LLM_ATTEMPTS, experiment.scope)
         self._tally = Tally()
 
-    async def ask(self, server: str, tell: Callable[[int, int], None]) -> list[dict[str, Any]]:
+    async def ask(self, server: str, report: Callable[[int, int], None]) -> list[dict[str, Any]]:
         async with open_client(server) as client:
             engine = Engine(client, fetch_command=fetch_command())
             model = await engine.digest(self._experiment.models)
             self._refuse_another(model)
             outcome, reason = "stopped", "it was interrupted"
             try:
-                await self._ask_all(client, model, tell)
+                await self._ask_all(client, model, report)
                 outcome, reason = "complete", "everything was asked"
             finally:
                 log = GpuRun(self._experiment.scope, *model, "repeat", outcome, reason)
@@ -117,7 +117,7 @@ class _Asking:
         return self._answers
 
     def _refuse_another(self, model: ChosenModel) -> None:
-        """Refuse to mix what another question, or another model, was answered."""
+        """Refuse to mix in answers to another question or of another model."""
         interrogation = self._experiment.interrogation
         known = {(row["interrogation"], row["prompt_version"], row["model_digest"]) for row in self._answers}
         if known - {(interrogation.name, interrogation.prompt_version, model.digest)}:
@@ -126,7 +126,7 @@ class _Asking:
             )
 
     async def _ask_all(
-        self, client: ollama.AsyncClient, model: ChosenModel, tell: Callable[[int, int], None]
+        self, client: ollama.AsyncClient, model: ChosenModel, report: Callable[[int, int], None]
     ) -> None:
         experiment = self._experiment
         looking = Engine(client, fetch_command=fetch_command())
@@ -142,12 +142,12 @@ class _Asking:
         engine = Engine(client, run_id=experiment.scope, tag=experiment.tag, around_call=turns.turn)
         try:
             for time in range(1, experiment.times + 1):
-                tell(time, await self._ask_once(engine, model, time))
+                report(time, await self._ask_once(engine, model, time))
         finally:
             turns.close()
 
     async def _ask_once(self, engine: Engine, model: ChosenModel, time: int) -> int:
-        """Ask about every item that has no outcome for this time; how many have an answer now."""
+        """Ask about every item without an outcome for this time, and count those with an answer."""
         done = {(row["partition"], row["item_id"]) for row in self._answers if row["time"] == time}
         waiting = [item for item in self._experiment.items if (item.partition, item.item_id) not in done]
         try:
@@ -199,6 +199,6 @@ def _rows(lake: Lake, table: Table, partition: str) -> list[dict[str, Any]]:
 
 
 def _first(errors: BaseExceptionGroup[Exception]) -> Exception:
-    """The first of some errors that came together."""
+    """The first of a group of errors."""
     first = errors.exceptions[0]
     return _first(first) if isinstance(first, BaseExceptionGroup) else first

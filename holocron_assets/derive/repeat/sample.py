@@ -1,4 +1,4 @@
-"""A sample of an interrogation's items: the same ones whenever it is drawn from the same pages."""
+"""A sample of an interrogation's items: the same pages always give the same sample."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,9 +18,9 @@ _MOST_PARTITIONS = 40
 
 
 def sample_items(lake: Lake, interrogation: Interrogation, count: int) -> list[Item]:
-    """The items whose ids have the smallest hashes, of the partitions whose names have.
+    """The items whose ids have the smallest hashes, in the partitions whose names have the smallest.
 
-    Which they are depends on the pages alone, so that models, versions and days are asked about the same.
+    The choice depends on the pages alone, so that all models and versions are asked about the same items.
 
     Args:
         lake: where items are made from.
@@ -58,7 +58,7 @@ def _row_ids(
 
 
 def _narrowed(interrogation: Interrogation, row_ids: list[int | str]) -> Interrogation:
-    """The interrogation, wanting only these pages or pairs: what it asks of each stays the same."""
+    """The interrogation for these pages or pairs only, with the same request about each."""
     values = ", ".join(f"'{row_id}'" if isinstance(row_id, str) else str(row_id) for row_id in row_ids)
     condition = f"{ID_COLUMNS[interrogation.over]} in ({values})"
     wants = interrogation.wants

@@ -1,1 +1,1 @@
-"""What is kept of it: journals, answers by result key, tables, and the files that tell of one item."""
+"""Kept results: journals, answers by result key, tables, and the files about one item."""

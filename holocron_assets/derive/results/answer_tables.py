@@ -1,4 +1,4 @@
-"""The table of an interrogation's answers in one partition: it shows what there is, whether whole or not.
+"""The table of an interrogation's answers in one partition: it shows all answers so far.
 
 A file that lacks answers says so in its footer, so that the dispatcher finds it unfinished. Until
 the partition is complete, an item that has no new answer keeps the rows of the one that stands.
@@ -17,15 +17,15 @@ from holocron_assets.lake.files.parquet import MissingPartitionError, read_foote
 from holocron_assets.lake.place.paths import Lake
 
 UNANSWERED = "unanswered"
-"""What the footer of a file that lacks answers names as an input: the number of items without an outcome."""
+"""The input that the footer of an unfinished file names: the number of items without an outcome."""
 
 _RUN = "run_id"
-"""The column that says nothing of an answer but which run wrote it down."""
+"""The column that says only which run wrote an answer down."""
 
 RowsByItem = Mapping[str, Sequence[Row]]
 
 
-def write_answers(  # noqa: PLR0913 - two name the file, the rest is what it holds and says of itself
+def write_answers(  # noqa: PLR0913 - two name the file, the rest is its content and its footer
     lake: Lake,
     table: Table,
     partition: str,

@@ -1,4 +1,4 @@
-"""What was sent and answered about one item, written out as files for a person to read."""
+"""Requests and replies about one item, written as files for a person to read."""
 
 import json
 from collections import Counter, defaultdict
@@ -30,17 +30,17 @@ _SCOPES = """
 
 
 class NoArtifactsError(LookupError):
-    """Nothing is kept of what was asked about an item."""
+    """No request or reply about an item is kept."""
 
 
 def write_artifacts(lake: Lake, name: str, subject: str, folder: Path) -> list[Path]:
-    """Write out what was said about an item the last time: a folder for each of a page's chunks.
+    """Write the last requests and replies about an item: a folder for each of a page's chunks.
 
     Args:
         lake: where the journals are.
         name: the interrogation's.
         subject: a page's title, or both names of a pair.
-        folder: where to; made if need be.
+        folder: where to write; made if missing.
 
     Returns:
         The files: `request.json`, `response.json`, `evidence.json`, `prompt.txt`; `steps.json` where an
@@ -54,7 +54,7 @@ def write_artifacts(lake: Lake, name: str, subject: str, folder: Path) -> list[P
     if not found:
         raise NoArtifactsError(
             f"nothing is kept of interrogation {name!r} asking about {subject!r}; "
-            f"`holocron page` tells which titles there are"
+            f"`holocron page` lists the titles"
         )
     repeated = Counter(one for one, _ in found)
     return [
@@ -68,7 +68,7 @@ def write_artifacts(lake: Lake, name: str, subject: str, folder: Path) -> list[P
 
 
 def _attempts(lake: Lake, name: str, subject: str) -> dict[tuple[str, str], list[tuple[Record, Record]]]:
-    """The attempts at each item of a title, with what its requests shared, from where it was asked."""
+    """The attempts at each item of a title, with the shared part of its requests, where it was asked."""
     for scopes in (_published_scopes(lake, name, subject), _journaled_scopes(lake, name)):
         found: defaultdict[tuple[str, str], list[tuple[Record, Record]]] = defaultdict(list)
         for scope, keys in scopes.items():
@@ -82,7 +82,7 @@ def _attempts(lake: Lake, name: str, subject: str) -> dict[tuple[str, str], list
 
 
 def _published_scopes(lake: Lake, name: str, subject: str) -> dict[str, list[str]]:
-    """Where an item was asked about, and its result keys; where an answer came from that served it, too."""
+    """The scopes that asked about an item, with its result keys; also those whose answer it reuses."""
     with connect(lake, tables=[LLM_RUNS]) as connection:
         return dict(connection.execute(_SCOPES, {"name": name, "subject": subject}).fetchall())
 
@@ -103,7 +103,7 @@ def _records(lake: Lake, scope: str) -> Iterator[tuple[Record, Record]]:
 
 
 def _files(attempts: Sequence[tuple[Record, Record]]) -> dict[str, str]:
-    """The files of an item, by name: of its last attempt, and if that failed, of how all attempts failed."""
+    """The files of an item, by name: its last attempt; if that failed, also how all attempts failed."""
     record, shared = max(attempts, key=lambda attempt: attempt[0]["at"])
     call = record["calls"][-1]
     messages = [{"role": "system", "content": shared["system"]}, *call["messages"]]
@@ -132,7 +132,7 @@ def _files(attempts: Sequence[tuple[Record, Record]]) -> dict[str, str]:
 
 
 def _step(call: Record) -> dict[str, Any]:
-    """One call of an attempt with several: what was asked and said, and what was decided after it."""
+    """One call of an attempt with several: request, reply, and the decision after it."""
     row = call["row"]
     decision = row.get("decision")
     return {
@@ -152,7 +152,7 @@ def _write(files: Mapping[str, str], folder: Path) -> Iterator[Path]:
 
 
 def folder_name(subject: str) -> str:
-    """A folder's name for any title: none leads elsewhere, and none is too long for a file system."""
+    """A safe folder name for any title: it leads to no other folder, and is not too long."""
     name = quote(subject, safe=" #,()'").replace(".", "%2E")
     return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}-{content_hash(subject)[:16]}"
 

@@ -1,7 +1,7 @@
-"""How many items of a partition have inputs that say something else now: told without making the items.
+"""How many items of a partition have inputs with other answers now, counted without making the items.
 
-Each row of `llm_runs` holds a hash of what the item's inputs had been answered. Where nothing else changed,
-nothing else can have an item asked again.
+Each row of `llm_runs` holds a hash of the answers of the item's inputs. Where nothing else changed, only
+another hash has an item asked about again.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ class Changed(NamedTuple):
     """The items of a partition, by whether their inputs changed.
 
     Attributes:
-        changed: to be asked again, unless what they show of their inputs stayed the same.
-        answered: of the others, those with an answer.
-        dead: of the others, those given up.
+        changed: to be asked about again, unless the part of the inputs that they show is the same.
+        answered: those of the others with an answer.
+        dead: those of the others that were given up.
     """
 
     changed: int
@@ -33,20 +33,20 @@ class Changed(NamedTuple):
 
 
 def only_inputs_changed(interrogation: Interrogation, differences: Sequence[str]) -> bool:
-    """Whether a partition is stale for nothing but what its inputs were answered.
+    """Whether a partition is stale only because of its inputs' answers.
 
     Args:
         interrogation: whose partition.
-        differences: as `Recipe.differences` tells them.
+        differences: as `Recipe.differences` gives them.
     """
     return bool(differences) and set(differences) <= {one.table.name for one in interrogation.upstream}
 
 
 def changed_inputs(lake: Lake, interrogation: Interrogation, partition: str) -> Changed | None:
-    """Compare what the inputs of a partition's items say with what they said when these were asked about.
+    """Compare the inputs' answers about a partition's items with those at the time of asking.
 
     Returns:
-        None where that is not known: of pairs, and where it was not written down.
+        The counts; None for pairs, and where no hash was written down.
     """
     if interrogation.over == "pairs":
         return None

@@ -1,7 +1,7 @@
-"""How things stand with an item, told by the records of its journal. Nothing else keeps a state.
+"""The state of an item, by the records of its journal. Nothing else keeps a state.
 
 An attempt is recorded before it begins. One that began and never ended was a crash, and counts as a failure:
-what kills its process four times is given up.
+an item that kills its process four times is given up.
 """
 
 from collections.abc import Mapping
@@ -22,12 +22,12 @@ Status = Literal["untried", "failed", "ok", "dead"]
 
 @dataclass(frozen=True, slots=True)
 class ItemState:
-    """What is known of one result key.
+    """The state of one result key.
 
     Attributes:
         item_id: the item that was asked about.
         status: 'untried', 'failed' (it is due again), 'ok' or 'dead'.
-        attempts: that count, since a person last requeued it.
+        attempts: attempts that count, since a person last requeued it.
         began_at: when an attempt began that has not ended; None if there is none.
         due_at: when a failed item may be tried again; at once if None.
         answer: the answer as data.
@@ -35,7 +35,7 @@ class ItemState:
         unsupported: rows whose quotes are not in the page's text.
         error: what went wrong the last time.
         finished_at: when the last outcome came.
-        run_id: whose run it was.
+        run_id: the run of the last outcome.
         costs: calls and sums over them, of all attempts.
     """
 
@@ -57,7 +57,7 @@ class ItemState:
         match record["what"]:
             case "begun":
                 before = self.settled()
-                if before.status == "dead":  # a person brought it back
+                if before.status == "dead":  # a person requeued it
                     before = ItemState(self.item_id, costs=self.costs)
                 began_at = datetime.fromisoformat(record["at"])
                 return replace(before, attempts=before.attempts + 1, began_at=began_at)
@@ -67,7 +67,7 @@ class ItemState:
                 return self._ended(record)
 
     def settled(self) -> "ItemState":
-        """The state if the attempt that has not ended never will, because its process is gone."""
+        """The state where an attempt will never end, because its process is gone."""
         if self.began_at is None:
             return self
         times = f"{self.attempts} times" if self.attempts > 1 else "once"
@@ -83,9 +83,9 @@ class ItemState:
         )
 
     def requeued(self, decided_at: datetime | None) -> "ItemState":
-        """The state after a person let an item be tried again; as it is if nobody did since it failed.
+        """The state after a person requeued the item; unchanged if no person did since it failed.
 
-        One that died has all its attempts again. One that failed is due at once, and its count goes on.
+        A dead item has all its attempts again. A failed one is due at once, and its count goes on.
         """
         if decided_at is None or self.finished_at is None or decided_at < self.finished_at:
             return self

@@ -1,7 +1,7 @@
-"""Answers that only journals hold: of runs killed before they wrote, and to questions as they were before.
+"""Answers that only journals hold: of runs killed before they wrote, and to former questions.
 
-A scope's rows of `llm_runs` tell of its pages as they are now, asked as they are asked now. Its journal also
-knows what was asked before: it serves when a prompt or a model comes back, wherever its page is by then.
+A scope's rows of `llm_runs` hold answers to today's questions about today's pages. Its journal also holds
+earlier ones. They are used again when a prompt or a model comes back, also if the page has moved.
 """
 
 import re
@@ -18,7 +18,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_RUNS
 
 _ANSWERED = re.compile(rb'"key":"([0-9a-f]+)","counts":true,"status":"ok"')
-"""Within an answer's texts, quotation marks are escaped, so that none can look like this."""
+"""Quotation marks in an answer's texts are escaped, so that no text can contain this."""
 
 _KEYS: dict[Path, tuple[tuple[list[FileMark], frozenset[str]], frozenset[str]]] = {}
 """Keys of answers that a journal holds and `llm_runs` does not, in the state in which both were read."""
@@ -29,8 +29,8 @@ def journaled_answers(
 ) -> dict[str, ItemState]:
     """Answers to some questions that any journal of an interrogation or its shadows holds, by result key.
 
-    Each journal is looked into once as long as it stays as it is, and only those that hold such an answer
-    are read: 400 of 500 items, some 200 MB, take half a second the first time, and 10 ms afterwards.
+    Each journal is searched once as long as it does not change, and only those that hold such an answer are
+    read: 400 of 500 items, some 200 MB, take half a second the first time, and 10 ms afterwards.
 
     Args:
         lake: where journals are.
@@ -61,6 +61,6 @@ def _keys_beyond(path: Path, published: frozenset[str]) -> frozenset[str]:
 
 
 def _keys_of_answers(path: Path) -> frozenset[str]:
-    # Not read as JSON: journals are most of what is on the disk, and nearly all of them hold nothing more.
+    # Not parsed as JSON: journals take most of the disk, and nearly all of them hold no further answers.
     found = (_ANSWERED.search(line) for line in Journal(path).lines())
     return frozenset(match[1].decode() for match in found if match)

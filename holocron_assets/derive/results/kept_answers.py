@@ -1,4 +1,4 @@
-"""Answers that the lake holds: the same question of the same model is asked once, whoever asks it again."""
+"""Answers that the lake holds: the same model is asked the same question only once."""
 
 import json
 from collections.abc import Set as AbstractSet
@@ -20,7 +20,7 @@ _KEYS: dict[tuple[Path, str], tuple[FileMark | None, frozenset[str]]] = {}
 
 
 def scope_of(name: str, partition: str) -> str:
-    """The partition of `llm_runs` and `llm_attempts` that tells of an interrogation's partition."""
+    """The partition of `llm_runs` and `llm_attempts` for an interrogation's partition."""
     return f"{name}-{partition}"
 
 
@@ -35,12 +35,12 @@ def own_rows(lake: Lake, scope: str) -> list[dict[str, Any]]:
 def kept_answers(lake: Lake, interrogation: Interrogation, keys: AbstractSet[str]) -> dict[str, ItemState]:
     """Answers to some questions that any partition of an interrogation or its shadows got, by result key.
 
-    Each scope's file is looked into once as long as it stays as it is, and only those that hold such an
-    answer are read.
+    Each scope's file is searched once as long as it does not change, and only those that hold such an answer
+    are read.
 
     Args:
         lake: where answers are.
-        interrogation: whose; what its shadow was answered before it went live serves it too.
+        interrogation: whose; answers that its shadow got before it went live count, too.
         keys: result keys that an answer is wanted for.
     """
     found: dict[str, ItemState] = {}
@@ -48,17 +48,17 @@ def kept_answers(lake: Lake, interrogation: Interrogation, keys: AbstractSet[str
         if wanted := (keys & answered) - found.keys():
             for row in own_rows(lake, scope):
                 if row["result_key"] in wanted and row["status"] == "ok":
-                    # What it cost is told where it was asked.
+                    # The scope that asked holds the cost.
                     found[row["result_key"]] = state_of(row, costs=False)
     return found
 
 
 def state_of(row: Row, *, costs: bool) -> ItemState:
-    """How things stood with an item, by its row of `llm_runs`.
+    """The state of an item by its row of `llm_runs`.
 
     Args:
         row: the row.
-        costs: whether to take over attempts, calls and what they cost.
+        costs: whether to take over attempts, calls and their cost.
     """
     spent = {name: row[name] if costs else 0 for name in ("calls", *SUMMED)}
     return ItemState(

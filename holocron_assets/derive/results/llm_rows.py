@@ -1,4 +1,4 @@
-"""The rows of `llm_runs` and `llm_attempts`: what came of each item of a scope, and each call."""
+"""The rows of `llm_runs` and `llm_attempts`: the outcome of each item of a scope, and each call."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,15 +18,15 @@ from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
 
 
 def run_row(item: Item, state: ItemState, scope: str, *, result_key: str) -> dict[str, Any]:
-    """The row of `llm_runs` of an item with an outcome, but for the model.
+    """The row of `llm_runs` of an item with an outcome, without the model.
 
     Args:
         item: what was asked about.
-        state: how it stands.
+        state: its state.
         scope: of the row.
         result_key: of the item.
     """
-    # Two items that ask the same are asked once; the first tells what it cost.
+    # Two items with the same request are asked about once; the first has the cost.
     own = item.item_id == state.item_id
     return {
         "scope": scope,
@@ -56,13 +56,13 @@ def run_row(item: Item, state: ItemState, scope: str, *, result_key: str) -> dic
 def write_runs(lake: Lake, scope: str, rows: Sequence[Row], inputs: Mapping[str, str]) -> None:
     """Write the rows of `llm_runs` of a scope.
 
-    Answers about items that are not asked about now stay: they serve whoever asks the same again.
+    Answers about items that are not asked about now stay: they answer the same question later.
 
     Args:
         lake: where.
         scope: whose.
         rows: the items that have an outcome.
-        inputs: what the file's footer is to name; see `settled.runs_inputs`.
+        inputs: inputs for the file's footer; see `settled.runs_inputs`.
     """
     before = _rows(lake, LLM_RUNS, scope)
     written = {row["item_id"] for row in rows}
@@ -85,7 +85,7 @@ def write_attempts(lake: Lake, scope: str, calls: Iterable[Row]) -> None:
     known = {row["call_id"]: row for row in before}
     for call in calls:
         known.setdefault(call["call_id"], dict(call))
-    if len(known) > len(before):  # a new file makes stale what depends on it
+    if len(known) > len(before):  # a new file would make all that depends on it stale
         write_partition(lake, LLM_ATTEMPTS, scope, [_clean(call) for call in known.values()])
 
 

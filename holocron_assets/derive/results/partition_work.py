@@ -1,7 +1,7 @@
-"""The work of an interrogation on one partition: which items wait, and what the others came to.
+"""The work of an interrogation on one partition: which items wait, and the outcomes of the others.
 
-Nothing is lost between two runs: an attempt is in the journal before it begins, and its outcome before the
-next is sent. The partition's files are made from that, at any time and in any process.
+Nothing is lost between two runs: the journal records an attempt before it begins, and its outcome before the
+next is sent. Any process can make the partition's files from the journal at any time.
 """
 
 from collections import deque
@@ -43,17 +43,17 @@ class PartitionWork:
     """An interrogation's items of one partition, each with its state.
 
     One thread may begin and record attempts while another asks what is ready, and a third writes the tables.
-    Who begins attempts or writes tables holds the partition's lock; reading needs none.
+    A process that begins attempts or writes tables holds the partition's lock; reading needs none.
 
     Attributes:
         interrogation: what is asked.
         partition: the partition's name.
-        scope: the partition of `llm_runs` and `llm_attempts` that tells of it.
+        scope: its partition of `llm_runs` and `llm_attempts`.
         items: every wanted item, in order.
-        calls_saved: items that an answer which another partition got serves, and did not serve before.
+        calls_saved: items that newly use an answer that another partition got.
     """
 
-    def __init__(  # noqa: PLR0913 - three name the work, two whom it is for
+    def __init__(  # noqa: PLR0913 - three name the work, two the model
         self,
         lake: Lake,
         interrogation: Interrogation,
@@ -63,7 +63,7 @@ class PartitionWork:
         digest: str,
         superseded: Superseded = (),
     ) -> None:
-        """Read the items and how they stand.
+        """Read the items and their states.
 
         Args:
             lake: where they are.
@@ -74,7 +74,7 @@ class PartitionWork:
             superseded: pages to leave out; see `superseded_pages`.
 
         Raises:
-            MissingPartitionError: pages, signals, types or pairs of the partition are not there yet.
+            MissingPartitionError: pages, signals, types or pairs of the partition do not exist yet.
         """
         self.interrogation = interrogation
         self.partition = partition
@@ -95,7 +95,7 @@ class PartitionWork:
         self._rows_known: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
         self._calls: deque[Row] = deque()
         self._are_calls_read = False
-        # What a run that was killed left in the journal is news to the tables.
+        # A killed run may have left answers in the journal that the tables lack.
         self._has_news = any(state.status != "untried" for state in self._states.values())
 
     @property
@@ -110,7 +110,7 @@ class PartitionWork:
 
     @property
     def untried(self) -> int:
-        """Items that were never asked about to an end, and that nobody asks about now."""
+        """Items without any outcome that no process asks about now."""
         return sum(self._state(item).status == "untried" for item in self._open_items())
 
     @property
@@ -134,12 +134,12 @@ class PartitionWork:
 
     @property
     def next_due(self) -> datetime | None:
-        """When the first of them may."""
+        """When the first of them may be tried again."""
         return next(iter(self.dues), None)
 
     @property
     def remaining(self) -> int:
-        """Items that have no answer and are not given up, be they asked about now or not."""
+        """Items that have no answer and are not given up, also those under way."""
         return sum(not _is_settled(item, self._state(item)) for item in self.items)
 
     @property
@@ -148,7 +148,7 @@ class PartitionWork:
         return not self.remaining
 
     def ready(self, now: datetime) -> list[Item]:
-        """The items that may be asked about now, in order; of those that ask the same, the first.
+        """The items that may be asked about now, in order; of those with the same request, the first.
 
         Args:
             now: the moment.
@@ -161,17 +161,17 @@ class PartitionWork:
         return [item for item in self.items if by_key.get(self._keys[item.item_id]) is item]
 
     def is_open(self, item: Item) -> bool:
-        """Whether an item can be asked about and lacks an outcome, be it due or not; and nobody asks now."""
+        """Whether an item can be asked about, has no outcome, and is not under way; it need not be due."""
         if item.waits_for or _is_settled(item, self._state(item)):
             return False
         return self._keys[item.item_id] not in self._under_way
 
     def answer_of(self, item: Item) -> dict[str, Any] | None:
-        """The answer that is known for an item; None if there is none."""
+        """The answer about an item; None if there is none."""
         return self._state(item).answer
 
     def catch_up(self) -> None:
-        """Read what other processes recorded since; what is under way here stays so."""
+        """Read what other processes recorded since; attempts of this process stay under way."""
         states, _ = self._read_states()
         self._states |= {key: state for key, state in states.items() if key not in self._under_way}
         self._has_news, self._are_calls_read = True, False
@@ -188,7 +188,7 @@ class PartitionWork:
         return self._states[key].attempts
 
     def record(self, item: Item, outcome: Outcome) -> None:
-        """Record what came of an attempt that was begun; returns when that is on disk."""
+        """Record the outcome of an attempt that was begun; returns when that is on disk."""
         self._exchanges.add(item, outcome)
         key = self._keys[item.item_id]
         unsupported = sum(not row["supported"] for row in self._rows(item, outcome.answer, ""))
@@ -199,19 +199,19 @@ class PartitionWork:
         self._has_news = True
 
     def abandon(self, item: Item) -> None:
-        """Record that an attempt was broken off by us: it does not count."""
+        """Record that this process broke an attempt off: it does not count."""
         key = self._keys[item.item_id]
         self._states[key] = self._state(item).after(self._journal.abandoned(item.item_id, key))
         self._under_way.discard(key)
 
     def give_up_what_cannot_be_asked(self) -> None:
-        """Record of each item that cannot be asked about, now or later, that it is given up."""
+        """Record as given up each item that cannot be asked about, now or later."""
         for item in self.items:
             if _is_hopeless(item) and self._state(item).status != "dead":
                 self.record(item, Outcome(status="dead", error=item.problem))
 
     def publish(self, run_id: str) -> Footer | None:
-        """Write the tables, when nothing is being asked about any more: see `publish_so_far`."""
+        """Write the tables after the last request; see `publish_so_far`."""
         self.give_up_what_cannot_be_asked()
         self._has_news, self._are_calls_read = True, False
         footer = self.publish_so_far(run_id)
@@ -220,9 +220,9 @@ class PartitionWork:
         return footer
 
     def publish_so_far(self, run_id: str) -> Footer | None:
-        """Write what is known of the items: `llm_runs`, `llm_attempts` and the interrogation's table.
+        """Write the results so far: `llm_runs`, `llm_attempts` and the interrogation's table.
 
-        A file that says the same already is left as it is. Items may be asked about meanwhile.
+        A file with the same content is left as it is. Items may be asked about meanwhile.
 
         Args:
             run_id: the run that writes.
@@ -235,7 +235,7 @@ class PartitionWork:
             return None
         self._has_news = False
         write_attempts(self._lake, self.scope, self._new_calls())
-        states = [(item, self._state(item)) for item in self.items]  # as they are at one moment
+        states = [(item, self._state(item)) for item in self.items]  # all as of one moment
         still_open = [item.item_id for item, state in states if not _is_settled(item, state)]
         answers = ((item, state.answer) for item, state in states if state.answer is not None)
         footer = write_answers(
@@ -248,7 +248,7 @@ class PartitionWork:
             code_version=self._recipe.derivation.code_version,
             inputs=self._inputs,
         )
-        # At last: an item that these rows call settled has its answer in the table.
+        # Written last: the table has the answer of every item that these rows call settled.
         said = runs_inputs(self._asked_of, self._digest, still_open)
         write_runs(self._lake, self.scope, self._run_rows(states), said)
         return footer
@@ -262,14 +262,14 @@ class PartitionWork:
             yield self._calls.popleft()
 
     def _read_states(self) -> tuple[dict[str, ItemState], int]:
-        """The state of each wanted result key, and how many answers of other partitions serve."""
+        """The state of each wanted result key, and how many answers of other partitions are reused."""
         states = self._journal.states()
-        # A journal may be lost; what it came to is in the lake.
+        # A journal may be lost; its results are in the lake.
         rows = reversed(own_rows(self._lake, self.scope))
         published = {row["result_key"]: state_of(row, costs=True) for row in rows}
         requeues, now = requeue_times(self._lake), utc_now()
         found: dict[str, ItemState] = {}
-        for item in reversed(self.items):  # of those that ask the same, the first counts
+        for item in reversed(self.items):  # of those with the same request, the first counts
             key = self._keys[item.item_id]
             state = states.get(key) or published.get(key) or ItemState(item.item_id)
             decided_at = requeues.get(letter_key(item.item_id, item.source, item.subject))
@@ -292,7 +292,7 @@ class PartitionWork:
         return filter(self.is_open, self.items)
 
     def _rows(self, item: Item, answer: dict[str, Any] | None, run_id: str) -> list[dict[str, Any]]:
-        """The rows that an answer becomes. To find its quotes in the page takes a while, and is done once."""
+        """The rows of an answer. Finding its quotes in the page takes a while, and is done once."""
         if answer is None:
             return []
         known = self._rows_known.get(item.item_id)
@@ -312,7 +312,7 @@ class PartitionWork:
 
 
 def _on_this_clock(state: ItemState, now: datetime) -> ItemState:
-    """The state, due now if a clock that was ahead said when."""
+    """The state; due now if its due time came from a clock that was ahead."""
     is_ahead = state.due_at is not None and state.due_at > now and not is_waiting(state.due_at, now)
     return replace(state, due_at=now) if is_ahead else state
 
@@ -332,6 +332,6 @@ def _is_hopeless(item: Item) -> bool:
 
 
 def _key(item: Item, digest: str) -> str:
-    """An item's result key. Items that cannot be asked about have no request to tell them apart by."""
+    """An item's result key; the item id where it cannot be asked about and so has no request."""
     key = item.result_key(digest)
     return content_hash(f"{key} {item.item_id}") if item.problem or item.waits_for else key

@@ -1,4 +1,4 @@
-"""Dead letters of interrogations that a person brought back."""
+"""Dead letters of interrogations that a person requeued."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ Requeues = Mapping[tuple[str, int], datetime]
 
 
 def letter_key(item_id: str, source: str | None, subject: str) -> tuple[str, int]:
-    """What a dead item is requeued by: its source, and its page's title key or that of a pair's two names."""
+    """The key to requeue a dead item by: its source, and the title key of its page or of a pair's names."""
     page = _OF_A_PAGE.fullmatch(item_id)
     return (source or "", int(page[1]) if page else title_key(source or "", subject))
 
@@ -39,7 +39,7 @@ def requeues_mark(lake: Lake) -> str:
 
 
 def requeued_partitions(lake: Lake) -> frozenset[tuple[str, str]]:
-    """Interrogations and partitions with an item that was given up, and brought back since."""
+    """Interrogations and partitions with an item that was given up, and requeued since."""
     if not standing(lake).requeues:
         return frozenset()
     return _partitions(lake, lake.mark([LLM_RUNS]), requeues_mark(lake))

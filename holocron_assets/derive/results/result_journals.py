@@ -1,4 +1,4 @@
-"""The two journals of an interrogation's partition: how its items stand, and what was said about them.
+"""The two journals of an interrogation's partition: its items' states, and the requests and replies.
 
 The first is short and read often; nothing else holds the state of an item. The second holds prompts and
 replies, for `holocron artifacts`, and the rows of `llm_attempts`.
@@ -22,17 +22,17 @@ from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
 
 
 def journal_path(lake: Lake, interrogation: Interrogation, partition: str) -> Path:
-    """The journal that tells how the items of an interrogation's partition stand."""
+    """The journal of the states of the items in an interrogation's partition."""
     return lake.journal(LLM_RUNS, scope_of(interrogation.name, partition))
 
 
 def exchanges_path(lake: Lake, scope: str) -> Path:
-    """The journal that tells what was said about the items of a scope."""
+    """The journal of requests and replies about the items of a scope."""
     return lake.journal(LLM_ATTEMPTS, scope)
 
 
 class StateJournal:
-    """How items stand, by result key."""
+    """The states of items, by result key."""
 
     def __init__(self, path: Path) -> None:
         """Open the journal at `path` without reading it."""
@@ -51,11 +51,11 @@ class StateJournal:
         return self._append({"what": "begun", "item": item_id, "key": key})
 
     def abandoned(self, item_id: str, key: str) -> dict[str, Any]:
-        """Record that an attempt was broken off by us, and does not count."""
+        """Record that this process broke an attempt off, so that it does not count."""
         return self._append({"what": "abandoned", "item": item_id, "key": key})
 
     def ended(self, item_id: str, key: str, outcome: Outcome, *, unsupported: int) -> dict[str, Any]:
-        """Record what came of an attempt; returns when that is on disk.
+        """Record the outcome of an attempt; returns when that is on disk.
 
         Args:
             item_id: the item's.
@@ -92,7 +92,7 @@ class StateJournal:
 
 
 class ExchangeJournal:
-    """What was sent and answered, attempt by attempt; the part that all requests share once."""
+    """Requests and replies, attempt by attempt; the part that all requests share is written once."""
 
     def __init__(self, path: Path) -> None:
         """Open the journal at `path` without reading it."""
@@ -142,7 +142,7 @@ class ExchangeJournal:
         self._journal.close()
 
     def _share(self, item: Item) -> str:
-        """The name of what all requests share, which is written once."""
+        """The name of the part that all requests share, which is written once."""
         shared = content_hash(item.system)
         if self._shared is None:
             self._shared = {record["name"] for record in self.records() if "name" in record}

@@ -1,7 +1,7 @@
-"""Which items of a partition have an outcome that stands: those that build on them need not wait.
+"""Which items of a partition have an outcome that stands, so that items that build on them need not wait.
 
-The rows of `llm_runs` say in their footer which items were open, and what was asked of which pages. As long
-as that is what it would be now, every other item is settled, however much of the partition is to come.
+The footer of the rows of `llm_runs` says which items were open, and what was asked of which pages. As long as
+the same would be asked now, every other item is settled, however much of the partition is left.
 """
 
 import json
@@ -26,10 +26,10 @@ _Waits = Callable[[Subject], bool]
 
 
 def runs_inputs(asked_of: str, digest: str, open_items: Iterable[str]) -> dict[str, str]:
-    """What the footer of a scope's rows of `llm_runs` is to name.
+    """The inputs that the footer of a scope's rows of `llm_runs` is to name.
 
     Args:
-        asked_of: from the function of this name.
+        asked_of: the result of the function of this name.
         digest: of the model that is asked.
         open_items: ids of the items without an outcome.
     """
@@ -37,10 +37,10 @@ def runs_inputs(asked_of: str, digest: str, open_items: Iterable[str]) -> dict[s
 
 
 def asked_of(lake: Lake, interrogation: Interrogation, partition: str, digest: str) -> str:
-    """A hash of what decides which items there are and what they are asked, and of their inputs the same.
+    """A hash of all that decides which items there are and what is asked about them, also for their inputs.
 
-    Ask for it before the items are read: what is replaced meanwhile then counts as another thing. What the
-    inputs were answered is left out: that grows, and what is settled stays.
+    Call it before the items are read: then a file that is replaced meanwhile changes the hash. The inputs'
+    answers are left out: they grow, and settled items stay settled.
 
     Args:
         lake: where.
@@ -65,7 +65,7 @@ def asked_of(lake: Lake, interrogation: Interrogation, partition: str, digest: s
 def waiting_subjects(
     lake: Lake, interrogation: Interrogation, partition: str, superseded: Superseded = ()
 ) -> Callable[[Subject], str | None]:
-    """Says which input of an interrogation may still get an answer about a subject.
+    """A function that names the input that may still get an answer about a subject.
 
     Args:
         lake: where.
@@ -82,7 +82,7 @@ def waiting_subjects(
 
 
 def _waits(lake: Lake, interrogation: Interrogation, partition: str, superseded: Superseded) -> _Waits:
-    """Says whether an interrogation has yet to come to an outcome about a subject of a partition."""
+    """A function that says whether an interrogation may still get an outcome about a subject."""
     made = read_footer(lake, interrogation.table, partition) is not None
     differences = recipe_of(interrogation, ANY_MODEL).differences(lake, partition)
     if made and differences in ((), (CODE,)):
@@ -99,7 +99,7 @@ def _waits(lake: Lake, interrogation: Interrogation, partition: str, superseded:
 
 
 def _open_items(lake: Lake, interrogation: Interrogation, partition: str) -> set[str] | None:
-    """Pages or pairs that were open when outcomes were last written; None if these do not stand any more."""
+    """Pages or pairs that were open when outcomes were last written; None if those no longer stand."""
     footer = read_footer(lake, LLM_RUNS, scope_of(interrogation.name, partition))
     said: Mapping[str, str] = footer.inputs if footer else {}
     if said.get(_ASKED_OF) != asked_of(lake, interrogation, partition, said.get(MODEL, ANY_MODEL)):

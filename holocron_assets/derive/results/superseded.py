@@ -1,4 +1,4 @@
-"""Pages that a newer batch holds a newer state of: no model is asked about them again."""
+"""Pages that a newer batch holds in a newer state: no model is asked about the older state."""
 
 from functools import lru_cache
 
@@ -18,7 +18,7 @@ _SUPERSEDED = """
 
 
 def superseded_pages(lake: Lake) -> frozenset[tuple[str, int]]:
-    """Batch and position of each superseded page; looked up again only when pages were written since."""
+    """Batch and position of each superseded page; read again only after pages were written."""
     return _superseded(lake, lake.mark([PAGES]))
 
 

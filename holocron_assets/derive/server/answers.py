@@ -1,4 +1,4 @@
-"""What the model server answers, in the shapes of Ollama's API."""
+"""The model server's answers, in the shapes of Ollama's API."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -14,7 +14,7 @@ Answer = dict[str, Any]
 
 
 class Shape(Protocol):
-    """How one endpoint tells a piece of text."""
+    """How one endpoint sends a piece of text."""
 
     def __call__(self, text: str, tokens: list[int]) -> Answer:
         """The endpoint's own fields; `tokens` are all of the conversation, in the last piece only."""
@@ -47,7 +47,7 @@ async def streamed(
 
 
 async def whole(name: str, shape: Shape, pieces: AsyncGenerator[Piece, None]) -> Answer:
-    """An answer in one."""
+    """An answer as a whole."""
     texts, logprobs = [], list[dict[str, Any]]()
     async for piece in pieces:
         texts.append(piece.text)
@@ -92,7 +92,7 @@ def running(loaded: Loaded) -> Answer:
         "digest": model.sha256,
         "details": _details(model),
         "expires_at": _time(loaded.expires_at),
-        "size_vram": 0,  # llama.cpp does not say how much of it a graphics card holds
+        "size_vram": 0,  # llama.cpp does not say how much of the model is on a graphics card
         "context_length": loaded.num_ctx,
     }
 

@@ -1,4 +1,4 @@
-"""The model server as an application: its paths, and what it answers when something fails.
+"""The model server as an application: its paths, and its answers when something fails.
 
 Paths, shapes and status codes are those of Ollama's HTTP API, https://docs.ollama.com/api.
 """

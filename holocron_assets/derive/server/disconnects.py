@@ -1,4 +1,4 @@
-"""What a request sends, within bounds, and noticing that whoever sent it has gone."""
+"""A request's body, within bounds, and work that stops when the client has gone."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -8,23 +8,23 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 MOST_BYTES = 16 * 1024 * 1024
-"""Of a request's body; the longest prompt that any context holds has a few hundred KB."""
+"""Most bytes of a request's body; the longest prompt that fits into a context has a few hundred KB."""
 
 SECONDS_TO_SEND = 30.0
-"""For the whole body: who sends a byte a second holds a connection and nothing else."""
+"""Time for the whole body: a client that sends a byte a second only holds a connection."""
 
 Result = TypeVar("Result")
 
 
 class ClientGoneError(Exception):
-    """Nobody waits for the answer any more."""
+    """The client no longer waits for the answer."""
 
 
 async def body_of(request: Request) -> bytes:
-    """All that a request sends.
+    """A request's whole body.
 
     Raises:
-        HTTPException: it is more than it may be, or takes longer than it may take.
+        HTTPException: it is too large, or takes too long.
     """
     body = bytearray()
     try:
@@ -32,18 +32,18 @@ async def body_of(request: Request) -> bytes:
             async for some in request.stream():
                 body += some
                 if len(body) > MOST_BYTES:
-                    told = f"the request body is larger than {MOST_BYTES // 1024**2} MiB"
-                    raise HTTPException(413, told, headers={"Connection": "close"})
+                    problem = f"the request body is larger than {MOST_BYTES // 1024**2} MiB"
+                    raise HTTPException(413, problem, headers={"Connection": "close"})
     except TimeoutError as error:
         raise HTTPException(408, "the request body took too long", headers={"Connection": "close"}) from error
     return bytes(body)
 
 
 async def unless_gone(request: Request, work: Awaitable[Result]) -> Result:
-    """Do some work for a request whose body was read, and stop when its sender goes.
+    """Do some work for a request whose body was read, and stop when the client goes.
 
     Raises:
-        ClientGoneError: the sender went first; the work was cancelled, and has ended.
+        ClientGoneError: the client went first; the work was cancelled, and has ended.
     """
     working = asyncio.ensure_future(work)
     leaving = asyncio.ensure_future(_gone(request))

@@ -8,7 +8,7 @@ _PART = r"(\d+(?:\.\d*)?|\.\d+)(ms|us|µs|ns|h|m|s)"
 _DURATION = re.compile(rf"([+-]?)((?:{_PART})+)")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _LONGEST = 100 * 365 * 86400.0
-"""A hundred years, in seconds. Longer is for ever: no clock could tell when it ends."""
+"""A hundred years, in seconds. Longer counts as for ever: no clock can hold such a time."""
 
 
 def keep_alive_seconds(value: object) -> float:

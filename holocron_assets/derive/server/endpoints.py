@@ -44,7 +44,7 @@ class Endpoints:
 
     Attributes:
         models: the loaded ones.
-        instance: tells this server from another one that answers at the same address later.
+        instance: an id that differs from that of a later server at the same address.
     """
 
     def __init__(self, catalog: Catalog, files: ModelFiles, settings: ServerSettings, instance: str) -> None:
@@ -146,7 +146,7 @@ class Endpoints:
             return answers.at_once(asked.wanted, shape, "load", lease.load_seconds)
 
     async def _file(self, model: Model) -> Path | None:
-        """A model's file; the first time it is read whole, which may not hold up the others."""
+        """A model's file. The first time it is read whole, in a thread, so that other requests go on."""
         return await asyncio.to_thread(self._files.find, model)
 
 
@@ -157,11 +157,11 @@ async def _rejoined(first: Piece, rest: AsyncGenerator[Piece, None]) -> AsyncGen
             yield piece
 
 
-async def _lines(told: AsyncGenerator[answers.Answer, None]) -> AsyncGenerator[str, None]:
-    """Answers as lines of JSON; an error in their middle is the last line, as the status is long sent."""
-    async with aclosing(told):
+async def _lines(pieces: AsyncGenerator[answers.Answer, None]) -> AsyncGenerator[str, None]:
+    """Answers as lines of JSON. An error after the first is the last line, since the status was sent."""
+    async with aclosing(pieces):
         try:
-            async for answer in told:
+            async for answer in pieces:
                 yield json.dumps(answer, ensure_ascii=False) + "\n"
         except LlamaError as error:
             yield json.dumps({"error": str(error)}) + "\n"

@@ -1,4 +1,4 @@
-"""What can be wrong with models. Each text says what to do, and can be shown to a person as it is."""
+"""Errors about models. Each message says what to do, and can be shown to people as it is."""
 
 
 class UnknownModelError(Exception):

@@ -1,7 +1,7 @@
-"""JSON schemas as llama.cpp is given them: no wider than they must be.
+"""JSON schemas for llama.cpp: no wider than they must be.
 
-A grammar only says what is allowed, and a small model does what is allowed for ever: white space, digits, one
-more property. Ollama's own grammar has the same limits; see "JSON Schemas" in llama.cpp's grammars/README.md.
+A small model may repeat whatever a grammar allows without end: white space, digits, one more property.
+Ollama's own grammar has the same limits; see "JSON Schemas" in llama.cpp's grammars/README.md.
 """
 
 import json
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _LARGEST, _SMALLEST = 10**15, 1e-6
-"""Of a number whose schema does not say: more digits are noise."""
+"""Most digits of a number whose schema gives no limit: more are noise."""
 
 _SCHEMAS_BY_NAME = ("properties", "$defs", "definitions", "dependentSchemas", "patternProperties")
 _LISTED_SCHEMAS = ("anyOf", "oneOf", "prefixItems")
@@ -17,7 +17,7 @@ _SCHEMA = ("items", "additionalProperties", "contains", "then", "else")
 _BOUNDS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
 
 _GUIDANCE = {
-    # As `json.dumps` writes, which models have seen most.
+    # As `json.dumps` writes, the form that models know best.
     "whitespace_flexible": False,
     "item_separator": ", ",
     "key_separator": ": ",
@@ -25,11 +25,11 @@ _GUIDANCE = {
     "lenient": True,
     "coerce_one_of": True,
 }
-"""What llama.cpp's grammar library, llguidance, takes along with a schema."""
+"""Options that llama.cpp's grammar library, llguidance, takes with a schema."""
 
 
 def grammar_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema whose every answer fits the given one, and that a model comes to an end with.
+    """A schema whose every answer fits the given one, and is bounded, so that a model comes to an end.
 
     Objects have no other properties than those listed, unless it says so; numbers have a bounded number of
     digits, white space is fixed. Schemas below `allOf` stay as they are: each sees the others' properties.

@@ -1,4 +1,4 @@
-"""From a request to what the model writes, piece by piece, and what it took."""
+"""Generates a model's text for a request, piece by piece, with its figures."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -58,7 +58,7 @@ async def generate(
                     last = part
                 elif part["content"] or part["tokens"]:
                     yield Piece(part["content"], _logprobs(part, asked))
-    # Only now: who has the last piece may trust that the model is free, or gone where it was not to stay.
+    # Sent only now: after the last piece, the model is free, or unloaded if it was not to stay.
     yield Piece(
         last["content"],
         done_reason="length" if last["stop_type"] == "limit" else "stop",

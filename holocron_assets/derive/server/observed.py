@@ -1,4 +1,4 @@
-"""What the model server tells of each question: a line and a span, under the id that whoever asks gave it."""
+"""A log line and a span for each request to the model server, with the id that the client gave."""
 
 from time import perf_counter
 
@@ -15,10 +15,10 @@ _LOG = logger(__name__)
 
 
 class Observed:
-    """An application that tells of what it is asked to do. Looks (GET) are told of to who wants to debug."""
+    """An application that logs its requests; those that only read (GET) at level debug."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Tell of what `app` answers."""
+        """Log what `app` answers."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -44,6 +44,6 @@ class Observed:
                 made.set_attribute("http.response.status_code", status)
                 if status >= _SERVER_ERROR:
                     failed(made, str(status), None)
-                tell = _LOG.debug if method == "GET" else _LOG.info
+                log = _LOG.debug if method == "GET" else _LOG.info
                 milliseconds = round((perf_counter() - started) * 1000)
-                tell("answered", path=scope["path"], status=status, milliseconds=milliseconds)
+                log("answered", path=scope["path"], status=status, milliseconds=milliseconds)

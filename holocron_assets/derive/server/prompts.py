@@ -1,4 +1,4 @@
-"""What the model reads: a prompt's tokens, cut to the context as Ollama cuts them."""
+"""A prompt's tokens for a model, cut to the context as Ollama cuts them."""
 
 from collections.abc import Awaitable, Callable
 
@@ -45,7 +45,8 @@ def prompt_tokens(asked: GenerateRequest) -> Tokens:
 def fit(tokens: list[int], num_ctx: int, *, may_cut: bool, keep: int) -> list[int]:
     """Tokens that leave room for an answer: the first `keep` and the end of those that do not fit.
 
-    Half of the context is then free for the answer, as with Ollama. Who asks notices by `prompt_eval_count`.
+    Half of the context is then free for the answer, as with Ollama. The client can see it by
+    `prompt_eval_count`.
 
     Raises:
         BadRequestError: they do not fit, and must not be cut.

@@ -1,4 +1,4 @@
-"""What may be asked of the model server: the requests of Ollama's API, checked."""
+"""The requests of Ollama's API that the model server takes, checked."""
 
 import json
 from typing import Annotated, Any, TypeVar
@@ -46,11 +46,11 @@ KeepAlive = Annotated[Annotated[float, AllowInfNan(allow_inf_nan=True)] | None, 
 Format = Annotated[dict[str, Any] | None, BeforeValidator(_format)]
 Lower = Annotated[str, AfterValidator(str.lower)]
 Whole = Annotated[int, Field(ge=-(2**31), lt=2**31)]
-"""A whole number as llama.cpp takes one; of a larger one it would take what is left of it in 32 bits."""
+"""A whole number that fits into llama.cpp's 32 bits; of a larger one it would use the lowest bits."""
 
 
 class _Asked(BaseModel):
-    # As Ollama: what we do not know is not for us. But a text is no number.
+    # As in Ollama, unknown fields are ignored. But a text is no number.
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True, allow_inf_nan=False)
 
 
@@ -140,7 +140,7 @@ class Generating(Using):
 
     @property
     def unsupported(self) -> tuple[str, ...]:
-        """What is asked for that none of our models can do."""
+        """Requested features that none of our models has."""
         return ("thinking",) if self.think else ()
 
 
@@ -165,7 +165,7 @@ class ChatRequest(Generating):
 
     @property
     def unsupported(self) -> tuple[str, ...]:
-        """What is asked for that none of our models can do."""
+        """Requested features that none of our models has."""
         images = any(message.images for message in self.messages or ())
         return (*super().unsupported, *_named(tools=self.tools, images=images))
 
@@ -183,7 +183,7 @@ class GenerateRequest(Generating):
 
     @property
     def unsupported(self) -> tuple[str, ...]:
-        """What is asked for that none of our models can do."""
+        """Requested features that none of our models has."""
         others = _named(images=self.images, insert=self.suffix, templates=self.template)
         return (*super().unsupported, *others)
 

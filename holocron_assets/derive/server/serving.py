@@ -1,4 +1,4 @@
-"""Running the model server, on this machine only."""
+"""Runs the model server, for this machine only."""
 
 import argparse
 import asyncio
@@ -21,18 +21,18 @@ from holocron_assets.lake.files.durable import replacing
 from holocron_assets.telemetry.setup import observe_process
 
 HOST = "127.0.0.1"
-"""The only address that it ever answers at: whoever reaches it may use this machine's processor."""
+"""The only address that it answers at: anyone who reaches it can use this machine's processor."""
 
 _LOOKS_SECONDS = 0.5
 
 
 def serve(port: int, settings: ServerSettings, port_file: Path | None = None) -> None:
-    """Serve until told to stop.
+    """Serve until a signal to stop.
 
     Args:
         port: where; 0 for any that is free.
         settings: how.
-        port_file: a file that says where it answers and that it is this server, once it does.
+        port_file: a file that names its address and this server, written once it answers.
     """
     asyncio.run(_serve(port, settings, port_file))
 
@@ -59,7 +59,7 @@ def end_with(parent: int) -> None:
     """End this process when the one that started it is gone, however it went.
 
     The standard input closes then, unless another of its children holds it too: so the parent's number is
-    looked at as well. Linux's own way, a signal, would come already when the thread that started us ends.
+    checked as well. Linux's own way, a signal, would already come when the thread that started us ends.
     The processes of loaded models end with this one.
     """
 

@@ -1,4 +1,4 @@
-"""What can be set of the model server, by the environment variables that Ollama has for it."""
+"""The settings of the model server, by Ollama's environment variables."""
 
 import os
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from holocron_assets.derive.server.durations import keep_alive_seconds
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """How the server works.
+    """The server's settings.
 
     Attributes:
         slots: requests that a loaded model works on at the same time (OLLAMA_NUM_PARALLEL).
@@ -34,7 +34,7 @@ def server_settings(environment: Mapping[str, str] = os.environ) -> ServerSettin
     """The settings of an environment.
 
     Raises:
-        ValueError: a variable has a value that means nothing; names it.
+        ValueError: a variable has a value without meaning; the message names the variable.
     """
     usual = ServerSettings()
     return ServerSettings(

@@ -1,1 +1,1 @@
-"""Facts and relations: what infoboxes and models say of entities."""
+"""Facts and relations: what infoboxes and models say about entities."""

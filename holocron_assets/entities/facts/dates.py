@@ -1,4 +1,4 @@
-"""Dates as wikis write them: found in a text, kept as written, and as intervals that sort.
+"""Dates as wikis write them, found in a text. They are kept as written, and as intervals that sort.
 
 An interval is [since, until) in years of its calendar, an end None where it is open. Calendars that count
 from an event are data (`eras.yaml`): their year 0 is on both sides of the event, as 0 BBY and 0 ABY are, so
@@ -49,7 +49,7 @@ _LONGEST_PREFIX = 24
 
 
 class DateSpan(NamedTuple):
-    """A date, or a stretch of time.
+    """A date, or a span of time.
 
     Attributes:
         written: as the text has it.
@@ -77,7 +77,7 @@ class _Atom(NamedTuple):
 
 
 def find_dates(text: str) -> list[DateSpan]:
-    """The dates in a text, in order. Nothing that a text holds raises.
+    """The dates in a text, in order. No text raises an error.
 
     Args:
         text: clean text; only its first 2,000 characters are read.
@@ -93,7 +93,7 @@ def is_date(text: str) -> bool:
 
 
 def _neighbours(text: str) -> list[list[_Atom]]:
-    """Dates, those together that a dash or a word makes one stretch."""
+    """Dates; two that a dash or a word joins are one span."""
     atoms = sorted((*_of_eras(text), *_of_the_real_world(text)), key=lambda atom: atom.start)
     sessions: list[list[_Atom]] = []
     for atom in atoms:
@@ -192,7 +192,7 @@ def _day_span(year: int, month: int, day: int) -> tuple[float, float] | None:
 
 
 def _with_prefix(text: str, atom: _Atom) -> DateSpan:
-    """A date with the word before it that opens it to one side."""
+    """A date, open to one side because of the word before it."""
     since: float | None = atom.since
     until: float | None = atom.until
     before = text[max(atom.start - _LONGEST_PREFIX, 0) : atom.start]

@@ -19,7 +19,7 @@ _COLUMNS = {
     },
     "derived_entity_extraction": _PAGE | {"name", "type", "attributes", "evidence"},
 }
-"""What is read from each. An interrogation that was changed and says other things is not read."""
+"""The columns read from each. An interrogation that was changed to other columns is not read."""
 
 FACTS, RELATIONS, LISTED = _COLUMNS
 _TYPES = {
@@ -31,7 +31,7 @@ _TYPES = {
 
 
 def model_tables(lake: Lake) -> list[Table]:
-    """The tables that the lake has of those that models' statements are in."""
+    """The tables of models' statements that the lake has."""
     return [
         table
         for table in lake.derived_tables
@@ -40,7 +40,7 @@ def model_tables(lake: Lake) -> list[Table]:
 
 
 def model_rows(lake: Lake, name: str) -> str:
-    """SQL of what is read from a model's table: no rows if the lake has no such table."""
+    """SQL of the columns of a model's table; it gives no rows if the lake has no such table."""
     columns = sorted(_COLUMNS[name])
     if any(table.name == name for table in model_tables(lake)):
         return f"(select {', '.join(columns)} from lake.{name})"  # noqa: S608 - names of our own

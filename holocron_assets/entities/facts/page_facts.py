@@ -1,4 +1,4 @@
-"""What an infobox says: its values, by the rules, as rows of table `page_facts`."""
+"""Makes rows of table `page_facts` from the values of an infobox, by the rules."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ _DASH = re.compile(r"\s*(?:\u2013|\u2014|-|\bto\b|\buntil\b|\band\b)\s*", re.IGN
 _AROUND = " \t,;:.\u2013\u2014-"
 _WORD_BEFORE_PLACE = re.compile(r"(?:(?:in|on|at|near|over|above|during|of|the)\b\s*)+", re.IGNORECASE)
 _NOTHING = frozenset({"", "none", "unknown", "n/a", "various", "unidentified", "?", "tba", "tbd"})
-# "6 moons", "at least two": how many there are, but not which
+# "6 moons", "at least two": a number of things, and not which ones
 _COUNT = re.compile(
     r"(?:at least|over|about|more than|around|approximately|possibly)?\s*"
     r"(?:[\d,.]+|one|two|three|four|five|several|many|multiple|various|numerous)(?:\s+\w+)?",
@@ -41,7 +41,7 @@ class _Link(Protocol):
 
 
 class Value(Protocol):
-    """One value of an infobox field, as room `signals` reads it."""
+    """One value of an infobox field, as package `signals` reads it."""
 
     @property
     def field(self) -> str: ...  # noqa: D102 - attributes are told in signals.infobox_values
@@ -62,7 +62,7 @@ class Value(Protocol):
 
 
 class _Said(NamedTuple):
-    """One statement of a value: what it says, and what the row tells of it beside."""
+    """One statement of a value, with further columns of its row."""
 
     value: str
     more: Mapping[str, Any]
@@ -74,8 +74,8 @@ def page_fact_rows(page: Row, template: str, values: Iterable[Value], rules: Rul
     Args:
         page: its source, batch, title, title key and revision.
         template: name of its infobox's template.
-        values: what its infobox says, in page order.
-        rules: those of its source.
+        values: the values of its infobox, in page order.
+        rules: the rules of its source.
     """
     rows = (
         _row(page, value, rule, said)
@@ -108,7 +108,7 @@ def _row(page: Row, value: Value, rule: FieldRule, said: _Said) -> Row:
 
 
 def _said(value: Value, rule: InfoboxRule, rules: RuleBook) -> Iterator[_Said]:
-    """The statements that a rule makes of a value: one, or one a date, or none."""
+    """The statements that a rule makes of a value: one, one for each date, or none."""
     if rule.reads == "date":
         yield from (_Said(found.written, _date(found)) for found in find_dates(value.text))
         return
@@ -125,7 +125,7 @@ def _date(found: DateSpan) -> dict[str, Any]:
 
 
 def _number(text: str, unit: str | None) -> dict[str, Any]:
-    """The number that a text is, with its unit; nothing for a span of numbers, or words before one."""
+    """A text as a number with its unit; nothing if it is a span of numbers, or words come first."""
     match = _NUMBER.match(text)
     if match is None or _SPAN_GOES_ON.match(text, match.end()):
         return {}
@@ -134,7 +134,7 @@ def _number(text: str, unit: str | None) -> dict[str, Any]:
 
 
 def _besides_dates(text: str) -> str:
-    """What a text says beside its dates: the place, in '22 BBY, Rattatak'."""
+    """A text without its dates: the place, in '22 BBY, Rattatak'."""
     pieces, position = [], 0
     for found in find_dates(text):
         pieces.append(text[position : found.start])
@@ -153,7 +153,7 @@ def _target(source: str, value: Value, rule: InfoboxRule) -> dict[str, Any]:
 
 
 def _period(qualifier: str | None, ended: AbstractSet[str]) -> dict[str, Any]:
-    """Since when and until when, by what stands in parentheses: a date is a start, a span has both ends."""
+    """Start and end by the text in parentheses: a single date is the start, a span has both."""
     if qualifier is None:
         return {}
     found = find_dates(qualifier)
@@ -175,6 +175,6 @@ def _is_span(found: DateSpan) -> bool:
 
 
 def _side(found: DateSpan, side: int) -> str:
-    """One end of a span as written, if it can be read alone."""
+    """One end of a span as written, if it is a date by itself."""
     part = _DASH.split(found.written)[side].strip()
     return part if find_dates(part) else found.written

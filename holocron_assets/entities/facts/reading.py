@@ -1,4 +1,4 @@
-"""One reading of all that is said of entities, kept by the look that it was taken with.
+"""One reading of all statements about entities, kept with the snapshot of the lake.
 
 The temporary tables of `statements.sql` and `model_facts.sql` are made once, and again when entities or their
 names were written since.
@@ -38,11 +38,11 @@ _STATUS = {"accept": "accepted", "reject": "rejected"}
 
 @dataclass
 class _Reading:
-    """What a look has read so far.
+    """What a snapshot has read so far.
 
     Attributes:
-        pages: fingerprints of what is said of pages, taken before it was read.
-        made_from: a mark of what the temporary tables were made from.
+        pages: fingerprints of statements about pages, taken before they were read.
+        made_from: a mark of the data that the temporary tables were made from.
     """
 
     pages: Mapping[str, str]
@@ -53,7 +53,7 @@ _READINGS: WeakKeyDictionary[Snapshot, _Reading] = WeakKeyDictionary()
 
 
 def statement_inputs(snapshot: Snapshot) -> dict[str, str]:
-    """Fingerprints of what statements are made from. Who is who in any type may be the end of a relation."""
+    """Fingerprints of what statements are made from. Entities of every type count: relations lead to them."""
     lake = snapshot.lake
     who = (ENTITIES, ENTITY_ALIASES, ENTITY_MENTIONS)
     return {
@@ -64,7 +64,7 @@ def statement_inputs(snapshot: Snapshot) -> dict[str, str]:
 
 
 def read_statements(snapshot: Snapshot, inputs: Mapping[str, str]) -> None:
-    """Make the temporary tables that statements are made from, unless the look has them.
+    """Make the temporary tables that statements are made from, unless the snapshot has them.
 
     Args:
         snapshot: of the lake.
@@ -100,7 +100,7 @@ def _reading(snapshot: Snapshot) -> _Reading:
 
 
 def _batches(snapshot: Snapshot, table: Table) -> list[str]:
-    """The partitions that the look's views read: what was written since does not count."""
+    """The partitions that the snapshot's views read; newer ones do not count."""
     column = table.partition_column
     rows = query(snapshot.connection, f"select distinct {column} as name from lake.{table.name} order by 1")  # noqa: S608 - names of our own
     return [row["name"] for row in rows]
@@ -112,7 +112,7 @@ def _mark(lake: Lake, table: Table, partitions: Sequence[str]) -> str:
 
 
 def _decided(lake: Lake) -> list[dict[str, Any]]:
-    """What people accepted and rejected."""
+    """People's decisions to accept and reject statements."""
     return [
         {"statement_id": name, "status": _STATUS[row["kind"]], "decision_id": row["decision_id"]}
         for name, row in standing(lake).statements.items()
@@ -121,7 +121,7 @@ def _decided(lake: Lake) -> list[dict[str, Any]]:
 
 @cache
 def model_keys() -> list[dict[str, Any]]:
-    """What models call a fact or relation, and what rules call it: rows of `kind`, `called`, `key`."""
+    """Models' names of facts and relations, with those of rules: rows of `kind`, `called`, `key`."""
     declared = YAML(typ="safe", pure=True).load(
         _FOLDER.joinpath("model_keys.yaml").read_text(encoding="utf-8")
     )
@@ -142,7 +142,7 @@ def _put(
 
 
 def _read_dates(snapshot: Snapshot, facts: str, relations: str) -> None:
-    """Read the dates in what models say: in Python, once a text."""
+    """Read the dates in models' texts: in Python, once for each text."""
     texts = f"""
         select distinct trim(value) as text from {facts}
         union select start_time from {relations}

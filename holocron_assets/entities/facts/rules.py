@@ -1,4 +1,4 @@
-"""Infobox rules: which field says what. They are data, in YAML files: `rules/generic.yaml` explains."""
+"""Infobox rules: the meaning of fields. They are data, in YAML files: `rules/generic.yaml` explains them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ class _Strict(BaseModel):
 
 
 class InfoboxRule(_Strict):
-    """What one or several fields of an infobox say. What each key means: `rules/generic.yaml`."""
+    """The meaning of one or several fields of an infobox. `rules/generic.yaml` explains each key."""
 
     fields: tuple[Text, ...] = Field(min_length=1)
     key: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,59}$")]
@@ -57,7 +57,7 @@ class RuleFile(_Strict):
 
     Attributes:
         sources: the sources that they are for; all by default.
-        confidence: what a rule is worth that does not say so itself.
+        confidence: the confidence of rules that do not give their own.
         qualifiers: words in parentheses that mean something.
         rules: the rules.
     """
@@ -75,7 +75,7 @@ class FieldRule:
     Attributes:
         rule: the rule.
         rule_id: its file and the field.
-        confidence: what it is worth.
+        confidence: its confidence.
     """
 
     rule: InfoboxRule
@@ -104,7 +104,7 @@ class RuleBook:
         return self._found[key]
 
     def parts_at_commas(self, template: str, field: str) -> bool:
-        """Whether commas part a field's values."""
+        """Whether commas separate a field's values."""
         return any(one.rule.commas for one in self.of(template, field))
 
     @cached_property
@@ -144,7 +144,7 @@ def _either(own: float | None, other: float) -> float:
 
 @cache
 def normalised_field(name: str) -> str:
-    """A field's or template's name without what does not count: case, spaces, `(s)`, a number at the end."""
+    """A field's or template's name in comparable form: no case, spaces, `(s)` and number at the end."""
     name = _NUMBER_AT_END.sub("", _PLURAL_SIGN.sub("", name.strip().lower()))
     return _APART.sub(" ", name).strip()
 
@@ -167,7 +167,7 @@ def load_rule_book(source: str, *folders: Path) -> RuleBook:
 
     Args:
         source: its name.
-        folders: of rule files; those that a person added, before the project's own.
+        folders: folders of rule files; people's own come before the project's.
 
     Raises:
         InfoboxRuleError: a file cannot be used; names file, rule and key.
@@ -208,7 +208,7 @@ def read_rule_file(path: Path) -> RuleFile:
 
 
 def _refuse_repeated(path: Path, file: RuleFile) -> None:
-    """Refuse two rules that say the same of one field: one of them would be for nothing."""
+    """Refuse two rules with the same meaning for one field: one of them would have no effect."""
     seen: set[tuple[str, str, str, tuple[str, ...] | None]] = set()
     for number, rule in enumerate(file.rules):
         for field in sorted(_normalised(rule.fields)):

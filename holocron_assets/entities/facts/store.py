@@ -1,4 +1,4 @@
-"""Writing what is said of entities: tables `entity_facts` and `entity_relations`, one entity type at a time.
+"""Writes statements about entities: tables `entity_facts` and `entity_relations`, one type at a time.
 
 Rows are made by SQL from one reading of the lake, however many types there are: see `reading`.
 """
@@ -25,12 +25,12 @@ _ROWS = {
 
 
 def stale_facts(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
-    """Types whose facts are not what pages, models and people would give today."""
+    """Types whose facts are stale: pages, models and people would give others today."""
     return _stale(snapshot, ENTITY_FACTS, entity_types)
 
 
 def stale_relations(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
-    """Types whose relations are not what pages, models and people would give today."""
+    """Types whose relations are stale: pages, models and people would give others today."""
     return _stale(snapshot, ENTITY_RELATIONS, entity_types)
 
 
@@ -49,7 +49,7 @@ def store_facts(snapshot: Snapshot, entity_type: str, run_id: str) -> tuple[Foot
 
 
 def store_relations(snapshot: Snapshot, entity_type: str, run_id: str) -> tuple[Footer, pa.Table]:
-    """Write table `entity_relations` for one type; else as `store_facts`."""
+    """Write table `entity_relations` for one type; otherwise like `store_facts`."""
     return _store(snapshot, ENTITY_RELATIONS, entity_type, run_id)
 
 

@@ -1,1 +1,1 @@
-"""Who is who: pairs of records, judgements of them, and the clusters that follow."""
+"""Identity: pairs of records, judgements of them, and the clusters that follow."""

@@ -1,4 +1,4 @@
-"""Which names are compared at all: those that stand near each other in a block. Work is linear in names."""
+"""Which names are compared: those near each other in a block. The work grows in proportion to the names."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -11,18 +11,18 @@ Places = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 REACH = 24
-"""Members of a block that each is compared with: the next ones in its order.
+"""How many members of a block each one is compared with: the next ones in its order.
 
-A block of one more is compared completely; in a larger one, who stands near whom is up to its order.
+A block of one more is compared completely; in a larger one, its order decides what is compared.
 """
 
 
 class Wanted(NamedTuple):
-    """What is to be compared.
+    """Which pairs are to be compared.
 
     Attributes:
-        places: for each place, whether a pair of its may be wanted.
-        pairs: for places of one side of pairs and of the other, which pairs are wanted.
+        places: for each place, whether any pair with it may be wanted.
+        pairs: for the places on both sides of pairs, which pairs are wanted.
     """
 
     places: Mask
@@ -30,11 +30,11 @@ class Wanted(NamedTuple):
 
 
 def neighbours(blocks: Sequence[str | None], order: Sequence[str], wanted: Wanted) -> tuple[Places, Places]:
-    """Wanted pairs of places whose blocks are one and that are near each other in it.
+    """Wanted pairs of places that are near each other in the same block.
 
     Args:
-        blocks: the block of each place; None for what stands in no block.
-        order: where each place stands in its block; of equal ones the smaller place stands first.
+        blocks: the block of each place; None for a place without a block.
+        order: the position of each place in its block; of equal ones the smaller place comes first.
         wanted: which pairs to find.
 
     Returns:

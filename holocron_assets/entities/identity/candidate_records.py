@@ -1,4 +1,4 @@
-"""Records of a type's candidates: by what each is compared with others."""
+"""Records of a type's candidates: the values by which each is compared with others."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -17,9 +17,9 @@ def records_of(
 
     Args:
         candidates: rows of `entity_candidates` with `origin` and `entity_id`.
-        redirects: all redirects, with their `name`, by what they lead to.
-        told: what pages and lists tell beside that, by title key: rows with `kind` ('name', 'mention' or
-            'external_id'), `key` and `value`.
+        redirects: all redirects, with their `name`, by their target.
+        told: further names and identifiers from pages and lists, by title key: rows with `kind` ('name',
+            'mention' or 'external_id'), `key` and `value`.
         wikis: the place of each source's wiki.
     """
     for row in candidates:

@@ -8,7 +8,7 @@ SURE_ENOUGH = 0.80
 """Confidence from which a page's type is settled."""
 
 NEVER_ENTITIES = frozenset({"ReferenceMeta", "TechnicalSitePage", "Unknown"})
-"""Types of pages about the wiki itself, or about nothing known: no taxonomy can make entities of them."""
+"""Types of pages about the wiki itself, or about nothing known: no taxonomy can make them entities."""
 
 _FROM_PAGE_TYPE = (
     "source",
@@ -23,7 +23,7 @@ _FROM_PAGE_TYPE = (
 
 
 def candidate_row(page_type: Row, signals: Row, run_id: str, *, entity_types: AbstractSet[str]) -> Row | None:
-    """The row of `entity_candidates` that a page gives, if it may stand for an entity.
+    """The row of `entity_candidates` for a page, if it may stand for an entity.
 
     Args:
         page_type: the page's row of `page_types`.

@@ -1,4 +1,4 @@
-"""What a run changed about a type's entities, counted."""
+"""Counts of a run's changes to a type's entities."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,14 +10,14 @@ from holocron_assets.lake.declaration.schema import Row
 
 @dataclass(frozen=True)
 class EntityChanges:
-    """Entities of one type by what happened to them in a run: each counts once in the first five.
+    """Entities of one type by their change in a run: each counts once in the first five.
 
     Attributes:
         new: entities that did not stand before.
-        changed: something is said differently of them.
+        changed: a value of theirs changed.
         suppressed: no page supports them any more.
         returned: they were suppressed, and a page supports them again.
-        unchanged: nothing happened.
+        unchanged: nothing changed.
         by_state: entities that now have each state.
     """
 
@@ -29,7 +29,7 @@ class EntityChanges:
     by_state: Mapping[str, int]
 
     def with_unchanged(self, states: Counter[str]) -> "EntityChanges":
-        """As this, and so many more entities of each state to which nothing happened."""
+        """The same counts with so many more unchanged entities of each state."""
         by_state = Counter(self.by_state) + states
         return replace(
             self, unchanged=self.unchanged + states.total(), by_state=dict(sorted(by_state.items()))
@@ -37,7 +37,7 @@ class EntityChanges:
 
 
 def entity_changes(before: Sequence[Row], after: Sequence[Row]) -> EntityChanges:
-    """Count what happened between two versions (all rows, history included) of a type's file."""
+    """Count the changes between two versions (all rows, history included) of a type's file."""
     earlier, later = current_rows(before), current_rows(after)
     kinds = Counter(_kind(earlier.get(identifier), row) for identifier, row in later.items())
     return EntityChanges(

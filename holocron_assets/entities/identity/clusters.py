@@ -1,4 +1,4 @@
-"""Which records are one entity, as follows from judgements alone: no clock, no order of arrival."""
+"""Which records are one entity. It follows from judgements alone, not from time or order of arrival."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from holocron_assets.lake.declaration.schema import Row
 
 
 class Member(NamedTuple):
-    """What of a record says whom it may be one with, and whether it goes before others.
+    """The values of a record that decide what it may be one with, and whether it goes before others.
 
     Attributes:
         entity_id: its id.
@@ -19,7 +19,7 @@ class Member(NamedTuple):
         page_id: the wiki's id of its page, if it has one.
         continuity: 'canon', 'legends', 'both', 'real' or 'unknown'.
         origin: 'page' or 'mention'.
-        is_present: whether a page or a list tells of it today.
+        is_present: whether a page or a list names it today.
     """
 
     entity_id: str
@@ -36,8 +36,8 @@ class Held(NamedTuple):
     """Entities whose state people decided.
 
     Attributes:
-        promoted: ids of those that they hold for true.
-        suppressed: ids of those that they want out.
+        promoted: ids of those that they promoted.
+        suppressed: ids of those that they suppressed.
     """
 
     promoted: AbstractSet[str] = frozenset()
@@ -49,7 +49,7 @@ class Merge(NamedTuple):
 
     Attributes:
         into_id: the entity that it is.
-        judged_by: who says so.
+        judged_by: who or what judged so.
         reason: why.
     """
 
@@ -59,11 +59,12 @@ class Merge(NamedTuple):
 
 
 def followed(rows: Sequence[Row], members: Mapping[str, Member], held: Held) -> list[Row]:
-    """Say of each judgement whether the entities stand as it says.
+    """Decide for each judgement whether it is followed.
 
-    People come first, their newest merge before older ones; what they keep apart stays apart, through thirds
-    too. Then the machine's, the most alike first: one is not followed that would join canon and legends, two
-    pages of one wiki, what people keep apart, what they suppressed, or two that they hold for true.
+    People's judgements come first, their newest merge before older ones. What they keep apart stays apart,
+    also through third entities. Machines' judgements follow, the most alike first. None is followed that
+    would join canon and legends, two pages of one wiki, entities that people keep apart or suppressed, or two
+    that people promoted.
 
     Args:
         rows: rows of `entity_judgements` of one type, in any order, without `is_followed` and `refused`.
@@ -88,11 +89,11 @@ def followed(rows: Sequence[Row], members: Mapping[str, Member], held: Held) -> 
 
 
 def merges(rows: Iterable[Row], members: Mapping[str, Member], held: Held) -> dict[str, Merge]:
-    """What became of each entity that is another: it leads to the survivor of its cluster, never to a third.
+    """The survivor of each merged entity's cluster; no id leads through a third entity.
 
-    The survivor is the target of a person's merge; else what a person suppressed, or holds for true; then a
-    page before a mention, then who is first by source and title. Of whom nothing tells any more survives only
-    where that is so of all.
+    The survivor is the target of a person's merge; else the entity that a person suppressed, or promoted;
+    then a page before a mention, then the first by source and title. An entity that no page or list names
+    survives only if that is so of all.
 
     Args:
         rows: rows of `entity_judgements` of one type, with `is_followed`.
@@ -100,7 +101,7 @@ def merges(rows: Iterable[Row], members: Mapping[str, Member], held: Held) -> di
         held: whose state people decided.
 
     Returns:
-        By the id of each entity that is merged, into which.
+        For the id of each merged entity, what it is merged into.
     """
     edges = [row for row in rows if row["is_followed"] and row["judgement"] == "same"]
     found: dict[str, Merge] = {}
@@ -113,7 +114,7 @@ def merges(rows: Iterable[Row], members: Mapping[str, Member], held: Held) -> di
 
 
 def _machine_order(row: Row, held: Held) -> tuple[bool, float, str]:
-    """The most alike first; what people suppressed after all others, since it joins nothing else."""
+    """The most alike first; those that people suppressed come last, since they join nothing else."""
     is_unwanted = not held.suppressed.isdisjoint((row["first_id"], row["second_id"]))
     return is_unwanted, -(row["score"] or 0), row["pair_id"]
 
@@ -138,7 +139,7 @@ def _stands(row: Row, refused: Mapping[str, str | None]) -> bool:
 
 
 class _Clusters:
-    """Groups of ids that grow by one edge after the other."""
+    """Groups of ids, which grow edge by edge."""
 
     def __init__(
         self, members: Mapping[str, Member], held: Held, apart: Mapping[str, AbstractSet[str]]
@@ -202,7 +203,7 @@ def _is_unwanted(one: Sequence[Member], other: Sequence[Member], held: Held) -> 
 
 
 def _are_mentions(group: Sequence[Member], held: Held) -> bool:
-    """Whether these are lists' words alone, which are out with the only entity that they can mean."""
+    """Whether these are mentions only, which are suppressed with the only entity that they can mean."""
     decided = held.promoted | held.suppressed
     return all(member.origin == "mention" and member.entity_id not in decided for member in group)
 
@@ -235,7 +236,7 @@ def _survivor(edges: Sequence[Row], members: Mapping[str, Member], held: Held) -
     ids = {edge[side] for edge in edges for side in ("first_id", "second_id")}
     into = {edge["into_id"] for edge in edges if edge["into_id"]}
     ends = into - {end for edge in edges if edge["into_id"] for end in _other_end(edge)}
-    unwanted = set() if into else ids & held.suppressed  # by machine, only lists' words go with them
+    unwanted = set() if into else ids & held.suppressed  # by a machine's judgement, only mentions join them
     present = unwanted or {name for name in ids if members[name].is_present} or ids
     pool = next(found for names in (ends, into, ids) if (found := names & present))
     first: str = min(pool, key=lambda name: _rank(members[name], held))

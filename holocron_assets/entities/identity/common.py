@@ -1,4 +1,4 @@
-"""What records have in common exactly: a page, an identifier, a name."""
+"""Pages, identifiers and names that records have in common exactly."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -12,13 +12,13 @@ from holocron_assets.entities.names.names import NameParts, NameReader
 
 
 class Name(NamedTuple):
-    """A name that a record goes by.
+    """A name of a record.
 
     Attributes:
         record: place of the record.
-        is_own: whether it is its own name, and not one more.
+        is_own: whether it is the record's own name, and no further one.
         text: as written.
-        parts: taken apart.
+        parts: the parsed name.
     """
 
     record: int
@@ -28,12 +28,12 @@ class Name(NamedTuple):
 
 
 class Common(NamedTuple):
-    """What two records have in common.
+    """Something that two records have in common.
 
     Attributes:
         one: place of the first.
         other: place of the second.
-        kind: as the identity policy calls it.
+        kind: its name in the identity policy.
         reason: in words.
     """
 
@@ -54,12 +54,12 @@ def names_of(records: Sequence[Record], reader: NameReader) -> list[Name]:
 
 
 def in_common(records: Sequence[Record], names: Sequence[Name], wanted: Wanted) -> Iterator[Common]:
-    """What pairs of records have in common; a pair comes once for each thing.
+    """All that pairs of records have in common; a pair comes once for each such thing.
 
     Args:
         records: the records.
         names: their names.
-        wanted: which pairs to look at.
+        wanted: which pairs to compare.
     """
     pages = [(place, page) for place, record in enumerate(records) if (page := page_of(record))]
     for one, other in _sharing([str(page) for _, page in pages], [place for place, _ in pages], wanted):
@@ -77,25 +77,25 @@ def in_common(records: Sequence[Record], names: Sequence[Name], wanted: Wanted) 
 
 
 def suffixes_agree(one: NameParts, other: NameParts) -> bool:
-    """Whether nothing in parentheses tells two names apart."""
+    """Whether no text in parentheses makes two names different."""
     return one.qualifier == other.qualifier or not (one.qualifier and other.qualifier)
 
 
 def are_numbered_apart(one: NameParts, other: NameParts) -> bool:
-    """Whether numbers in parentheses tell two names apart: "Soldier (1)" is not "Soldier (2)"."""
+    """Whether numbers in parentheses make two names different: "Soldier (1)" is not "Soldier (2)"."""
     return not suffixes_agree(one, other) and all(
         any(map(str.isdigit, parts.qualifier)) for parts in (one, other)
     )
 
 
 def held_by(holders: Sequence[int], wanted: Wanted) -> Wanted:
-    """Wanted pairs of records, as pairs of what they hold: a holder for each place."""
+    """Wanted pairs of records, as pairs of places: `holders` gives the record of each place."""
     of = np.array(holders, np.int64)
     return Wanted(wanted.places[of], lambda one, other: wanted.pairs(of[one], of[other]))
 
 
 def _sharing(things: Sequence[str], holders: Sequence[int], wanted: Wanted) -> Iterator[tuple[int, int]]:
-    """Pairs of places of one thing, of which pairs of holders are wanted."""
+    """Pairs of places with the same value whose records are a wanted pair."""
     one, other = neighbours(things, [""] * len(things), held_by(holders, wanted))
     return zip(one.tolist(), other.tolist(), strict=True)
 

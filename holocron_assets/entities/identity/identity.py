@@ -1,4 +1,4 @@
-"""Who is who: which standing entity a page stands for, and the id of a new one."""
+"""Which standing entity a page stands for, and the id of a new one."""
 
 import json
 import unicodedata
@@ -20,15 +20,15 @@ _NAMESPACE = uuid.UUID("478d6fd5-c66a-4f8b-a2e8-2b4633156077")
 
 
 def entity_id(source: str, title: str, *qualifiers: str) -> str:
-    """The id of what a source has a page about: the same wherever and whenever it is made.
+    """The id for a page of a source: the same in every lake and at any time.
 
-    It is made from the full title and nothing that is read off the page, so that it stays the same in a
-    rebuilt lake although name, type or continuity are then told better.
+    It is made from the full title alone, and not from the page's content. So it stays the same in a rebuilt
+    lake, even if name, type or continuity are then read better.
 
     Args:
         source: the source's name.
         title: the page's title when it was first seen, with namespace prefix and continuity suffix.
-        qualifiers: what tells pages apart that had this title one after the other.
+        qualifiers: values that differ for pages that had this title one after the other.
 
     Returns:
         A version 5 UUID.
@@ -98,14 +98,14 @@ def _held_last(row: Row) -> tuple[bool, datetime]:
 
 @dataclass(frozen=True)
 class Known:
-    """What beside the candidates and entities of a type says who is who.
+    """Further data about identity, in addition to a type's candidates and entities.
 
     Attributes:
         elsewhere: entities of other types.
-        kept: ids of entities that people hold for true or merged.
-        taken: ids of more entities of the type, which stand for others than the candidates.
-        disputed: ids of those of the type whose page is typed otherwise, while they keep it.
-        first_titles: under what titles moved pages were seen first.
+        kept: ids of entities that people promoted or merged.
+        taken: ids of more entities of the type, which stand for other candidates.
+        disputed: ids of the type's entities that keep a page which has another type now.
+        first_titles: the first known titles of moved pages.
     """
 
     elsewhere: Sequence[Holders] = ()
@@ -136,7 +136,7 @@ def identified(candidates: Sequence[Row], current: Mapping[str, Row], known: Kno
 def _is_held_elsewhere(candidate: Row, known: Known) -> bool:
     """Whether the page stands for an entity of another type, and is not surer than that.
 
-    What only lists name has no page that could be in dispute: it goes where they name it.
+    A thing that only lists name has no page that could be in dispute: it goes to the type of the lists.
     """
     held = held_by_page(known.elsewhere, candidate)
     return any(not is_mention(row) and is_disputed(row, candidate, known.kept) for row in held)
@@ -150,19 +150,19 @@ def match_entities(
 ) -> dict[int, Row]:
     """Find the standing entity that each page stands for.
 
-    Surest first: the same title and page id; the same page id under another title (MediaWiki keeps the id
-    when a page moves); the same title and continuity with another page id (deleted and created again); the
-    same name and continuity on another page. So an id survives a rename and a change of continuity, and a new
-    canon page does not inherit the entity of the Legends page that was moved away from its title. What only
-    lists name is the same as the page of that title, once there is one, and when there is none any more.
+    The surest way comes first: the same title and page id; the same page id under another title (MediaWiki
+    keeps the id when a page moves); the same title and continuity with another page id (deleted and created
+    again); the same name and continuity on another page. So an id survives a rename and a change of
+    continuity, and a new canon page does not inherit the entity of the Legends page that was moved away from
+    its title. A thing that only lists name is the same as a page of that title that comes or goes later.
 
     Args:
         candidates: rows of `entity_candidates`.
         current: the current row of every standing entity, suppressed ones included.
-        elsewhere: entities of other types. A page that was retyped took its id with it: who comes to its old
-            title does not get it back.
-        disputed: ids of those that keep a page which is typed otherwise now: that page is not gone, so nobody
-            comes in its place.
+        elsewhere: entities of other types. A page that was retyped took its id with it: a new page at its old
+            title does not get that id.
+        disputed: ids of entities that keep a page which has another type now: that page is not gone, so no
+            other takes its place.
 
     Returns:
         The standing row by the candidate's title key. Nothing is matched twice.
@@ -196,7 +196,7 @@ def _match_by(
 
 
 def _match_mentions(waiting: Sequence[Row], free: Sequence[Row]) -> dict[int, Row]:
-    """By title, where one of the two is only a list's word."""
+    """Matches by title, where only lists name one of the two."""
     mentions, pages = (list(filter(one, waiting)) for one in (is_mention, lambda row: not is_mention(row)))
     by_title = itemgetter("title_key")
     return _match_by(by_title, mentions, free) | _match_by(by_title, pages, list(filter(is_mention, free)))
@@ -218,19 +218,19 @@ def new_ids(
     elsewhere: Sequence[Holders] = (),
     first_titles: FirstTitles = NO_FIRST_TITLES,
 ) -> dict[int, str]:
-    """Ids for pages that stand for an entity not seen before.
+    """Ids for pages of new entities.
 
     Args:
         candidates: rows of `entity_candidates` without a standing entity.
-        taken: ids that stand already.
+        taken: ids in use.
         elsewhere: entities of other types, suppressed ones included. A page that was retyped keeps its id; no
             other page gets it.
-        first_titles: under what titles moved pages were seen first. Ids are made from those, so that they
-            are the same in a lake that saw a page move and in one that is made anew from the same batches.
+        first_titles: the first known titles of moved pages. Ids are made from those, so that a lake that saw
+            a page move and one that is rebuilt from the same batches have the same ids.
 
     Returns:
         The id by title key: the one that the page had in another type, or one made from source and title.
-        Where another page that had the title took that with it, a number is added: no page is lost.
+        If another page that had the title took that id with it, a number is added, so that no page is lost.
     """
     used = set(taken)
     ids: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Reading and writing judgements: what is held of the pairs of a type."""
+"""Reads and writes judgements of a type's pairs."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -22,7 +22,7 @@ CHECKS_NAME = "derived_identity_check"
 
 
 def stale_judgements(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
-    """Types whose judgements are not what their pairs, a model and people would give today."""
+    """Types whose judgements are stale: their pairs, a model and people would give others today."""
     return [name for name in entity_types if _is_stale(snapshot, name)]
 
 
@@ -35,14 +35,14 @@ def store_judgements(
         snapshot: of the lake where pairs are and judgements go.
         entity_type: the type; it names the partition.
         entity_types: all entity-worthy types.
-        now: when what was not judged so before is judged.
+        now: the time of new judgements.
 
     Returns:
         The new file's footer, and its rows.
 
     Raises:
         DataFileError: the identity policy is not valid.
-        MissingPartitionError: the type's pairs are not there yet.
+        MissingPartitionError: the type has no pairs yet.
     """
     policy = load_identity_policy(DEFAULT_IDENTITY_FILE, entity_types)
     lake, inputs = snapshot.lake, _inputs(snapshot, entity_type)

@@ -1,4 +1,4 @@
-"""Whether two entities are one, by the strongest voice: a person, then the identity policy."""
+"""Whether two entities are one: a person's decision counts first, then the identity policy."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -11,7 +11,7 @@ _SAID = ("judgement", "judged_by", "reason", "decision_id")
 _NO_PROPOSAL = {"proposal": None, "proposed_by": None, "proposal_confidence": None}
 
 
-def judged(  # noqa: PLR0913 - each is a voice, or says whose it is
+def judged(  # noqa: PLR0913 - each gives judgements, or names their origin
     entity_type: str,
     pairs: Iterable[Row],
     decided: Mapping[frozenset[str], Row],
@@ -20,7 +20,7 @@ def judged(  # noqa: PLR0913 - each is a voice, or says whose it is
     known: AbstractSet[str],
     checks: Mapping[str, Row],
 ) -> list[Row]:
-    """What is held of each pair of one type: a judgement a pair, by the strongest voice.
+    """One judgement for each pair of one type, from the source that counts first.
 
     Args:
         entity_type: the type.
@@ -31,7 +31,7 @@ def judged(  # noqa: PLR0913 - each is a voice, or says whose it is
         checks: by pair id, rows of a model's identity check, with `same_entity`, `confidence` and `model`.
 
     Returns:
-        Rows of `entity_judgements` but for `is_followed`, `refused` and `judged_at`, by pair id.
+        Rows of `entity_judgements` without `is_followed`, `refused` and `judged_at`, by pair id.
     """
     rows = {row["pair_id"]: _by_policy(row, author, checks.get(row["pair_id"])) for row in pairs}
     for ids, decision in decided.items():
@@ -47,7 +47,7 @@ def since_when(rows: Iterable[Row], earlier: Sequence[Row], now: datetime) -> li
     Args:
         rows: rows of `entity_judgements` without `judged_at`.
         earlier: the rows that stood until now.
-        now: the time of those that are new, or that say something else than before.
+        now: the time of those that are new or changed.
     """
     before = {row["pair_id"]: row for row in earlier}
     return [{**row, "judged_at": _first_said(row, before.get(row["pair_id"])) or now} for row in rows]

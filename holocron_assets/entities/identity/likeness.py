@@ -1,4 +1,4 @@
-"""How alike names are that are not one: by number, articles, the order of words, or spelling."""
+"""The likeness of names that are not the same: by number, articles, the order of words, or spelling."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from holocron_assets.entities.identity.policy import Fuzzy
 from holocron_assets.entities.names.names import NameParts, WordRules
 
 _START, _END = 4, 3
-"""Letters of a name that stand in one block: a slip in seven leaves the first or the last ones."""
+"""Letters that make a block: an error among seven letters leaves the first or the last ones right."""
 _HASHED = 64
 
 
@@ -23,7 +23,7 @@ class Alike(NamedTuple):
         one: place of the first.
         other: place of the second.
         score: how alike, between 0 and 1.
-        changes: what is other between them, as the identity policy calls it.
+        changes: how they differ, in the identity policy's words.
     """
 
     one: int
@@ -39,9 +39,9 @@ def alike(names: Sequence[NameParts], fuzzy: Fuzzy, rules: WordRules, wanted: Wa
 
     Args:
         names: the names.
-        fuzzy: what changes weigh.
-        rules: what words say about names.
-        wanted: which pairs to look at.
+        fuzzy: the weights of changes.
+        rules: the meaning of words in names.
+        wanted: which pairs to compare.
 
     Yields:
         The pairs. One may come twice: for its letters and for its words in another order.
@@ -65,7 +65,7 @@ def _weighed(
     """Two names with their likeness, if that is enough."""
     first, second = names[one], names[other]
     if first.key == second.key:
-        return  # they are one name, which says more
+        return  # they are the same name, which is handled elsewhere
     if _plurals(first) != _plurals(second):
         changes["number"] = fuzzy.number
     if first.articles != second.articles:
@@ -82,9 +82,9 @@ def _plurals(name: NameParts) -> int:
 
 
 def _slips(one: Sequence[str], other: Sequence[str], fuzzy: Fuzzy) -> dict[str, float]:
-    """What the letters weigh that are other in the word where most are.
+    """The weight of the letters that differ, in the word where most do.
 
-    Where a space stands elsewhere too, all are taken to be in the shortest word.
+    Where a space is at another place, too, all are taken to be in the shortest word.
     """
     if len(one) != len(other):
         changed = OSA.distance("".join(one), "".join(other))
@@ -98,7 +98,7 @@ def _slips(one: Sequence[str], other: Sequence[str], fuzzy: Fuzzy) -> dict[str, 
 
 
 def _equal(names: Sequence[NameParts], forms: Sequence[str], wanted: Wanted) -> Iterator[tuple[int, int]]:
-    """Pairs of names that are one in some form."""
+    """Pairs of names that are the same in some form."""
     blocks = [f"{name.designation} {form}" if form else None for name, form in zip(names, forms, strict=True)]
     one, other = neighbours(blocks, forms, wanted)
     return zip(one.tolist(), other.tolist(), strict=True)
@@ -123,7 +123,7 @@ def _near(
 def _misspelt(
     names: Sequence[NameParts], letters: Sequence[str], one: Places, other: Places, most_letters: float
 ) -> Iterator[tuple[int, int]]:
-    """Of some pairs those that are not one, but in which few letters of the longest word are other."""
+    """The pairs that are not the same name, but differ in few letters of the longest word."""
     longest = np.array([max(map(len, name.stems), default=0) for name in names], np.int64)
     most = np.floor(longest * most_letters + 1e-9).astype(np.int64)
     few = _letters_apart(letters, one, other) <= 2 * np.minimum(most[one], most[other])
@@ -138,7 +138,7 @@ def _misspelt(
 def _letters_apart(letters: Sequence[str], one: Places, other: Places) -> Places:
     """How many letters only one of each pair has: at most two for each letter changed.
 
-    Far cheaper to tell than how many are changed, which is asked of the few that this leaves.
+    This is far cheaper than counting changed letters, which is done for the few pairs that are left.
     """
     held = np.zeros(len(letters), np.uint64)
     asked = np.unique(np.concatenate([one, other]))

@@ -1,4 +1,4 @@
-"""Reading and writing pairs: which records of a type may be one."""
+"""Reads and writes pairs: which records of a type may be one."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -21,7 +21,7 @@ _PAIRS = "pairs"
 
 
 def stale_pairs(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
-    """Types whose pairs are not what their candidates and names would give today."""
+    """Types whose pairs are stale: their candidates and names would give others today."""
     return [name for name in entity_types if _is_stale(snapshot, name)]
 
 
@@ -30,7 +30,7 @@ def store_pairs(
 ) -> tuple[Footer, list[Row]]:
     """Compare one type's candidates by name, and write tables `entity_pairs` and `compared_names`.
 
-    Only who is new or goes by other names is compared, with all others.
+    Only records that are new or have other names are compared, each with all others.
 
     Args:
         snapshot: of the lake where candidates are and pairs go.
@@ -58,7 +58,7 @@ def store_pairs(
     rows = pair_rows(records, policy, changed=_changed(hashes, compared), kept=kept)
     names = [{"entity_id": name, "names_hash": hashes[name]} for name in sorted(hashes)]
     footer = write_partition(lake, ENTITY_PAIRS, entity_type, rows, code_version=PAIRS_VERSION, inputs=inputs)
-    # Both are of one run, or all are compared again: a run may end between the two.
+    # Unless both are of one run, all are compared again: a run may end between the two.
     inputs = {**inputs, _PAIRS: footer.content_id}
     write_partition(lake, COMPARED_NAMES, entity_type, names, code_version=PAIRS_VERSION, inputs=inputs)
     return footer, rows
@@ -71,7 +71,7 @@ def _changed(hashes: Mapping[str, str], compared: Mapping[str, str] | None) -> A
 
 
 def _standing(snapshot: Snapshot, entity_type: str) -> tuple[list[dict[str, Any]], Mapping[str, str] | None]:
-    """The pairs that stand, and by what each was compared; None unless today's code and policy made them."""
+    """The standing pairs, and what records were compared by; None if other code or policy made them."""
     pairs, names = (
         read_footer(snapshot.lake, table, entity_type) for table in (ENTITY_PAIRS, COMPARED_NAMES)
     )

@@ -1,4 +1,4 @@
-"""Which records may be one thing, and which are: by their names, page ids and identifiers."""
+"""Which records may be one thing, or certainly are, by their names, page ids and identifiers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -34,7 +34,7 @@ class _Found(NamedTuple):
     Attributes:
         score: how alike, between 0 and 1.
         method: 'exact' or 'fuzzy'.
-        verdict: by that alone.
+        verdict: the verdict by that alone.
         reason: in words.
         has_suffix: whether one has something in parentheses after its name, and the other not.
     """
@@ -55,16 +55,17 @@ def pair_rows(
 ) -> list[Row]:
     """All rows of `entity_pairs` of one type.
 
-    Records of which one is in canon and the other in legends are two by definition.
+    A record in canon and one in legends are two things by definition.
 
     Args:
         records: all records of the type that may be paired, in any order.
-        policy: what makes two records one.
+        policy: the identity policy.
         changed: ids of the records that are new, or have another `names_hash` than when they were compared;
             None to compare all.
-        kept: rows that stand of pairs: these are looked at again though neither record changed. With all of
-            them the result is that of comparing all, but where a block is too large to be compared completely
-            (`blocking.REACH`): two unchanged records that only now stand near each other there are not found.
+        kept: standing rows of pairs, which are compared again though neither record changed. With all of
+            them the result is the same as that of comparing all, with one exception: in a block that is too
+            large to be compared completely (`blocking.REACH`), two unchanged records that are only now near
+            each other are not found.
 
     Returns:
         A row for each pair, by its id.
@@ -85,7 +86,7 @@ _score = attrgetter("score")
 
 
 def _wanted(records: Sequence[Record], changed: AbstractSet[str] | None, kept: Iterable[Row]) -> Wanted:
-    """Pairs that are to be looked at, of records that are not two by their continuity."""
+    """Pairs to compare, of records whose continuities can be one."""
     sides = np.array([_SIDES.get(record.continuity, 0) for record in records], np.int8)
     is_new = np.array([changed is None or record.entity_id in changed for record in records], np.bool_)
     places = {record.entity_id: place for place, record in enumerate(records)}
@@ -145,10 +146,11 @@ def _reason(found: Alike, one: str, other: str) -> str:
 
 
 def _settled(found: _Found, one: int, other: int, records: Sequence[Record], rivals: Rivals) -> _Found | None:
-    """What is found of a pair, as far as nothing speaks against it.
+    """The finding about a pair, lowered where something contradicts it.
 
-    A wiki's editors keep one page for one thing, and put something in parentheses after the name of another:
-    of pages of one wiki only what would else be sure is asked, and not if they did that.
+    A wiki's editors keep one page for one thing, and add parentheses to the name of another thing. So two
+    pages of one wiki are at most asked about: only if they would otherwise be the same for sure, and neither
+    has such parentheses.
     """
     if are_pages_of_one_wiki(records[one], records[other]):
         is_asked = found.verdict == "same" and not found.has_suffix

@@ -1,4 +1,4 @@
-"""The identity policy: data that says how alike records of one thing are, and when to ask."""
+"""The identity policy: data on how alike records of one thing are, and when to ask."""
 
 from collections.abc import Set as AbstractSet
 from pathlib import Path
@@ -17,7 +17,7 @@ _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
 class Exact(BaseModel):
-    """What it means that two records have something in common."""
+    """The verdict for each kind of thing that two records have in common."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,7 +26,7 @@ class Exact(BaseModel):
 
 
 class Fuzzy(BaseModel):
-    """How alike names are that are not one: what changes take off 1, and from where on each verdict holds."""
+    """Likeness of names that differ: what each change takes off 1, and the limit of each verdict."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -41,7 +41,7 @@ class Fuzzy(BaseModel):
 
     @property
     def most_letters(self) -> float:
-        """The largest share of a word's letters that may be other in names that are asked about."""
+        """The largest share of a word's letters that may differ in names that are asked about."""
         return (1 - self.unsure) / self.letters if self.letters else 1.0
 
     @model_validator(mode="after")
@@ -66,7 +66,7 @@ class FuzzyByType(BaseModel):
 
 
 class IdentityPolicy(BaseModel):
-    """What makes two records one, under an id that every judgement by it names."""
+    """The rules for records of one thing, under an id that every judgement by it names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -84,11 +84,11 @@ class IdentityPolicy(BaseModel):
 
     @property
     def author(self) -> str:
-        """Who judges by this policy, as `judged_by` holds it."""
+        """The value of `judged_by` for judgements by this policy."""
         return f"policy:{self.id}"
 
     def fuzzy_of(self, entity_type: str) -> Fuzzy:
-        """What likeness means within a type."""
+        """The meaning of likeness within a type."""
         return self.fuzzy.types.get(entity_type, self.fuzzy.default)
 
 

@@ -1,4 +1,4 @@
-"""What of an entity tells who it is, and when two are two by definition."""
+"""The values that identify an entity, and when two entities are two by definition."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ _PAGE = "page"
 
 
 class Record(NamedTuple):
-    """What of an entity tells who it is.
+    """The values that identify an entity.
 
     Attributes:
         entity_id: its id.
@@ -21,7 +21,7 @@ class Record(NamedTuple):
         continuity: 'canon', 'legends', 'both', 'real' or 'unknown'.
         origin: 'page' or 'mention'.
         name: its own name: the title without namespace prefix and continuity suffix.
-        names: other names that it goes by; without continuity suffix too.
+        names: its other names, also without continuity suffix.
         external_ids: identifiers that others gave it, as 'scheme:value' ('isbn:9780345446107').
     """
 
@@ -40,7 +40,7 @@ class Record(NamedTuple):
 
 
 def names_hash(record: Record) -> str:
-    """Hash of what a record is compared by: another, and it must be compared again."""
+    """Hash of the values that a record is compared by: if it changes, the record must be compared again."""
     return content_hash(repr(record))
 
 
@@ -52,12 +52,12 @@ def page_of(record: Record) -> tuple[str, int] | None:
 
 
 def are_pages_of_one_wiki(one: Record, other: Record) -> bool:
-    """Whether a wiki has a page for each: its editors hold them for two."""
+    """Whether one wiki has a page for each: its editors treat them as two things."""
     both_pages = one.origin == other.origin == _PAGE
     is_one_page = page_of(one) is not None and page_of(one) == page_of(other)
     return both_pages and one.wiki == other.wiki and not is_one_page
 
 
 def are_two(one: Record, other: Record) -> bool:
-    """Whether records are two things for all that is known: pages of one wiki, or of two continuities."""
+    """Whether records are known to be two things: pages of one wiki, or of two continuities."""
     return {one.continuity, other.continuity} == {"canon", "legends"} or are_pages_of_one_wiki(one, other)

@@ -1,4 +1,4 @@
-"""Names that are as like another thing: whose they are is not sure."""
+"""Names that are as like another thing, so that it is not certain what they mean."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,14 +9,14 @@ Pair = tuple[int, int]
 
 
 class Rivals:
-    """Who else may be the one that a record is like.
+    """Other records that a record is about as like.
 
-    So a mention of "Bel Arno" is neither "Bel Arno (sailor)" nor "Bel Arno (pilot)" for sure, and one whose
-    continuity is not known is neither the canon nor the legends one.
+    So a mention of "Bel Arno" is neither "Bel Arno (sailor)" nor "Bel Arno (pilot)" for certain, and one
+    without a known continuity is neither the canon nor the legends one.
     """
 
     def __init__(self, scores: Mapping[Pair, float], records: Sequence[Record], margin: float) -> None:
-        """Know all pairs.
+        """Take all pairs.
 
         Args:
             scores: likeness of all pairs, by places of the records.
@@ -33,7 +33,7 @@ class Rivals:
                 self._partners[other].append(one)
 
     def of(self, one: int, other: int) -> Record | None:
-        """A record that cannot be one of these two, and is about as like the other of them; None without."""
+        """A record that cannot be one with one of these two, and is about as like the other; else None."""
         least = self._scores[one, other] - self._margin
         for place, rivalled in ((one, other), (other, one)):
             for third in self._partners[place]:

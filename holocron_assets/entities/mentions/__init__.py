@@ -1,1 +1,1 @@
-"""Mentions: what list pages name."""
+"""Mentions: names on list pages, and what they mean."""

@@ -1,4 +1,4 @@
-"""What a mention is worth: data that says how surely a thing is there that only lists name."""
+"""The confidence of mentions: data on how certain a thing is that only lists name."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -16,7 +16,7 @@ _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
 class MentionConfidence(BaseModel):
-    """Confidence, between 0 and 1, by what speaks for a mention. See `mentions.yaml`."""
+    """Confidence, between 0 and 1, by the evidence for a mention. See `mentions.yaml`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -33,7 +33,7 @@ class MentionConfidence(BaseModel):
         return self
 
     def of(self, mentions: Sequence[Row]) -> float:
-        """How sure it is that there is a thing.
+        """How certain it is that the thing exists.
 
         Args:
             mentions: the rows of `entity_mentions` that mean it, at least one.

@@ -1,4 +1,4 @@
-"""What list pages name: which page or name each mention means, and the candidates that only lists give."""
+"""Mentions on list pages: the page or name that each means, and the candidates that only lists give."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.titles import MAIN_NAMESPACE, InterwikiTitle, InvalidTitle, Site
 
 LONGEST_NAME = 120
-"""Characters of a name that are kept: no list page names anything by more."""
+"""Characters of a name that are kept: no list page has longer names."""
 
 _AROUND_NAMES = " \t*•·–—-:;,"  # noqa: RUF001 - dashes and dots that lists are written with
 _SUFFIX = re.compile(r"\s*\([^()]*\)\s*$")
@@ -25,10 +25,10 @@ _FROM_LIST = ("source", "batch", "revision_id", "title_key", "chunk", "evidence"
 
 @dataclass(frozen=True)
 class FoundMentions:
-    """What all list pages name, by entity type.
+    """All mentions on list pages, by entity type.
 
     Attributes:
-        rows: rows of `entity_mentions`, but for their run.
+        rows: rows of `entity_mentions` without their run.
         without_page: those of them that mean no page that is a candidate.
         kept_out: how many names mean nothing that could be an entity, by the type that the model gives them,
             and why: 'no_title' (no article can be called so), 'no_entity' (the page is a list, say, or the
@@ -41,7 +41,7 @@ class FoundMentions:
 
     @cached_property
     def marks(self) -> Mapping[str, str]:
-        """A mark of each type's mentions, which is another when they are."""
+        """A mark of each type's mentions, which changes with them."""
         return {
             name: content_hash(json.dumps([rows, len(self.without_page.get(name, ()))]))
             for name, rows in self.rows.items()
@@ -61,7 +61,7 @@ NO_MENTIONS = FoundMentions({}, {}, {})
 
 
 def clean_name(name: str) -> str:
-    """A name as a list page gives it, without what cannot be seen and what lists put around names.
+    """A name on a list page, without invisible characters and the marks that lists put around names.
 
     Args:
         name: any text: it comes from a wiki, by way of a model.
@@ -73,7 +73,7 @@ def clean_name(name: str) -> str:
 
 
 def said_names(answers: Iterable[Row], sites: Mapping[str, Site]) -> list[dict[str, Any]]:
-    """What models say that lists name: each name of a list and type once.
+    """The names on lists by models' answers: each name of a list and type once.
 
     Args:
         answers: rows of the extraction's table, with the list page's `continuity`.
@@ -81,7 +81,7 @@ def said_names(answers: Iterable[Row], sites: Mapping[str, Site]) -> list[dict[s
 
     Returns:
         Rows with a `number`, the list's columns, `name`, `title` (that an article of this name has; None if
-        none can have it), `said_type`, `aliases`, and what speaks best for it.
+        none can have it), `said_type`, `aliases`, and the best evidence for it.
     """
     groups: defaultdict[tuple[str, int, str, str], list[Row]] = defaultdict(list)
     for answer in answers:
@@ -102,9 +102,9 @@ def said_names(answers: Iterable[Row], sites: Mapping[str, Site]) -> list[dict[s
 
 
 def mention_rows(names: Sequence[Row], meant: Mapping[int, Row]) -> FoundMentions:
-    """Rows of `entity_mentions`, each in the type of what it means.
+    """Rows of `entity_mentions`, each in the type of the thing that it means.
 
-    A page's own type counts; where no page says it, the type that most lists give the same name.
+    A page's own type counts. Without a page, the type counts that most lists give the same name.
 
     Args:
         names: from `said_names`.
@@ -133,14 +133,14 @@ def mention_rows(names: Sequence[Row], meant: Mapping[int, Row]) -> FoundMention
 
 
 def mention_candidates(mentions: Iterable[Row], confidence: MentionConfidence) -> list[dict[str, Any]]:
-    """Candidates for what lists name and no page is about: one for all lists that name it.
+    """Candidates for things that lists name and no page is about: one for all lists that name it.
 
     Args:
         mentions: rows of `entity_mentions` of one type that mean no page that is a candidate.
-        confidence: what a mention is worth.
+        confidence: the confidence of mentions.
 
     Returns:
-        Rows of `entity_candidates`, but for their run, with `origin` 'mention'. Batch and revision are those
+        Rows of `entity_candidates` without their run, with `origin` 'mention'. Batch and revision are those
         of the newest list.
     """
     groups: defaultdict[int, list[Row]] = defaultdict(list)
@@ -152,14 +152,14 @@ def mention_candidates(mentions: Iterable[Row], confidence: MentionConfidence) -
 
 
 def _best(answers: Iterable[Row]) -> dict[str, Any]:
-    """The answer that speaks best for a name: the first whose quote is in the list."""
+    """The best evidence for a name: the first answer whose quote is in the list."""
     best = min(answers, key=lambda row: (not row["supported"], row["chunk"] or 0, row["position"]))
     kept = {column: best[column] for column in _FROM_LIST}
     return {**kept, "list_title": best["title"], "continuity": best["continuity"]}
 
 
 def _other_names(name: str, answers: Iterable[Row]) -> list[str]:
-    """Other names that are in the words quoted from the list: what a model made up joins nothing."""
+    """Other names that are in the words quoted from the list; names that a model made up are left out."""
     names = {
         cleaned
         for answer in answers
@@ -172,7 +172,7 @@ def _other_names(name: str, answers: Iterable[Row]) -> list[str]:
 
 
 def _article_title(site: Site, name: str) -> str | None:
-    """The title that an article of this name has: by MediaWiki's rules, or where none can, the name."""
+    """The title of an article of this name by MediaWiki's rules; the name itself if it can be no title."""
     try:
         parsed = site.parse_title(name)
     except InterwikiTitle:
@@ -208,7 +208,7 @@ def _row(name: Row, found: Row) -> dict[str, Any]:
 
 
 def _voted_types(rows: Iterable[Row]) -> dict[int, str]:
-    """The type that most lists give to each title whose page has none; quotes that are found count first."""
+    """The type that most lists give to each title without a typed page; found quotes count first."""
     votes: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for row in rows:
         votes[row["means_key"]][row["said_type"]] += 1000 if row["supported"] else 1
@@ -216,7 +216,7 @@ def _voted_types(rows: Iterable[Row]) -> dict[int, str]:
 
 
 def _candidate(mentions: Sequence[Row], confidence: MentionConfidence) -> dict[str, Any]:
-    # By revisions, which a wiki numbers in order: batches are others in a rebuilt lake.
+    # By revisions, which a wiki numbers in order: a rebuilt lake has other batches.
     newest = max(mentions, key=lambda row: (row["revision_id"] or 0, row["list_title"], row["mention_id"]))
     said = {row["continuity"] for row in mentions} - {"unknown"}
     return {
@@ -239,7 +239,7 @@ def _candidate(mentions: Sequence[Row], confidence: MentionConfidence) -> dict[s
 
 
 def _name_of(mention: Row) -> str:
-    """What is named: without suffix and plural's ending where the title is known, else as the list has it."""
+    """The name: without suffix and plural ending where the title is known, else as the list has it."""
     title = _SUFFIX.sub("", mention["means_title"])
     name: str = mention["name"]
     return title if name.casefold().startswith(title.casefold()) else name

@@ -1,4 +1,4 @@
-"""Looking up in the lake what the names of list pages mean."""
+"""Finds in the lake what the names on list pages mean."""
 
 from importlib.resources import files
 
@@ -12,7 +12,7 @@ from holocron_assets.lake.titles import DEFAULT_SITE, Site
 from holocron_assets.lake.views.database import query
 
 EXTRACTION = "derived_entity_extraction"
-"""The table of what list pages name, as a model reads it. An interrogation declares it, or none does."""
+"""The table of names that a model reads on list pages. It exists if an interrogation declares it."""
 
 _SEARCH = files(__package__).joinpath("mentions.sql").read_text(encoding="utf-8")
 _ANSWERS = f"""
@@ -49,11 +49,11 @@ _SAID = pa.schema(
 
 
 def find_mentions(connection: duckdb.DuckDBPyConnection, lake: Lake) -> FoundMentions:
-    """What all list pages of the lake name that count now, and what each name means.
+    """The names on all list pages that count now, and what each name means.
 
     Args:
         connection: to the lake, in which `snapshot.sql` was run.
-        lake: what it reads.
+        lake: the lake that it reads.
     """
     if EXTRACTION not in {table.name for table in lake.derived_tables}:
         return NO_MENTIONS

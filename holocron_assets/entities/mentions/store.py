@@ -12,9 +12,9 @@ MENTIONS_VERSION = code_version(__name__)
 
 
 def stale_mentions(snapshot: Snapshot, entity_types: Sequence[str]) -> list[str]:
-    """Types of which list pages name other things today, or the same ones that mean something else.
+    """Types whose mentions are stale: lists name other things today, or the names mean something else.
 
-    A type that no list names anything of, and never did, is not stale.
+    A type that never had a mention is not stale.
     """
     return [name for name in entity_types if _is_stale(snapshot, name)]
 
@@ -50,5 +50,5 @@ def _is_stale(snapshot: Snapshot, entity_type: str) -> bool:
 
 
 def _inputs(snapshot: Snapshot, entity_type: str) -> dict[str, str]:
-    """A fingerprint of what list pages name of a type, which is cheap: the look has it."""
+    """A fingerprint of a type's mentions. It is cheap, since the snapshot has it."""
     return {"mentions": snapshot.mentions.marks.get(entity_type, "none")}

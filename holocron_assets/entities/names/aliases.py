@@ -1,4 +1,4 @@
-"""The names that entities go by."""
+"""The names of entities."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ Redirects = Mapping[int, Sequence[Row]]
 
 
 def redirects_by_target(redirects: Iterable[Row]) -> Redirects:
-    """Redirects that name a thing, by what they lead to.
+    """Redirects that name a thing, by their target.
 
     A redirect to a section ("X#Youth") names a part and not the thing, so neither it nor what leads to it is
     an alias.
@@ -41,15 +41,15 @@ def redirects_by_target(redirects: Iterable[Row]) -> Redirects:
 def alias_rows(
     entities: Sequence[Row], redirects: Redirects, told: Mapping[int, Sequence[Row]] = MappingProxyType({})
 ) -> list[Row]:
-    """All rows of `entity_aliases`: titles, names without suffix, redirects, and what pages and lists tell.
+    """All rows of `entity_aliases`: titles, names without suffix, redirects, and names from pages and lists.
 
-    A redirect gives its title to the entity whose page it leads to, over other redirects too: one to
-    "X/Legends" names the Legends entity only. Redirects in a circle lead nowhere. A title with an entity of
-    its own is never a redirect's.
+    The title of a redirect is an alias of the entity whose page it leads to, also through other redirects:
+    one to "X/Legends" names the Legends entity only. Redirects in a circle lead nowhere. A title with an
+    entity of its own is no redirect's alias.
 
     Args:
-        entities: current rows of `entities`, of any types; suppressed ones go by no name, and merged ones
-            give theirs to the entity that they are.
+        entities: current rows of `entities`, of any types; suppressed ones get no alias, and merged ones give
+            theirs to the entity that they are.
         redirects: from `redirects_by_target`.
         told: names by title key: rows with `kind` ('name' in the infobox, 'mention' in a list), `value`,
             `from_title` and `revision_id`.
@@ -82,12 +82,12 @@ def _aliases(
 
 
 def redirects_to(key: int, leading_to: Redirects, titles: AbstractSet[int] = frozenset()) -> Iterator[Row]:
-    """The redirects that lead to a title, over other redirects too.
+    """The redirects that lead to a title, also through other redirects.
 
     Args:
         key: the title's key.
         leading_to: from `redirects_by_target`.
-        titles: keys of titles that are no redirect's, whatever the wiki says.
+        titles: keys of titles that never count as redirects.
     """
     seen, waiting = {key}, [key]
     while waiting:

@@ -1,4 +1,4 @@
-"""Under what titles pages were seen first that have another title now: ids are made from those."""
+"""The first known titles of pages that have another title now: ids are made from those."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ class FirstTitles:
     """The first titles of pages that were moved.
 
     Attributes:
-        by_page: title by page, the page that was seen first before others.
+        by_page: title by page, in the order in which the pages were first read.
     """
 
     by_page: Mapping[Page, str]
 
     def of(self, candidate: Row) -> str:
-        """The title that a candidate's page had when it was seen first."""
+        """The title of a candidate's page when it was first read."""
         page: Page = (candidate["source"], candidate.get("page_id"))
         return self.by_page.get(page, candidate["title"])
 

@@ -1,4 +1,4 @@
-"""Which entity or statement a person means: by title, by name, by id or by the start of an id."""
+"""Finds the entity or statement that a person means: by title, name, id or the start of an id."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS
 from holocron_assets.lake.views.database import connect, query
 
 SHORTEST_START = 8
-"""Characters that the start of an id needs, to be told from a title."""
+"""Fewest characters for the start of an id, so that it is not taken for a title."""
 
 _ENTITIES = """
     select
@@ -46,10 +46,10 @@ _STATEMENTS = """
 def find_entities(
     lake: Lake, named: str, *, entity_type: str | None = None, source: str | None = None
 ) -> list[dict[str, Any]]:
-    """The entities that a person may mean, found in the surest way that finds any.
+    """The entities that a person may mean, by the surest way that finds any.
 
     Args:
-        lake: what is known.
+        lake: the lake.
         named: an id; the title of its page; its name; the start of an id, of at least eight characters; title
             or name in other capitals. Tried in this order.
         entity_type: only of this type.
@@ -72,7 +72,7 @@ def find_entities(
 
 
 def named_entity(lake: Lake, named: str, *, entity_type: str | None = None, source: str | None = None) -> Row:
-    """The one entity that a person means; else as `find_entities`.
+    """The one entity that a person means; otherwise like `find_entities`.
 
     Raises:
         DecisionError: there is none, or there are several; the message lists them.
@@ -81,7 +81,7 @@ def named_entity(lake: Lake, named: str, *, entity_type: str | None = None, sour
     if not found:
         kind = f" of type {entity_type}" if entity_type else ""
         raise DecisionError(
-            f"no entity{kind} is called {named!r}. `holocron page` tells what became of a page."
+            f"no entity{kind} is called {named!r}. `holocron page` says what became of a page."
         )
     if len(found) > 1:
         listed = " or ".join(map(described, found))
@@ -90,9 +90,9 @@ def named_entity(lake: Lake, named: str, *, entity_type: str | None = None, sour
 
 
 def survivor(lake: Lake, entity: Row) -> Row:
-    """The entity that one turned out to be; itself, unless it was merged.
+    """The entity that one is now; itself, unless it was merged.
 
-    A decision counts from when it was made. One that waits for what the lake does not hold yet does not.
+    A decision counts from when it was made, unless it waits for something that the lake does not hold yet.
     """
     now = id_now(entity, standing(lake))
     if now == entity["entity_id"]:
@@ -126,5 +126,5 @@ def named_statement(lake: Lake, named: str) -> Row:
 
 
 def described(entity: Row) -> str:
-    """An entity, in words that tell it from others."""
+    """An entity in words that identify it."""
     return f"{entity['title']!r} of {entity['source']} ({entity['entity_type']}, {entity['entity_id'][:13]})"

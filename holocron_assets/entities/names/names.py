@@ -1,4 +1,4 @@
-"""What a name is made of: what is left of it however it is written, its words, and its designations."""
+"""The parts of a name: its key, its words and its designations."""
 
 import re
 import unicodedata
@@ -19,14 +19,14 @@ _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 
 
 class WordRules(BaseModel):
-    """What words of a language say about names.
+    """The meaning of a language's words in names.
 
     Attributes:
         articles: words that may be left out: "The Varn" is "Varn".
         linking: words that go when others change places: "Academy of Varn" is "Varn Academy".
         numbers: words that are numbers: "First Varn" is not "Second Varn".
         plurals: ends of words in the plural, and what the singular has instead; the first that fits counts.
-        shortest: letters that a word must have at least to be taken for a plural.
+        shortest: the fewest letters of a word that may be a plural.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,12 +39,12 @@ class WordRules(BaseModel):
 
 
 class NameParts(NamedTuple):
-    """A name taken apart.
+    """A parsed name.
 
     Attributes:
         key: as `name_key` gives it.
-        qualifier: key of what stands in parentheses at the end; empty without.
-        words: its words in lower case without accents and possessive s, but for articles and designations.
+        qualifier: key of the text in parentheses at the end; empty if there is none.
+        words: its words in lower case, without accents, possessive s, articles and designations.
         stems: these words, singular.
         articles: how many articles it has.
         designation: numbers, numerals, single letters and words with digits in them, in order: two names that
@@ -66,7 +66,7 @@ class _Word(NamedTuple):
 
 
 def name_key(name: str) -> str:
-    """What is left of a name without case, accents, punctuation, spaces and a suffix in parentheses.
+    """A name without case, accents, punctuation, spaces and a suffix in parentheses.
 
     Args:
         name: a title or an alias.
@@ -79,7 +79,7 @@ def name_key(name: str) -> str:
 
 
 class NameReader:
-    """Takes names apart. Words are known from one name to the next."""
+    """Parses names, and remembers words from one name to the next."""
 
     def __init__(self, rules: WordRules) -> None:
         """Read by these rules."""
@@ -87,7 +87,7 @@ class NameReader:
         self._known: dict[str, _Word] = {}
 
     def read(self, name: str) -> NameParts:
-        """Take one name apart."""
+        """Parse one name."""
         bare, qualifier = _without_suffix(name)
         found = _WORD.findall(_without_apostrophes(bare))
         known = [self._known.get(word) or self._learn(word) for word in found]
@@ -127,7 +127,7 @@ def _singular(word: str, rules: WordRules) -> str:
 
 
 def _without_suffix(name: str) -> tuple[str, str]:
-    """A name, and what stands in parentheses at its end; one that has nothing else is left alone."""
+    """A name, and the text in parentheses at its end; a name of nothing else stays as it is."""
     match = _SUFFIX.search(name) if name.rstrip().endswith(")") else None
     if match is None or match.start() == 0:
         return name, ""

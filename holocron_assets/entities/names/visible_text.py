@@ -1,4 +1,4 @@
-"""Text of a wiki, or of a model, as people may be shown it."""
+"""Text of a wiki, or of a model, in a form that is safe to show."""
 
 import unicodedata
 
@@ -22,5 +22,5 @@ def visible(text: str, most: int) -> str:
 def _seen(character: str) -> str:
     if character.isprintable():
         return character
-    # Format characters stand inside words; whatever else cannot be printed stands between them.
+    # Format characters stand inside words; all other unprintable characters stand between them.
     return "" if unicodedata.category(character) == "Cf" else " "

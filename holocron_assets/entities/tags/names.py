@@ -1,9 +1,9 @@
-"""What tags are called: `TYPE:NAME`, the same however the name is written."""
+"""The ids of tags: `TYPE:NAME`, the same for all ways to write the name."""
 
 from holocron_assets.entities.names.visible_text import visible
 
 LONGEST_TAG = 255
-"""Characters of a tag's name: a category has no more bytes."""
+"""Most characters of a tag's name: a category has no more bytes."""
 
 
 def tag_name(text: str) -> str:

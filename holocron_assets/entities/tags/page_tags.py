@@ -56,7 +56,7 @@ def _target(row: Row, kind: str, identifier: str, chunk: int | None) -> dict[str
 
 
 def _rows(target: Row, tags: Iterable[Row]) -> list[dict[str, Any]]:
-    """A row for each tag that somebody says; none for a name without letters and digits."""
+    """A row for each tag from any origin; none for a name without letters and digits."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for tag in tags:
         name = tag_name(tag["name"])
@@ -102,7 +102,7 @@ def _topics(page_type: Row) -> Iterator[Row]:
 
 
 def _named_types(named: list[Row]) -> Iterator[Row]:
-    """Each type by its share of the names, as sure as the names are found in the chunk."""
+    """Each type by its share of the names, with confidence by how well the names are found in the chunk."""
     worth, counts = tag_worth().named, Counter(row["type"] for row in named)
     found = Counter(row["type"] for row in named if row["supported"])
     for name, count in sorted(counts.items()):

@@ -1,4 +1,4 @@
-"""What SQL about tags reads beside the lake: the vocabulary, and the tags that category pages are about."""
+"""Further relations for SQL about tags: the vocabulary, and the tags that category pages are about."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

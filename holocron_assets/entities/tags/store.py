@@ -39,7 +39,7 @@ _NOTHING = r"[^\s\S]"
 
 
 def stale_tags(snapshot: Snapshot, sources: Sequence[str], vocabulary_file: Path) -> list[str]:
-    """Sources whose tags are not what their pages and the vocabulary would give today."""
+    """Sources whose tags are stale: their pages and the vocabulary would give others today."""
     return [
         name
         for name in sources
@@ -48,7 +48,7 @@ def stale_tags(snapshot: Snapshot, sources: Sequence[str], vocabulary_file: Path
 
 
 def stale_tag_relations(snapshot: Snapshot, sources: Sequence[str], vocabulary_file: Path) -> list[str]:
-    """Sources whose tags do not stand to each other as category pages and the vocabulary say today."""
+    """Sources whose tag relations are stale: category pages and the vocabulary would give others today."""
     return [
         name
         for name in sources
@@ -57,7 +57,7 @@ def stale_tag_relations(snapshot: Snapshot, sources: Sequence[str], vocabulary_f
 
 
 def stale_entity_tags(snapshot: Snapshot, entity_types: Sequence[str], vocabulary_file: Path) -> list[str]:
-    """Types whose entities' tags are not what their pages and the vocabulary would give today."""
+    """Types whose entities' tags are stale: their pages and the vocabulary would give others today."""
     return [
         name
         for name in entity_types
@@ -91,7 +91,7 @@ def store_tags(snapshot: Snapshot, source: str, vocabulary_file: Path) -> Footer
 
 
 def store_tag_relations(snapshot: Snapshot, source: str, vocabulary_file: Path) -> Footer:
-    """Write table `tag_relations` for one source; else as `store_tags`."""
+    """Write table `tag_relations` for one source; otherwise like `store_tags`."""
     inputs, vocabulary = _of_source(snapshot, source, vocabulary_file), read_vocabulary(vocabulary_file)
     connection = _prepared(snapshot)
     with registered(connection, vocabulary), registered_categories(connection):
@@ -100,7 +100,7 @@ def store_tag_relations(snapshot: Snapshot, source: str, vocabulary_file: Path) 
 
 
 def store_entity_tags(snapshot: Snapshot, entity_type: str, vocabulary_file: Path, run_id: str) -> Footer:
-    """Write table `entity_tags` for one type; else as `store_tags`.
+    """Write table `entity_tags` for one type; otherwise like `store_tags`.
 
     Args:
         snapshot: of the lake where pages' tags and entities are.
@@ -116,7 +116,7 @@ def store_entity_tags(snapshot: Snapshot, entity_type: str, vocabulary_file: Pat
 
 
 def vocabulary_mark(file: Path) -> str:
-    """A mark of what the file holds, whether or not it can be used: that is said when tables are made."""
+    """A mark of the file's content, valid or not: an error is reported when tables are made."""
     return content_hash(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else "missing"
 
 

@@ -1,4 +1,4 @@
-"""The vocabulary of tags: a person's file that says which are shown, and which words mean the same."""
+"""The vocabulary of tags: people's file of the tags that are shown, and the words that mean the same."""
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -42,14 +42,14 @@ _Patterns = dict[StrictStr, tuple[_Pattern, ...]]
 
 
 class VocabularyTag(BaseModel):
-    """What the vocabulary says of a tag.
+    """A tag in the vocabulary.
 
     Attributes:
         name: as people read it.
         description: what it means.
-        visibility: outranks the patterns.
-        synonyms: tags that mean the same: this is the vocabulary's word for them.
-        broader: tags that mean more.
+        visibility: its visibility, which outranks the patterns.
+        synonyms: tags that mean the same; this tag is used for them.
+        broader: tags with a wider meaning.
         replaced_by: the tag to use instead.
     """
 
@@ -68,7 +68,7 @@ class Vocabulary(BaseModel):
 
     Attributes:
         visibility: by visibility and source, patterns of the ids of tags that have it; the rest is public.
-        tags: what is said of tags, by id.
+        tags: entries of tags, by id.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -94,7 +94,7 @@ class Vocabulary(BaseModel):
 
     @property
     def relations(self) -> list[tuple[str, str, str]]:
-        """From which tag, how, to which other; in order."""
+        """The relations: a tag, the kind, and the other tag; in order."""
         found = {
             (one, "synonym", identifier) for identifier, tag in self.tags.items() for one in tag.synonyms
         }
@@ -111,7 +111,7 @@ class Vocabulary(BaseModel):
 
     @cached_property
     def mark(self) -> str:
-        """A mark that is another when anything that the file says is."""
+        """A mark that changes with the file's content."""
         return content_hash(self.model_dump_json())
 
     def _steps(self) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What tags are worth, read from `worth.yaml`."""
+"""Weights and confidence of tags, read from `worth.yaml`."""
 
 from functools import cache
 from pathlib import Path
@@ -24,13 +24,13 @@ class Weighed(_Part):
 
 
 class Said(Weighed):
-    """The same, and how surely."""
+    """The same, with a confidence."""
 
     confidence: _Share
 
 
 class Named(_Part):
-    """How sure it is that a list names something, by whether it has the words that a model quotes."""
+    """How certain it is that a list names something, by whether it has the words that a model quotes."""
 
     supported: _Share
     unsupported: _Share

@@ -1,1 +1,1 @@
-"""Backups of a Holocron that works: the lake, Dagster's history, the settings; and how they come back."""
+"""Backups of a running Holocron: the lake, Dagster's history and the settings; and how to restore them."""

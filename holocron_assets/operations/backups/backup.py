@@ -1,4 +1,4 @@
-"""Making a backup while Holocron works: a folder of its own, there as a whole or not at all."""
+"""Makes a backup while Holocron works: a new folder that is complete or absent."""
 
 import os
 import shutil
@@ -35,8 +35,8 @@ class Backup(NamedTuple):
         folder: where it is.
         files: how many files it holds.
         bytes: how many bytes they have.
-        linked: how many of them are an earlier backup's, and take no room of their own.
-        removed: older backups that went for it.
+        linked: how many of them are linked to an earlier backup, and take no room of their own.
+        removed: older backups that were removed.
     """
 
     folder: Path
@@ -49,30 +49,28 @@ class Backup(NamedTuple):
 def make_backup(
     places: Places, into: Path, *, now: datetime, version: str, keep: int | None = None
 ) -> Backup:
-    """Copy the lake, Dagster's history and the settings into a new folder, whatever runs meanwhile.
+    """Copy the lake, Dagster's history and the settings into a new folder, while runs may go on.
 
     Args:
         places: what is copied.
-        into: the folder of backups. The newest one in it lends its files to this one where they are the same.
-        now: the time that the backup is called by.
-        version: of Holocron, for whoever restores it.
-        keep: how many backups of this lake are kept in the folder, this one with them; all if None. What is
-            more than that already goes before this one is made: it may be what fills the disk.
+        into: the folder of backups. Files that are the same in its newest backup are linked to that one.
+        now: the time that names the backup.
+        version: of Holocron, to be known at a restore.
+        keep: how many backups of this lake the folder keeps, with this one; all if None. Older ones are
+            removed before this one is made: they may be what fills the disk.
 
     Raises:
-        BackupError: it cannot be made. What there is of it is removed, and the newest earlier ones are kept.
+        BackupError: it cannot be made. Its part is removed, and the newest earlier backups are kept.
     """
     if mirror := mirror_of(places.lake.root):
-        raise BackupError(
-            f"machines share this lake: what is to be kept is {mirror.url}, as its store keeps things"
-        )
+        raise BackupError(f"machines share this lake: back up {mirror.url} instead, as its store provides")
     if not (places.lake.root / "lake").is_dir():
         raise BackupError(f"{places.lake.root} has no lake that could be backed up")
     target, name = into / now.strftime(NAME), marker_of(places.lake.root / "lake")
     make_folder(into)
     with alone_in(into):
         removed = []
-        with suppress(OSError):  # what cannot be removed is told of once there is a new one
+        with suppress(OSError):  # a backup that cannot be removed is reported after the new one is made
             removed += remove_older(into, name, keep=keep) if keep else []
         made = _make(places, target, {"at": now.isoformat(), "version": version, "lake": name})
         try:
@@ -95,7 +93,7 @@ def _make(places: Places, target: Path, about: Mapping[str, Any]) -> Backup:
 
 
 def _copy_all(places: Places, folder: Path, earlier: Path | None) -> list[Copier]:
-    """Copy everything; the lake before Dagster's history, which may then tell of more, never of less."""
+    """Copy everything; the lake first, so that Dagster's history covers at least all that is in it."""
 
     def copier(start: Path, name: str) -> Copier:
         return Copier(start, folder / name, earlier / name if earlier else None)
@@ -123,13 +121,13 @@ def _settings(places: Places) -> dict[str, Path]:
 
 @contextmanager
 def _finished_or_removed(target: Path) -> Iterator[Path]:
-    """Give a folder to fill, which is `target` once it is filled and on disk."""
+    """Give a folder to fill; it becomes `target` once it is filled and on disk."""
     aside = unfinished(target)
     try:
-        with trouble_named(target):  # where no file was named
+        with trouble_named(target):  # the error names no file
             aside.mkdir()
             yield aside
-        os.sync()  # thousands of small files: one by one takes minutes
+        os.sync()  # with thousands of small files, one at a time takes minutes
         aside.replace(target)
         sync_folder(target.parent)
     finally:

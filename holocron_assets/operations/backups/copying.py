@@ -1,4 +1,4 @@
-"""Copying files of a Holocron that goes on working; what an earlier backup holds already is linked to it."""
+"""Copies files of a running Holocron; files that an earlier backup holds already are linked to it."""
 
 import os
 from contextlib import ExitStack, suppress
@@ -22,11 +22,11 @@ class Copier:
 
     Attributes:
         start: the folder that names are relative to.
-        target: where copies go.
-        earlier: where an earlier backup of `start` is; a file of it with the same time and size is linked.
+        target: the folder for copies.
+        earlier: an earlier backup of `start`; a file of it with the same time and size is linked.
         files: how many the copy holds.
         bytes: how many bytes they have.
-        linked: how many files are those of the earlier backup.
+        linked: how many files are linked to the earlier backup.
     """
 
     start: Path
@@ -37,14 +37,14 @@ class Copier:
     linked: int = 0
 
     def copy(self, file: Path) -> None:
-        """Copy a file that is replaced as a whole when it changes, never written to.
+        """Copy a file that changes only by being replaced as a whole.
 
         Raises:
             FileNotFoundError: it is gone.
-            OSError: it cannot be read, or its copy not be written; names which.
+            OSError: it cannot be read, or its copy cannot be written; names which.
         """
         target = self._target(file)
-        with file.open("rb") as opened:  # who replaces it meanwhile does not change what is read
+        with file.open("rb") as opened:  # if it is replaced meanwhile, the open file stays the same
             mark = FileMark.of(os.fstat(opened.fileno()))
             if target.exists() and FileMark.of(target.stat()) == mark:
                 return  # of an earlier round
@@ -54,18 +54,18 @@ class Copier:
         self.count(target, mark)
 
     def copy_journal(self, journal: Path) -> None:
-        """Copy a journal with its packed part, as both are at one moment. Lines may be appended meanwhile."""
+        """Copy a journal with its packed part, both as of one moment. Lines may be appended meanwhile."""
         with ExitStack() as held:
-            # One that is gone by now is in its partition's file, which is copied later.
+            # A journal that is gone by now is in its partition's file, which is copied later.
             held.enter_context(suppress(FileNotFoundError))
-            # Who packs a journal puts the packed part in its place first, and that waits for the folder.
+            # A process that packs a journal writes the packed part first, and waits for the folder to do so.
             held.enter_context(holding(journal.parent))
             for part in (packed_part(journal), journal):
                 with suppress(FileNotFoundError):
                     self._copy_as_far_as_it_is(part)
 
     def take_earlier(self, file: Path, mark: FileMark) -> bool:
-        """Have the earlier backup's copy of a file, if it is of the same time and size and can be linked."""
+        """Link the earlier backup's copy of a file, if it has the same time and size and can be linked."""
         target = self._target(file)
         if not self._link(file, target, mark):
             return False
@@ -99,7 +99,7 @@ class Copier:
         aside = target.with_name(f"{target.name}.tmp")
         try:
             os.link(copy, aside)
-        except OSError:  # exFAT and many shared disks have no hard links, and others no end of them
+        except OSError:  # exFAT and many shared disks have no hard links, and others limit their number
             return False
         aside.replace(target)
         self.linked += 1
@@ -107,10 +107,10 @@ class Copier:
 
 
 def copy_folder(copier: Copier, folder: Path) -> None:
-    """Copy what a folder holds, but for journals and what is being written aside, until nothing was missed.
+    """Copy a folder without journals and unfinished files, until nothing was missed.
 
-    What vanishes meanwhile was replaced by something else, a file by the pack that holds it: then all is
-    looked at again. What was copied is not copied twice.
+    A file that vanishes meanwhile was replaced, for example by the pack that holds it. Then the whole
+    folder is read again. No file is copied twice.
     """
     for _ in range(_MOST_ROUNDS):
         try:
@@ -127,7 +127,7 @@ def _copy_bytes(opened: IO[bytes], file: Path, target: Path, left: int) -> None:
     """Copy so many bytes into a new file: one that is appended to may hold more by now."""
     with trouble_named(target), target.open("xb") as written:
         while left:
-            with trouble_named(file):  # or the disk of the copy would be blamed
+            with trouble_named(file):  # or the message would blame the disk of the copy
                 chunk = opened.read(min(left, _CHUNK_BYTES))
             if not chunk:
                 return

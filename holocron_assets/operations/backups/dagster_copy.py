@@ -20,9 +20,9 @@ _BESIDE_DATABASES = ("-wal", "-shm", "-journal")
 
 
 def copy_home(home: Path, copier: Copier) -> None:
-    """Copy Dagster's folder: databases as they are at one moment each, logs of steps as they are read.
+    """Copy Dagster's folder: each database as of one moment, logs of steps as they are read.
 
-    The lake is copied before: what Dagster tells of work that is in no copy is done again, as after a crash.
+    The lake is copied before: work that Dagster knows and the copy lacks is done again, as after a crash.
     """
     for name in DAGSTER_FOLDERS:
         for file in sorted(path for path in (home / name).rglob("*") if path.is_file()):
@@ -65,7 +65,7 @@ def dump_database(url: str, file: Path) -> None:
 
 
 def restore_database(url: str, file: Path) -> None:
-    """Bring back a database that has no tables yet, as a whole or not at all.
+    """Restore into a database without tables, as a whole or not at all.
 
     Raises:
         BackupError: `pg_restore` is not there, or fails; the database is as it was.
@@ -75,7 +75,7 @@ def restore_database(url: str, file: Path) -> None:
 
 
 def tables_of_database(url: str) -> int:
-    """How many tables the database has that an address names.
+    """The number of tables in the database of an address.
 
     Raises:
         BackupError: it cannot be asked.
@@ -100,7 +100,7 @@ def _run(command: Sequence[str], url: str) -> None:
     place = sql.URL.create(
         "postgresql", said.username, None, said.host, said.port, said.database, said.query
     ).render_as_string()
-    # The password is not on the command line, which everybody may read.
+    # The password is not on the command line, which every user can read.
     environment = {**os.environ, **({"PGPASSWORD": str(said.password)} if said.password else {})}
     done = subprocess.run(  # noqa: S603 - PostgreSQL's own
         [program, *command[1:], f"--dbname={place}"],

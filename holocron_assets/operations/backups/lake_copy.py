@@ -1,14 +1,14 @@
-"""A copy of the lake while runs write to it, in which nothing is lost that was there when it began.
+"""A copy of the lake while runs write to it. Nothing is lost that was there when the copy began.
 
-Every file is whole or absent and every journal is only appended to, so each of them can be copied at any
-moment; what counts is which is copied first. What moves from one place to another is copied at the first
-place first: it may then be in both, as after a crash, and never in none.
+Every file is whole or absent, and every journal is only appended to, so each can be copied at any moment.
+Only the order counts. Data that moves is copied first where it comes from: so it may be in both places, as
+after a crash, but never in none.
 
 * Lines of journals move into partitions: journals come first.
-* What a wiki told of its changes is dropped once the pages are fetched: it comes before the pages.
+* Changes that a wiki reported are dropped once the pages are fetched: they come before the pages.
 * Batches are cut before their pages are fetched, and pages are fetched before anything is derived from them:
-  manifests come last, pages before them, and everything that follows from pages before those. So what is
-  derived is of the pages that are there or of older ones, and is made again where they are newer.
+  manifests come last, pages before them, and everything derived from pages before those. So derived data
+  is of the pages in the copy or of older ones, and is made again where the pages are newer.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What a backup holds, and where each part of it is in a Holocron and in the backup."""
+"""The parts of a backup, and the place of each in a Holocron and in the backup."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ SETTINGS = "settings"
 _MADE_BY = "holocron backup"
 
 DAGSTER_FOLDERS = ("history", "schedules", "storage")
-"""Of Dagster's home: events and runs, ticks of sensors, logs of steps."""
+"""Folders of Dagster's home: events and runs, ticks of sensors, logs of steps."""
 
 DAGSTER_SETTINGS = "dagster.yaml"
 
@@ -28,7 +28,7 @@ class BackupError(PermanentError):
 
 @dataclass(frozen=True)
 class Places:
-    """Where a Holocron keeps what a backup holds.
+    """The places in a Holocron of what a backup holds.
 
     Attributes:
         lake: the data folder.
@@ -44,12 +44,12 @@ class Places:
 
 
 def write_manifest(folder: Path, about: Mapping[str, Any]) -> None:
-    """Say what a backup holds. One without a manifest is none: it was not finished."""
+    """Write a backup's manifest. A folder without one is no finished backup."""
     write_mark(folder, _MADE_BY, about)
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """What a backup says of itself; None if the folder is no finished backup."""
+    """The manifest of a backup; None if the folder is no finished backup."""
     return read_mark(folder, _MADE_BY)
 
 

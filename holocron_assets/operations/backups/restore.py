@@ -1,4 +1,4 @@
-"""Bringing a backup back into empty places. Nothing that is there is written over."""
+"""Restores a backup into empty places. Existing files are never overwritten."""
 
 import errno
 import os
@@ -33,13 +33,13 @@ _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class Restored(NamedTuple):
-    """What a restore came to.
+    """The result of a restore.
 
     Attributes:
-        manifest: what the backup says of itself.
-        kept: settings that are there and are not the backup's, each with the backup's own.
-        unwritten: settings that could not be put back, each with the backup's own and why.
-        damaged: files of the lake that are not as they were written.
+        manifest: the backup's manifest.
+        kept: existing settings that differ from the backup's, each with the backup's file.
+        unwritten: settings that could not be restored, each with the backup's file and why.
+        damaged: files of the lake whose checksum is wrong.
     """
 
     manifest: Mapping[str, Any]
@@ -49,24 +49,22 @@ class Restored(NamedTuple):
 
 
 def restore_backup(places: Places, backup: Path) -> Restored:
-    """Bring a backup back, and read every file of its lake against the checksums.
+    """Restore a backup, and check every file of its lake against the checksums.
 
-    The lake comes last, in one step: without it, nothing starts. Settings may be another user's: those that
-    cannot be written keep nothing else back.
+    The lake comes last, in one step: without it, nothing starts. Settings may belong to another user: if one
+    cannot be written, the rest is restored all the same.
 
     Args:
-        places: where to. Lake, quarantine and Dagster's history must not be there yet; settings may be.
+        places: where to. Lake, quarantine and Dagster's history must not exist yet; settings may.
         backup: its folder. It is only read.
 
     Raises:
-        BackupError: it is no finished backup, or there is something where it would go. Nothing was changed.
+        BackupError: it is no finished backup, or one of its places is not empty. Nothing was changed.
     """
     manifest = _manifest_of(backup)
     _refuse_taken(places, manifest)
     if mirror := mirror_of(places.lake.root):
-        raise BackupError(
-            f"machines share this lake: what is to be kept is {mirror.url}, as its store keeps things"
-        )
+        raise BackupError(f"machines share this lake: restore {mirror.url} instead, as its store provides")
     with _emptied_aside(target for target, _ in _moved(places, backup)):
         for target, source in _moved(places, backup):
             _copy(source, _aside(target))
@@ -86,11 +84,11 @@ def _manifest_of(backup: Path) -> dict[str, Any]:
         return manifest
     if backups := finished_backups(backup):
         raise BackupError(f"{backup} holds {len(backups)} backups; name one, the newest is {backups[-1]}")
-    raise BackupError(f"{backup} is no backup, or one that was not finished")
+    raise BackupError(f"{backup} is no backup, or was not finished")
 
 
 def _refuse_taken(places: Places, manifest: Mapping[str, Any]) -> None:
-    """Raise BackupError where something would be written over, or the storage is another."""
+    """Raise BackupError where something would be overwritten, or the kind of storage differs."""
     for target in (
         places.lake.root / "lake",
         places.lake.root / QUARANTINE,
@@ -98,7 +96,7 @@ def _refuse_taken(places: Places, manifest: Mapping[str, Any]) -> None:
     ):
         if target.is_dir() and any(target.iterdir()):
             raise BackupError(
-                f"{target} is not empty, and nothing is written over. Move it away, or name another data "
+                f"{target} is not empty, and nothing is overwritten. Move it away, or name another data "
                 "folder by HOLOCRON_DATA"
             )
     is_postgres = manifest.get("dagster_in") == "postgresql"
@@ -110,11 +108,11 @@ def _refuse_taken(places: Places, manifest: Mapping[str, Any]) -> None:
     if places.postgres_url and not is_postgres:
         raise BackupError("the backup holds Dagster's history in SQLite: unset HOLOCRON_POSTGRES_URL")
     if places.postgres_url and tables_of_database(places.postgres_url):
-        raise BackupError("the database of HOLOCRON_POSTGRES_URL is not empty, and nothing is written over")
+        raise BackupError("the database of HOLOCRON_POSTGRES_URL is not empty, and nothing is overwritten")
 
 
 def _moved(places: Places, backup: Path) -> Iterator[tuple[Path, Path]]:
-    """Where each folder of a backup goes, and where it is; the lake is the last."""
+    """The target and the source of each folder of a backup; the lake is the last."""
     targets = {f"{DAGSTER}/{name}": places.dagster_home / name for name in DAGSTER_FOLDERS}
     targets |= {QUARANTINE: places.lake.root / QUARANTINE, LAKE: places.lake.root / "lake"}
     for name, target in targets.items():
@@ -123,13 +121,13 @@ def _moved(places: Places, backup: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _aside(target: Path) -> Path:
-    """Where a folder is until it is whole: on the disk that it is for."""
+    """The place of a folder until it is complete: on the disk of its target."""
     return target.parent / _ASIDE / target.name
 
 
 @contextmanager
 def _emptied_aside(targets: Iterable[Path]) -> Iterator[None]:
-    """Have nothing aside, neither of a restore that was killed nor once this one ends."""
+    """Remove unfinished folders: those of a killed restore now, and this one's at its end."""
     folders = {_aside(target).parent for target in targets}
 
     def empty() -> None:
@@ -156,10 +154,10 @@ def _copy(start: Path, target: Path) -> None:
 
 
 def _restore_settings(places: Places, backup: Path) -> tuple[dict[Path, Path], dict[Path, tuple[Path, str]]]:
-    """Put back the settings that are not there.
+    """Restore the settings that are missing.
 
     Returns:
-        Those that are, and are not the backup's; and those that this user may not write, or not read.
+        Existing ones that differ from the backup's; and those that this user may not write or read.
     """
     folders = {backup / SETTINGS / name: path for name, path in places.settings.items()}
     folders[backup / DAGSTER / DAGSTER_SETTINGS] = places.dagster_home / DAGSTER_SETTINGS
@@ -180,7 +178,7 @@ def _restore_settings(places: Places, backup: Path) -> tuple[dict[Path, Path], d
 
 
 def _is_put_back(source: Path, target: Path) -> bool:
-    """Put a file of settings where there is none; False if another is there."""
+    """Write a file of settings where there is none; False if another one is there."""
     content = source.read_bytes()
     if target.exists():
         return target.read_bytes() == content

@@ -1,6 +1,6 @@
-"""Backups that are kept, and those that go: only finished ones of the same lake, and never the newest.
+"""Removes older backups: only finished ones of the same lake, and never the newest.
 
-One that is removed is no backup any more before its first file goes: a kill leaves none that looks whole.
+A backup is marked as unfinished before its first file is removed: after a kill, no part seems complete.
 """
 
 import fcntl
@@ -16,20 +16,20 @@ from holocron_assets.lake.files.durable import sync_folder
 from holocron_assets.operations.backups.places import BackupError, finished_backups, read_manifest
 
 NAME = "%Y%m%dT%H%M%SZ"
-"""What a backup is called: its time."""
+"""The name of a backup: its time."""
 
 _NAME = re.compile(r"\d{8}T\d{6}Z")
 _UNFINISHED = re.compile(r"\.\d{8}T\d{6}Z\.unfinished")
 
 
 def unfinished(backup: Path) -> Path:
-    """Where a backup is while it is made, and while it is removed."""
+    """The name of a backup while it is made, and while it is removed."""
     return backup.with_name(f".{backup.name}.unfinished")
 
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Keep other backups out of a folder, and remove what those left that were killed.
+    """Keep other backups out of a folder, and remove unfinished ones of killed processes.
 
     Raises:
         BackupError: another is being made there.
@@ -51,7 +51,7 @@ def _lock(opened: int, folder: Path) -> None:
     except BlockingIOError:
         raise BackupError(f"another backup is being made in {folder}; try again once it is made") from None
     except OSError:
-        return  # a network's disk may know no locks of folders: then nobody is kept out
+        return  # a network disk may have no locks of folders: then no other process is kept out
 
 
 def backups_of(folder: Path, lake: str | None) -> list[Path]:
@@ -71,22 +71,22 @@ def backups_of(folder: Path, lake: str | None) -> list[Path]:
 
 
 def newest_backup(folder: Path, lake: str | None) -> datetime | None:
-    """When the newest finished backup of a lake was begun; None if there is none."""
+    """When the newest finished backup of a lake began; None if there is none."""
     backups = backups_of(folder, lake)
     return datetime.fromisoformat((read_manifest(backups[-1]) or {})["at"]) if backups else None
 
 
 def remove_older(folder: Path, lake: str | None, *, keep: int, spared: Collection[Path] = ()) -> list[Path]:
-    """Remove all but the newest backups of a lake. Who calls it is alone in the folder.
+    """Remove all backups of a lake except the newest. The caller keeps others out of the folder.
 
     Args:
         folder: of backups.
         lake: the lake's own name; nothing is removed of one that has none yet.
         keep: how many are left, at least one.
-        spared: of these, that are left whatever their names say: the clock may have been set back.
+        spared: backups that stay, whatever time their names say: the clock may have been set back.
 
     Returns:
-        What was removed, the oldest first.
+        The removed backups, the oldest first.
     """
     others = [backup for backup in backups_of(folder, lake) if lake and backup not in spared]
     removed = others[: max(0, len(others) - max(1, keep) + len(spared))]

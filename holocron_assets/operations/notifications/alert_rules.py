@@ -1,4 +1,4 @@
-"""The rules that raise alerts, as data: each looks at how things stand, and names what is amiss."""
+"""The rules that raise alerts, as data: each reads the status, and names what is wrong."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.status_rows import Queue
 
 _OF_PEOPLE = "review"
-"""The stage that waits for people: how long they take is no fault."""
+"""The stage that waits for people; that it waits long is no fault."""
 _OF_MODELS = "interrogations"
 
 Number = Annotated[StrictInt | StrictFloat, Field(gt=0)]
@@ -28,11 +28,11 @@ def _is_whole(folder: Path) -> Path:
 
 
 class FailureRule(Settings):
-    """More than a share of what was tried in the last hour failed.
+    """More than a share of the tries in the last hour failed.
 
     Attributes:
-        percent: the share that is still well.
-        at_least: with fewer tries than these, a share says nothing.
+        percent: the highest share that is still well.
+        at_least: the fewest tries for which a share counts.
     """
 
     percent: Annotated[StrictInt | StrictFloat, Field(gt=0, lt=100)] = 10
@@ -40,10 +40,10 @@ class FailureRule(Settings):
 
 
 class ExhaustedRule(Settings):
-    """So many items were given up in the last hour, of all that there is.
+    """So many items of any kind were given up in the last hour.
 
     Attributes:
-        items: from how many on.
+        items: the number at which the alert begins.
     """
 
     items: Count = 5
@@ -53,52 +53,52 @@ class PendingRule(Settings):
     """More items than these are to be done.
 
     Attributes:
-        items: how many are still well, at one stage.
+        items: the most that is still well, at one stage.
     """
 
     items: Count = 1_000_000
 
 
 class OldestRule(Settings):
-    """Something has waited for longer than this, though nobody holds it back.
+    """Something has waited for longer than this, though no person holds it back.
 
     Attributes:
-        minutes: how long is still well.
+        minutes: the longest wait that is still well.
     """
 
     minutes: Number = 10_080
 
 
 class ProgressRule(Settings):
-    """Work waits that nobody holds back, and none was done for so long.
+    """Work waits that no person holds back, and none was done for so long.
 
     Attributes:
-        minutes: how long is still well.
+        minutes: the longest pause that is still well.
     """
 
     minutes: Number = 60
 
 
 class NoSnapshotRule(Settings):
-    """How things stand cannot be looked at, so that the other rules find nothing.
+    """The status cannot be read, so that the other rules find nothing.
 
     Attributes:
-        minutes: how long one look may take.
+        minutes: how long one snapshot may take.
     """
 
     minutes: Number = 60
 
 
 class SettingsRule(Settings):
-    """What people write, such as a source or the schedules, cannot be used."""
+    """A file that people write, such as a source or the schedules, cannot be used."""
 
 
 class BackupsRule(Settings):
     """The newest finished backup of this lake is older than so long, or there is none.
 
     Attributes:
-        folder: what `holocron backup` is given, as a whole path.
-        hours: how old is still well.
+        folder: the folder given to `holocron backup`, as a whole path.
+        hours: the greatest age that is still well.
     """
 
     folder: Annotated[Path, AfterValidator(_is_whole)]
@@ -109,8 +109,8 @@ class AlertRules(Settings):
     """The file. A rule that is null is switched off.
 
     Attributes:
-        resolved_after_minutes: an alert is over when its rule has been content for so long; what comes and
-            goes is told once.
+        resolved_after_minutes: an alert is over when its rule has found nothing for so long; so an alert that
+            comes and goes is sent once.
     """
 
     failures: FailureRule | None = FailureRule()
@@ -126,14 +126,14 @@ class AlertRules(Settings):
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is amiss.
+    """Something that is wrong.
 
     Attributes:
         rule: the rule that found it.
-        subject: what it is about; with the rule, it says which alert this is.
-        value: what was measured.
-        limit: what would still be well.
-        message: what is amiss, in a sentence.
+        subject: what it is about; rule and subject together identify the alert.
+        value: the measured value.
+        limit: the last value that is still well.
+        message: what is wrong, in a sentence.
     """
 
     rule: str
@@ -144,7 +144,7 @@ class Finding:
 
 
 def read_alert_rules(file: Path) -> AlertRules:
-    """The rules of a file; those that the defaults give where there is none.
+    """The rules of a file; the defaults where there is no file.
 
     Raises:
         SettingsError: the file cannot be used; names file, key and reason.
@@ -153,12 +153,12 @@ def read_alert_rules(file: Path) -> AlertRules:
 
 
 def findings(status: Status, rules: AlertRules, *, models_are_asked: bool) -> list[Finding]:
-    """All that is amiss with the work.
+    """All that is wrong with the work.
 
     Args:
-        status: how things stand.
-        rules: what is looked for.
-        models_are_asked: whether models are asked at all; else what waits for them waits by choice.
+        status: the status.
+        rules: the rules to check.
+        models_are_asked: whether models are asked at all; if not, their work waits by choice.
     """
     at_work = [queue for queue in status.queues if _is_to_go_on(queue, status, models_are_asked)]
     return [
@@ -171,7 +171,7 @@ def findings(status: Status, rules: AlertRules, *, models_are_asked: bool) -> li
 
 
 def _is_to_go_on(queue: Queue, status: Status, models_are_asked: bool) -> bool:  # noqa: FBT001 - passed on
-    """Whether the work of a queue is done by itself: nobody holds it back, and it is not people's."""
+    """Whether a queue's work should go on by itself: no person holds it back, or has to do it."""
     disabled = {source.source for source in status.sources if not source.enabled}
     held = {("all", None), ("source", queue.source), ("interrogation", queue.interrogation)}
     return (
@@ -188,8 +188,8 @@ def _failures(queues: Sequence[Queue], rule: FailureRule | None) -> Iterator[Fin
         tries = bad + (queue.out_last_hour or 0)
         share = 100 * bad / tries if tries else 0.0
         if rule and tries >= rule.at_least and share > rule.percent:
-            told = f"{bad} of {tries} tries at {_name(queue)} failed in the last hour"
-            yield Finding("failures", _name(queue), round(share, 1), rule.percent, told)
+            message = f"{bad} of {tries} tries at {_name(queue)} failed in the last hour"
+            yield Finding("failures", _name(queue), round(share, 1), rule.percent, message)
 
 
 def _exhausted(queues: Sequence[Queue], rule: ExhaustedRule | None) -> Iterator[Finding]:
@@ -201,28 +201,29 @@ def _exhausted(queues: Sequence[Queue], rule: ExhaustedRule | None) -> Iterator[
 def _pending(queues: Sequence[Queue], rule: PendingRule | None) -> Iterator[Finding]:
     for queue in queues if rule else ():
         if rule and queue.depth > rule.items:
-            told = f"{queue.depth:,} of {_name(queue)} are to be done"
-            yield Finding("pending", _name(queue), queue.depth, rule.items, told)
+            message = f"{queue.depth:,} of {_name(queue)} are to be done"
+            yield Finding("pending", _name(queue), queue.depth, rule.items, message)
 
 
 def _oldest(queues: Sequence[Queue], rule: OldestRule | None) -> Iterator[Finding]:
     for queue in queues if rule else ():
         minutes = queue.oldest_minutes or 0.0
         if rule and minutes > rule.minutes:
-            told = f"the oldest of {_name(queue)} waits for {minutes:,.0f} minutes"
-            yield Finding("oldest", _name(queue), round(minutes), rule.minutes, told)
+            message = f"the oldest of {_name(queue)} waits for {minutes:,.0f} minutes"
+            yield Finding("oldest", _name(queue), round(minutes), rule.minutes, message)
 
 
 def _no_progress(queues: Sequence[Queue], rule: ProgressRule | None, status: Status) -> Iterator[Finding]:
-    """One finding for each stage of a source: interrogations take turns, and wait for each other."""
+    """One finding for each stage of a source, since interrogations wait for each other's turns."""
     if rule is None:
         return
     moment = status.at - timedelta(minutes=rule.minutes)
     due = {(one.stage, one.source, one.interrogation) for one in status.stages if one.pending + one.in_flight}
-    told = [queue for queue in queues if queue.out_last_hour is not None]  # of others no end is known
-    for (stage, source), several in groupby(sorted(told, key=_place), key=_place):
+    # for other queues, it is not known when items were done
+    timed = [queue for queue in queues if queue.out_last_hour is not None]
+    for (stage, source), several in groupby(sorted(timed, key=_place), key=_place):
         group = list(several)
-        # What failed and is due later is not late, nor is what came just now.
+        # Items that failed and are due later are not late, nor are new ones.
         late = [
             queue
             for queue in group

@@ -1,7 +1,7 @@
-"""Alerts: what the rules found, told once when it begins and once when it is over.
+"""Alerts: what the rules found, sent once when it begins and once when it is over.
 
-Which alerts stand is in the lake, and their notices follow from it, by ids of their own. So a process that is
-killed between the two, or a tick that is repeated, tells nothing twice.
+The lake holds the standing alerts, and the ids of their notices follow from them. So nothing is sent twice
+when a process is killed between the two, or a tick is repeated.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -21,7 +21,7 @@ _PARTITION = "now"
 
 
 def standing_alerts(lake: Lake) -> list[Row]:
-    """The alerts that fire, and how those ended that fired before: one row a rule and subject."""
+    """The alerts that fire, and those that ended: one row for each rule and subject."""
     return [*read_partition(lake, ALERTS, _PARTITION)] if lake.has(ALERTS, _PARTITION) else []
 
 
@@ -38,13 +38,13 @@ def update_alerts(
     resolved_after_minutes: float,
     judged: Container[str] | None = None,
 ) -> list[Row]:
-    """Take in what the rules found. Who calls it holds the book of notices, so that nobody else does.
+    """Store what the rules found. The caller holds the book of notices, so that no other process does so.
 
     Args:
         lake: where alerts are.
-        found: all that is amiss now.
-        resolved_after_minutes: how long a rule must be content for its alert to be over.
-        judged: the rules that could look; what others found before stands as it did. All by default.
+        found: all that is wrong now.
+        resolved_after_minutes: how long a rule must find nothing for its alert to be over.
+        judged: the rules that could be checked; alerts of the others stay as they are. All by default.
 
     Returns:
         All alerts, as they stand now.

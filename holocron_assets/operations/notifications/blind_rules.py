@@ -1,4 +1,4 @@
-"""The rules that need no look at how things stand: they go on finding what is amiss while none can be had."""
+"""The rules that need no snapshot of the status: they also work while the status cannot be read."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from holocron_assets.operations.notifications.alert_rules import (
 )
 
 BLIND_RULES = frozenset({"settings", "backups"})
-"""What these find, and find no longer, is known at any time; `no_look` is over once there was a look."""
+"""The rules that can be checked at any time; `no_look` is over after a snapshot."""
 
 
 @dataclass(frozen=True)
 class NoSnapshot:
-    """There is no look at how things stand.
+    """There is no snapshot of the status.
 
     Attributes:
-        since: when the one under way was begun, or the first of several that did not come to an end.
+        since: when the one under way began, or the first of several that did not come to an end.
         problem: why it failed; None if it is under way.
     """
 
@@ -38,14 +38,14 @@ def blind_findings(
     broken_settings: Mapping[str, str] = MappingProxyType({}),
     newest_backup: datetime | None = None,
 ) -> list[Finding]:
-    """All that is amiss besides the work.
+    """All that is wrong apart from the work.
 
     Args:
-        rules: what is looked for.
+        rules: the rules to check.
         now: the moment.
-        no_look: that there is no look at the work, if there is none.
-        broken_settings: what people wrote that cannot be used, and why.
-        newest_backup: when the newest backup in the rule's folder was begun; None if there is none.
+        no_look: the missing snapshot, if there is none.
+        broken_settings: files of people that cannot be used, and why.
+        newest_backup: when the newest backup in the rule's folder began; None if there is none.
     """
     return [
         *_no_snapshot(no_look, rules.no_look, now),
@@ -59,11 +59,11 @@ def _no_snapshot(trouble: NoSnapshot | None, rule: NoSnapshotRule | None, now: d
         return
     minutes = (now - trouble.since) / timedelta(minutes=1)
     if trouble.problem:
-        told = f"how things stand cannot be looked at: {trouble.problem}"
-        yield Finding("no_look", "lake", 1, 0, told)
+        message = f"the status cannot be read: {trouble.problem}"
+        yield Finding("no_look", "lake", 1, 0, message)
     elif minutes > rule.minutes:
-        told = f"no look at how things stand has come to an end for {minutes:,.0f} minutes"
-        yield Finding("no_look", "lake", round(minutes), rule.minutes, told)
+        message = f"no snapshot of the status has come to an end for {minutes:,.0f} minutes"
+        yield Finding("no_look", "lake", round(minutes), rule.minutes, message)
 
 
 def _settings(broken: Mapping[str, str], rule: SettingsRule | None) -> Iterator[Finding]:
@@ -73,8 +73,8 @@ def _settings(broken: Mapping[str, str], rule: SettingsRule | None) -> Iterator[
 
 def _backups(newest: datetime | None, rule: BackupsRule | None, now: datetime) -> Iterator[Finding]:
     if rule and newest is None:
-        told = f"there is no finished backup of this lake in {rule.folder}"
-        yield Finding("backups", "newest", 0, 1, told)
+        message = f"there is no finished backup of this lake in {rule.folder}"
+        yield Finding("backups", "newest", 0, 1, message)
     elif rule and newest and (hours := (now - newest) / timedelta(hours=1)) > rule.hours:
-        told = f"the newest backup in {rule.folder} is {hours:,.0f} hours old"
-        yield Finding("backups", "newest", round(hours, 1), rule.hours, told)
+        message = f"the newest backup in {rule.folder} is {hours:,.0f} hours old"
+        yield Finding("backups", "newest", round(hours, 1), rule.hours, message)

@@ -1,4 +1,4 @@
-"""What was given up, as notices: a page or an item of an interrogation, once for each time that it dies."""
+"""Notices of dead letters: a page or an item of an interrogation, once for each time that it dies."""
 
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from holocron_assets.lake.views.database import connect, query
 from holocron_assets.operations.notifications.notifications import Notice
 
 TABLES = (PAGES, UNREAD_PAGES, LLM_RUNS, DECISIONS)
-"""What `dead_letters` stands on: while these are as they were, so is it."""
+"""The tables that `dead_letters` depends on: it changes only with them."""
 
 
 def dead_letter_notices(lake: Lake) -> list[Notice]:

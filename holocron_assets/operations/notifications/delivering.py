@@ -1,10 +1,10 @@
-"""Sending what is to be told: each webhook in a thread of its own, so that none holds the others.
+"""Sends notices: each webhook has a thread of its own, so that none delays the others.
 
-It is sent until an answer with a status of 2xx comes: again after 30 s, 2 min and then every 10 min, for
-three days and four tries more: this machine may have been off meanwhile, and the receiver start with it. A
-webhook that is down is asked for little: its next try, of whatever notice, waits as long. A notice that the
-receiver refuses waits alone. One whose webhook the file does not name waits for it to come back: people
-comment entries out, and editors write a file in two goes.
+A notice is sent until an answer with a status of 2xx comes: again after 30 s, 2 min and then every 10 min,
+for three days and four more tries, since this machine may have been off, and the receiver with it. While a
+webhook is down, its other notices wait as long. A notice that the receiver refuses waits alone. If the file
+does not name the webhook, the notice waits until it does: people comment entries out, and editors may write
+a file in two steps.
 """
 
 from collections import deque
@@ -27,10 +27,10 @@ from holocron_assets.telemetry.logs import logger
 from holocron_assets.telemetry.masking import without_secrets
 
 GIVEN_UP_AFTER = timedelta(days=3)
-"""From when it was asked for; `holocron webhooks resend` has it sent again."""
+"""Counted from when it was requested; `holocron webhooks resend` has it sent again."""
 
 _SENDING_SECONDS = 15.0  # and the last answer takes 20 s at most: a sensor's tick ends at 60 s
-_BODY_LIMIT = 64 * 1024  # of an answer, of which only the status counts
+_BODY_LIMIT = 64 * 1024  # bytes of an answer, of which only the status counts
 _OK, _OVER_OK, _SERVER_ERROR = 200, 300, 500
 _FOR_NOW = frozenset({408, 425, 429})
 _SHOWN = 300
@@ -39,7 +39,7 @@ _LOG = logger(__name__)
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of sending a notice once.
+    """The result of sending a notice once.
 
     Attributes:
         status: HTTP status; None if none came.
@@ -51,21 +51,21 @@ class Answer:
 
     @property
     def is_receivers_fault(self) -> bool:
-        """Whether any other notice would have fared no better."""
+        """Whether any other notice would have failed, too."""
         return bool(self.error) and (
             self.status is None or self.status >= _SERVER_ERROR or self.status in _FOR_NOW
         )
 
 
 def send(webhook: Webhook, notice_id: str, body: str) -> Answer:
-    """Send a notice once. Redirects are not followed: they would lead it to where nobody sent it."""
+    """Send a notice once. Redirects are not followed: they could lead to a place that no person chose."""
     with _client(webhook) as client:
         return _send(client, webhook, notice_id, body)
 
 
 @dataclass
-class _Told:
-    """What one webhook was told in one go."""
+class _Sent:
+    """The deliveries to one webhook in one pass."""
 
     delivered: int = 0
     failed: int = 0
@@ -74,11 +74,11 @@ class _Told:
 def deliver(
     book: NoticeBook, webhooks: Webhooks, *, seconds: float = _SENDING_SECONDS
 ) -> Mapping[str, tuple[int, int]]:
-    """Send what is due, and note what became of each.
+    """Send the due notices, and record the results.
 
     Args:
-        book: what is to be told.
-        webhooks: to whom.
+        book: the notices.
+        webhooks: the receivers.
         seconds: after so long, nothing more is sent now.
 
     Returns:
@@ -97,7 +97,7 @@ def deliver(
             due.setdefault(name, []).append(row)
     if not due:
         return {}
-    told = {name: _Told() for name in due}
+    sent = {name: _Sent() for name in due}
     with ThreadPoolExecutor(len(due), thread_name_prefix="webhook") as threads:
         serving = [
             threads.submit(
@@ -105,18 +105,18 @@ def deliver(
                 book,
                 webhooks.webhooks[name],
                 rows,
-                told[name],
+                sent[name],
                 lambda: monotonic() < deadline,
             )
             for name, rows in due.items()
         ]
     for one in serving:
         one.result()
-    return {name: (one.delivered, one.failed) for name, one in told.items()}
+    return {name: (one.delivered, one.failed) for name, one in sent.items()}
 
 
 def _resting(book: NoticeBook, now: datetime) -> set[str]:
-    """Webhooks that are left alone: they failed, and took nothing since."""
+    """Webhooks that are not asked now: they failed, and took nothing since."""
     return {
         name
         for name, (failures, tried_at) in book.failures_since_success().items()
@@ -136,7 +136,7 @@ def _given_up(last: str) -> Row:
 
 
 def _tried_late(row: Row, now: datetime, error: str) -> Row:
-    """What a try in vain changes in a notice: nothing before its three days are over."""
+    """The change of a notice's state by a failed try: none before its three days are over."""
     if not _is_late(row, now):
         return {}
     tries = (row["late_tries"] or 0) + 1
@@ -144,17 +144,17 @@ def _tried_late(row: Row, now: datetime, error: str) -> Row:
 
 
 def _serve(
-    book: NoticeBook, webhook: Webhook, rows: Sequence[Row], told: _Told, is_time: Callable[[], bool]
+    book: NoticeBook, webhook: Webhook, rows: Sequence[Row], sent: _Sent, is_time: Callable[[], bool]
 ) -> None:
-    """Send some notices in turn, those first that were never tried, until the receiver fails."""
+    """Send some notices one by one, new ones first, until the receiver fails."""
     with _client(webhook) as client:
         left = deque(sorted(rows, key=lambda one: (one["attempts"], one["asked_at"])))
         while left and is_time():
             row = left.popleft()
             answer = _send(client, webhook, row["notice_id"], row["body"])
-            tell = _LOG.warning if answer.error else _LOG.info
-            tell(
-                "told a webhook",
+            log = _LOG.warning if answer.error else _LOG.info
+            log(
+                "sent a notice",
                 webhook=row["webhook"],
                 notice_id=row["notice_id"],
                 notice=row["event"],
@@ -165,12 +165,12 @@ def _serve(
             what = {"attempts": attempts, "tried_at": now, "status": answer.status, "error": answer.error}
             if answer.error is None:
                 book.change(row, **what, state="delivered", due_at=None)
-                told.delivered += 1
+                sent.delivered += 1
                 continue
             what |= {"due_at": now + delay_after(attempts), **_tried_late(row, now, answer.error)}
             book.change(row, **what)
-            told.failed += 1
-            if answer.is_receivers_fault:  # so it counts as a try of each, or they would wait for ever
+            sent.failed += 1
+            if answer.is_receivers_fault:  # this counts as a try of each, or they would wait for ever
                 late = [other for other in left if _is_late(other, now)]
                 book.change_all({**other, **_tried_late(other, now, answer.error)} for other in late)
                 return
@@ -184,27 +184,27 @@ def _send(client: HttpClient, webhook: Webhook, notice_id: str, text: str) -> An
         return Answer(None, str(error))
     try:
         answer = client.post(webhook.url, body, headers)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it was a try in vain: the tick goes on
+    except Exception as error:  # noqa: BLE001 - any error is a failed try, and the tick goes on
         cause = _innermost(error)
         return Answer(None, without_secrets(f"{type(cause).__name__}: {cause}")[:_SHOWN])
     return Answer(answer.status, _why_not(answer))
 
 
 def _innermost(error: Exception) -> Exception:
-    """What an error is about, where tasks of a library have wrapped it."""
+    """The original error, where tasks of a library have wrapped it."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
 def _why_not(answer: HttpAnswer) -> str | None:
-    """Why a notice did not arrive; None if it did, whatever became of the answer's body."""
+    """Why a notice did not arrive; None if it did. The answer's body does not count."""
     if answer.status is not None:
         return None if _OK <= answer.status < _OVER_OK else f"HTTP {answer.status}"
-    told = without_secrets(answer.error or "no answer")[:_SHOWN]
+    reason = without_secrets(answer.error or "no answer")[:_SHOWN]
     if answer.private_host is not None:
-        return f"{told}. If that is meant to be, say private: true in the webhooks' file"
-    return told
+        return f"{reason}. If that is meant to be, say private: true in the webhooks' file"
+    return reason
 
 
 def _client(webhook: Webhook) -> HttpClient:

@@ -1,8 +1,8 @@
-"""What is to be told, and what became of telling it: kept in the lake before anything is sent.
+"""Notices, and their deliveries: the lake keeps them before anything is sent.
 
-A notice has an id that follows from what it is about, so noting it twice notes it once. A webhook's row is
-'pending' until an answer says that it arrived; a process that dies in between has it sent again, under the
-same id. Changes go to a journal first, as fetching's do, and into the table's partitions when the book is
+A notice's id follows from what it is about, so it is recorded only once. A webhook's row is 'pending' until
+an answer says that the notice arrived. If the process dies in between, it is sent again under the same id.
+Changes go to a journal first, as those of fetching do, and into the table's partitions when the book is
 closed.
 """
 
@@ -28,14 +28,14 @@ _Key = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Notice:
-    """Something to be told.
+    """Something to be sent to webhooks.
 
     Attributes:
         notice_id: follows from what it is about.
         event: what kind of thing happened.
         subject: what it is about, for people.
         happened_at: when.
-        data: what is told of it.
+        data: further data about it.
     """
 
     notice_id: str
@@ -46,9 +46,9 @@ class Notice:
 
     @property
     def body(self) -> str:
-        """What is sent."""
-        told = {"type": self.event, "timestamp": self.happened_at.isoformat(), "data": self.data}
-        return json.dumps(told, default=_as_json)
+        """The body of the request."""
+        body = {"type": self.event, "timestamp": self.happened_at.isoformat(), "data": self.data}
+        return json.dumps(body, default=_as_json)
 
 
 @dataclass
@@ -64,12 +64,12 @@ class NoticeBook:
     _writing: Lock = field(default_factory=Lock)
 
     def note(self, notices: Iterable[Notice], webhooks: Webhooks, *, is_history: bool = False) -> int:
-        """Note what is not noted yet, for each webhook that wants it.
+        """Record new notices, for each webhook that wants them.
 
         Args:
-            notices: what there is to be told.
-            webhooks: who wants to be told of what.
-            is_history: whether nobody is told, since it was so before anybody asked.
+            notices: the notices.
+            webhooks: the receivers, with the events that each wants.
+            is_history: whether they are not sent, since they happened before any webhook was set up.
 
         Returns:
             How many were new.
@@ -83,7 +83,7 @@ class NoticeBook:
         return len(new)
 
     def known(self, ids: Iterable[str]) -> set[str]:
-        """Those of some ids that were noted."""
+        """The ids that are recorded, of those given."""
         asked = list(ids)
         if not asked:
             return set()
@@ -91,24 +91,24 @@ class NoticeBook:
         return {row["notice_id"] for row in rows}
 
     def is_empty(self) -> bool:
-        """Whether nothing was ever noted."""
+        """Whether no notice was ever recorded."""
         return not self._ask("from lake.notices limit 1")
 
     def pending(self) -> list[Row]:
-        """What was not delivered yet, and not given up."""
+        """The rows that are not delivered yet, and not given up."""
         return self._ask("from lake.notices where state = 'pending'")
 
     def failures_since_success(self) -> dict[str, tuple[int, datetime]]:
-        """By webhook, how many notices its own fault kept back since it last took one, and when last."""
+        """By webhook, how many notices failed by its own fault since its last success, and when last."""
         rows = self._ask(_FAILURES)
         return {row["webhook"]: (row["failures"], row["tried_at"]) for row in rows}
 
     def change(self, row: Row, **what: Any) -> None:
-        """Note what became of a row."""
+        """Record the result of a row."""
         self.change_all([{**row, **what}])
 
     def change_all(self, rows: Iterable[Row]) -> None:
-        """Note rows as they are now."""
+        """Record rows as they are now."""
         by_day: dict[str, list[Row]] = {}
         for row in rows:
             by_day.setdefault(row["day"], []).append(row)
@@ -116,7 +116,7 @@ class NoticeBook:
             self._append(several)
 
     def ask_again(self, row: Row) -> Row:
-        """Have a notice sent again that was delivered or given up; it counts as asked for now."""
+        """Have a notice sent again that was delivered or given up; it counts as requested now."""
         now = utc_now()
         fresh = dict.fromkeys(("tried_at", "due_at", "status", "error", "late_tries"))
         again = {**row, **fresh, "day": _day(now), "asked_at": now, "state": "pending", "attempts": 0}
@@ -124,7 +124,7 @@ class NoticeBook:
         return again
 
     def store(self) -> None:
-        """Put what journals hold into the table's partitions; of killed processes too."""
+        """Move the rows of journals into the table's partitions; also those of killed processes."""
         with self._writing:
             for journal in self._changed.values():
                 journal.close()
@@ -133,7 +133,7 @@ class NoticeBook:
                 _store(self.lake, path.parent.name, Journal(path))
 
     def _append(self, rows: list[Row]) -> None:
-        """Write down some rows of one day, all or none."""
+        """Write some rows of one day, all or none."""
         day = rows[0]["day"]
         with self._writing:
             if day not in self._changed:
@@ -141,7 +141,7 @@ class NoticeBook:
             self._changed[day].append({"rows": [dict(row) for row in rows]})
 
     def _ask(self, sql: str, **parameters: Any) -> list[Row]:
-        self.store()  # what this process noted itself counts too
+        self.store()  # rows that this process recorded count too
         with connect(self.lake, tables=[NOTICES]) as connection:
             return [*query(connection, sql, parameters)]
 
@@ -165,14 +165,14 @@ _FAILURES = """
 
 @contextmanager
 def open_book(lake: Lake, *, patience_seconds: float) -> Iterator[NoticeBook]:
-    """Have the book for this process alone, with what a killed one left in it.
+    """Open the book for this process alone, with the rows that a killed process left in it.
 
     Args:
         lake: whose.
         patience_seconds: how long to wait for another process that has it.
 
     Raises:
-        filelock.Timeout: another process has it for longer.
+        filelock.Timeout: another process holds it for longer.
     """
     with lake.lock("notices", timeout=patience_seconds):
         book = NoticeBook(lake)

@@ -1,4 +1,4 @@
-"""Webhooks, as data: who is told of which events, and how what is sent is signed.
+"""Webhooks, as data: which events each receives, and how requests are signed.
 
 The signature is that of Standard Webhooks (https://www.standardwebhooks.com), for which there are libraries
 in every language.
@@ -22,7 +22,7 @@ from holocron_assets.operations.notifications.yaml_file import Settings, Setting
 Event = Literal["run.success", "run.failure", "dead_letter", "alert.firing", "alert.resolved"]
 EVENTS: tuple[Event, ...] = get_args(Event)
 TEST_EVENT = "test"
-"""Sent by `holocron webhooks test` alone, whatever a webhook wants."""
+"""Only `holocron webhooks test` sends it, also to webhooks that do not list it."""
 
 _PREFIX = "whsec_"
 _SHORTEST_SECRET, _LONGEST_SECRET = 24, 64
@@ -30,16 +30,16 @@ _LONGEST_SECONDS = 20  # a sensor's tick ends at 60 s
 
 WebhookName = Annotated[StrictStr, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 SecretName = Annotated[StrictStr, Field(pattern=r"^[A-Z][A-Z0-9_]*(SECRET|KEY|TOKEN|PASSWORD)$")]
-"""Values of variables with such names are masked wherever Holocron repeats what others say."""
+"""Values of variables with such names are masked wherever Holocron repeats other programs' output."""
 
 
 class Webhook(Settings):
-    """Somebody who is told.
+    """A receiver of notices.
 
     Attributes:
         url: where notices are sent.
         secret_env: name of the environment variable that holds the secret of the signature.
-        events: what is told.
+        events: the events that it wants.
         private: whether the url may lead to this machine or into a private network.
         timeout_seconds: how long an answer may take in all.
     """
@@ -76,7 +76,7 @@ class Webhook(Settings):
         """The secret that notices are signed with.
 
         Raises:
-            SettingsError: the environment does not hold one; says which variable, and never its value.
+            SettingsError: the environment does not hold one; names the variable, and never its value.
         """
         held = environment.get(self.secret_env)
         if not held:
@@ -97,18 +97,18 @@ class Webhooks(Settings):
     """The file.
 
     Attributes:
-        webhooks: who is told, by name.
+        webhooks: the receivers, by name.
     """
 
     webhooks: Mapping[WebhookName, Webhook] = Field(default_factory=dict)
 
     def wanting(self, event: Event) -> list[str]:
-        """Names of the webhooks that want to be told of an event."""
+        """Names of the webhooks that want an event."""
         return [name for name, webhook in self.webhooks.items() if event in webhook.events]
 
 
 def read_webhooks(file: Path) -> Webhooks:
-    """Who is told of what; nobody where there is no file.
+    """The webhooks of a file; none where there is no file.
 
     Raises:
         SettingsError: the file cannot be used; names file, key and reason.
@@ -121,7 +121,7 @@ def signed_headers(secret: bytes, notice_id: str, sent_at: int, body: bytes) -> 
 
     Args:
         secret: known to the receiver too.
-        notice_id: the same however often it is sent.
+        notice_id: the same at every try.
         sent_at: seconds since 1970.
         body: what is sent.
     """

@@ -1,4 +1,4 @@
-"""Reading a file of settings that people write: what is wrong with it is told by file, key and reason."""
+"""Reads a file of settings that people write; errors name file, key and reason."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ _Read = TypeVar("_Read", bound=Settings)
 
 
 def read_settings(file: Path, kind: type[_Read]) -> _Read:
-    """What a file says; as the defaults say where there is none.
+    """The settings of a file; the defaults where there is no file.
 
     Raises:
         SettingsError: the file cannot be used.
@@ -43,7 +43,7 @@ def read_settings(file: Path, kind: type[_Read]) -> _Read:
         raise SettingsError(f"{file}: is not valid YAML: {error}") from error
     except ValidationError as error:
         problems = (f"{_dotted(details['loc'])}: {details['msg']}" for details in first_hand(error.errors()))
-        # Without its cause, which holds what was written: an address may be a secret.
+        # Without its cause, which repeats the values: an address may be a secret.
         raise SettingsError(f"{file}: {'; '.join(problems)}") from None
 
 

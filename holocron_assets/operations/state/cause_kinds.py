@@ -1,4 +1,4 @@
-"""Kinds of causes of failures, for labels: few, whatever pages, wikis and models wrote."""
+"""Kinds of causes of failures, for labels: few, and without text of pages, wikis and models."""
 
 import re
 
@@ -7,16 +7,16 @@ from holocron_assets.operations.state.status_rows import FailureCause
 _BY_STEP = "page_types"
 _BETWEEN = ": "
 _LEADS_ON = re.compile(r"invalid|answer(\.\w+)*|.*'\.\.\.'")
-"""What says where something was wrong; the next part of the cause says what."""
+"""Parts of a cause that say where something was wrong; the next part says what."""
 
 _LONGEST = 120
 
 
 def kind_of(failure: FailureCause) -> str:
-    """What was wrong and where: an outcome, a status, a kind of error; of an answer, the place and the check.
+    """What was wrong and where: an outcome, a status, a kind of error; for an answer, place and check.
 
-    A cause goes from what our code says to what others said, after a colon: that is left out. Of pages that
-    could not be read it begins with the steps that could not.
+    A cause has our own text, a colon and others' text, which is left out. For pages that could not be read,
+    it begins with the steps that failed.
     """
     steps, clauses = "", failure.cause.split(_BETWEEN)
     if failure.stage == _BY_STEP and len(clauses) > 1:

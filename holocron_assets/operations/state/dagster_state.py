@@ -1,4 +1,4 @@
-"""What is to be known of Dagster, which this room does not know: who does looks at it and tells."""
+"""The state of Dagster. This package does not import Dagster, so its callers fill the values in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from datetime import datetime
 
 @dataclass(frozen=True)
 class DagsterState:
-    """Dagster, as its storage tells of it.
+    """Dagster's state, as its storage has it.
 
     Attributes:
-        at: when it was looked at.
+        at: when it was read.
         runs: how many runs wait or are under way, by status.
-        heard_at: when each part of the daemon that there should be last showed that it lives; None if never.
+        heard_at: when each expected part of the daemon last showed that it lives; None if never.
         ticked_at: when any sensor last ticked; None if none ever did.
     """
 

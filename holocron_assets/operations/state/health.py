@@ -1,4 +1,4 @@
-"""Whether anything is wrong with the whole: checks, each with its outcome and why."""
+"""Holocron's health: checks, each with its outcome and the reason."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,31 +14,31 @@ from holocron_assets.operations.state.status_rows import Queue, Stage
 Outcome = Literal["ok", "degraded", "failed"]
 
 OUTCOMES: tuple[Outcome, ...] = ("ok", "degraded", "failed")
-"""The better first. `degraded`: some of the work goes on. `failed`: none does, until somebody sees to it."""
+"""The best first. `degraded`: some work goes on. `failed`: none does, until somebody acts."""
 
 STUCK = timedelta(hours=1)
-"""Work that has waited for longer while nothing of its kind was done does not go on."""
+"""Work is stuck when it has waited for longer, and nothing of its kind was done meanwhile."""
 
 SILENT = timedelta(minutes=3)
-"""Every part of Dagster's daemon shows each half minute that it lives."""
+"""Every part of Dagster's daemon shows twice a minute that it lives."""
 
 IDLE = timedelta(minutes=5)
 """Some sensor ticks every few seconds, and no tick takes longer than a minute."""
 
 ENDLESS = timedelta(minutes=30)
-"""A look at the lake that takes longer may never come to an end."""
+"""A snapshot of the lake that takes longer may never end."""
 
 _BY_PEOPLE = "review"
-"""The stage that waits for people, for as long as they like."""
+"""The stage that waits for people; there is no limit to that."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at.
+    """One check.
 
     Attributes:
-        name: what.
-        outcome: how it is.
+        name: what was checked.
+        outcome: its result.
         reason: why, for people.
     """
 
@@ -48,12 +48,12 @@ class Check:
 
 
 def worst(checks: Iterable[Check]) -> Outcome:
-    """How the whole is."""
+    """The worst outcome of all checks."""
     return max((check.outcome for check in checks), key=OUTCOMES.index, default="ok")
 
 
 def health_report(checks: Sequence[Check]) -> dict[str, Any]:
-    """The checks as plain values of JSON, with how the whole is."""
+    """The checks as plain JSON values, with the overall outcome."""
     return {
         "health": worst(checks),
         "checks": {check.name: {"outcome": check.outcome, "reason": check.reason} for check in checks},
@@ -61,7 +61,7 @@ def health_report(checks: Sequence[Check]) -> dict[str, Any]:
 
 
 def lake_checks(looked: Taken[Status]) -> list[Check]:
-    """What is to be said of a look at the lake."""
+    """The checks that follow from a snapshot of the lake."""
     status = looked.found
     if looked.is_first_under_way:
         return [Check("lake", "degraded", f"nothing is known of it yet: {looked.problem}")]
@@ -71,17 +71,17 @@ def lake_checks(looked: Taken[Status]) -> list[Check]:
 
 
 def settings_check(broken: Mapping[str, str]) -> Check:
-    """What is to be said of what people write.
+    """The check of files that people write.
 
     Args:
-        broken: what of it cannot be used, and why.
+        broken: the files that cannot be used, and why.
     """
-    told = "; ".join(f"the settings of {name} cannot be used: {why}" for name, why in broken.items())
-    return Check("settings", "degraded" if broken else "ok", told or "all can be used")
+    message = "; ".join(f"the settings of {name} cannot be used: {why}" for name, why in broken.items())
+    return Check("settings", "degraded" if broken else "ok", message or "all can be used")
 
 
 def dagster_checks(looked: Taken[DagsterState]) -> list[Check]:
-    """What is to be said of a look at Dagster."""
+    """The checks that follow from a snapshot of Dagster."""
     dagster = looked.found
     if looked.is_first_under_way:
         return [Check("dagster_storage", "degraded", f"nothing is known of it yet: {looked.problem}")]
@@ -91,17 +91,17 @@ def dagster_checks(looked: Taken[DagsterState]) -> list[Check]:
 
 
 def _lake(looked: Taken[Status]) -> Check:
-    """Whether a look at it comes to an end; this one did."""
+    """Whether a snapshot of the lake comes to an end; the last one did."""
     lasts = timedelta(seconds=looked.under_way_seconds or 0)
     if lasts < ENDLESS:
         return Check("lake", "ok", "it can be read")
     minutes = lasts / timedelta(minutes=1)
-    told = f"a look at it has been under way for {minutes:,.0f} minutes; what is told here is older"
-    return Check("lake", "degraded", told)
+    message = f"a snapshot of it has been under way for {minutes:,.0f} minutes; the values here are older"
+    return Check("lake", "degraded", message)
 
 
 def _daemon(dagster: DagsterState) -> Check:
-    """Whether every part of the daemon shows that it lives."""
+    """Whether every part of the daemon lives."""
     silent = {
         name: heard for name, heard in dagster.heard_at.items() if not heard or dagster.at - heard > SILENT
     }
@@ -114,17 +114,17 @@ def _daemon(dagster: DagsterState) -> Check:
 
 
 def _ticks(dagster: DagsterState) -> Check:
-    """Whether sensors tick: a daemon whose code cannot be loaded lives, and does nothing."""
+    """Whether sensors tick: if its code cannot be loaded, a daemon lives and does nothing."""
     name, ticked = "daemon", dagster.ticked_at
     if not dagster.heard_at or (ticked and dagster.at - ticked <= IDLE):
         return Check(name, "ok", "every part of it was heard of within three minutes, and sensors tick")
     when = f"since {ticked:%Y-%m-%d %H:%M:%S} UTC" if ticked else "so far"
-    why = "its code cannot be loaded, which its log tells of, or somebody stopped all sensors"
+    why = "its code cannot be loaded (see its log), or somebody stopped all sensors"
     return Check(name, "failed", f"it lives, but no sensor has ticked {when}: {why}")
 
 
 def _models(status: Status) -> Check:
-    """Whether models answer, if they are to be asked."""
+    """Whether models answer, if there is something to ask."""
     name, problem = "models", status.models.problem
     if is_switched_off():
         return Check(name, "ok", "no model is asked: HOLOCRON_LLM is off")
@@ -139,15 +139,15 @@ def _models(status: Status) -> Check:
 
 
 def _progress(status: Status) -> Check:
-    """Whether what may be done now is done."""
+    """Whether due work is being done."""
     name, waiting = "progress", _waiting(status)
     if not waiting:
         return Check(name, "ok", "nothing waits that may be done now")
     stuck = {stage: rows for stage, rows in waiting.items() if _are_stuck(rows, status.at)}
     if not stuck:
         return Check(name, "ok", f"work goes on: {', '.join(sorted(waiting))}")
-    told = "; ".join(_told(stage, rows, status.at) for stage, rows in sorted(stuck.items()))
-    return Check(name, "failed" if len(stuck) == len(waiting) else "degraded", told)
+    message = "; ".join(_in_words(stage, rows, status.at) for stage, rows in sorted(stuck.items()))
+    return Check(name, "failed" if len(stuck) == len(waiting) else "degraded", message)
 
 
 def _goes_on(status: Status) -> bool:
@@ -156,7 +156,7 @@ def _goes_on(status: Status) -> bool:
 
 
 def _waiting(status: Status) -> dict[str, list[tuple[Stage, Queue | None]]]:
-    """What may be done now, by stage, with how it goes; what lacks a model is another check's."""
+    """The due work of each stage and its progress; another check is about missing models."""
     queues = {(queue.stage, queue.source, queue.interrogation): queue for queue in status.queues}
     waiting: dict[str, list[tuple[Stage, Queue | None]]] = {}
     for stage in status.stages:
@@ -171,7 +171,7 @@ def _is_due(stage: Stage) -> bool:
 
 
 def _is_held_back(status: Status, stage: Stage) -> bool:
-    """Whether a person will have it that nothing is done."""
+    """Whether a person holds the work back."""
     names = {("all", None), ("source", stage.source), ("interrogation", stage.interrogation)}
     if any((held.scope, held.name) in names for held in status.paused):
         return True
@@ -179,17 +179,17 @@ def _is_held_back(status: Status, stage: Stage) -> bool:
 
 
 def _is_excused(status: Status, stage: Stage) -> bool:
-    """Whether it is right that nothing is done: a person or a wiki will have it so, or a model lacks."""
+    """Whether doing nothing is right: a person or a wiki holds it back, or a model is missing."""
     if _is_held_back(status, stage):
         return True
     if stage.interrogation:
-        return is_switched_off() or status.models.problem is not None  # that is a check of its own
+        return is_switched_off() or status.models.problem is not None  # another check is about that
     left_alone = {host.source for host in status.hosts if host.until is not None}
     return stage.stage == "pages" and stage.source in left_alone
 
 
 def _are_stuck(rows: Sequence[tuple[Stage, Queue | None]], now: datetime) -> bool:
-    """Whether something of a stage has waited for long, and nothing of that stage was done meanwhile.
+    """Whether some work of a stage has waited for long while nothing of that stage was done.
 
     One source or model often waits for another, which is no fault.
     """
@@ -199,7 +199,7 @@ def _are_stuck(rows: Sequence[tuple[Stage, Queue | None]], now: datetime) -> boo
     return any(stage.oldest_at and now - stage.oldest_at >= STUCK for stage, _ in rows)
 
 
-def _told(name: str, rows: Sequence[tuple[Stage, Queue | None]], now: datetime) -> str:
+def _in_words(name: str, rows: Sequence[tuple[Stage, Queue | None]], now: datetime) -> str:
     items = sum(stage.pending + stage.in_flight for stage, _ in rows)
     oldest = min(stage.oldest_at for stage, _ in rows if stage.oldest_at)
     hours = (now - oldest) / timedelta(hours=1)

@@ -1,4 +1,4 @@
-"""A look that many ask for at any time: one at a time, in the background, and kept, also when it failed."""
+"""A snapshot for many callers: taken one at a time in the background, and kept, also if it failed."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -10,12 +10,12 @@ from typing import Generic, TypeVar
 
 _KEPT_SECONDS = 5.0
 _SHARE_OF_TIME = 0.2
-"""Of the time that is spent looking, at most: a look at a large lake is kept for longer."""
+"""The most time to spend on snapshots, as a share: one of a large lake is kept for longer."""
 
 _PATIENCE_SECONDS = 5.0
-"""A look that takes no longer is waited for; then the one before it is told of."""
+"""Callers wait so long for a new snapshot; then they get the one before it."""
 _LONGEST_WAIT_SECONDS = 15.0
-"""The same where nothing is known yet, or only what is long over. Prometheus waits for 25 s."""
+"""The same where there is no snapshot yet, or only an old one. Prometheus waits for 25 s."""
 _OVER_SECONDS = 600.0
 
 _T = TypeVar("_T")
@@ -23,13 +23,13 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Taken(Generic[_T]):
-    """What the last look that ended came to.
+    """The last snapshot that ended.
 
     Attributes:
-        found: what was seen; None if it failed, or none ended yet.
-        problem: why nothing was seen; None if something was.
+        found: its values; None if it failed, or none ended yet.
+        problem: why there are no values; None if there are.
         seconds: how long it took.
-        failures: how many looks failed so far.
+        failures: how many snapshots failed so far.
         age_seconds: how long ago it began; None if none ended yet.
         under_way_seconds: for how long a newer one has been under way; None if none is.
     """
@@ -43,18 +43,18 @@ class Taken(Generic[_T]):
 
     @property
     def is_first_under_way(self) -> bool:
-        """Whether nothing is known only because no look ended yet."""
+        """Whether there are no values because the first snapshot has not ended yet."""
         return self.age_seconds is None
 
 
 def in_background(take: Callable[[], _T]) -> Future[_T]:
-    """Begin to look. The thread keeps no process from ending, which may happen at any time."""
+    """Begin a snapshot in a thread that does not keep the process from ending."""
     taking = Future[_T]()
 
     def run() -> None:
         try:
             taking.set_result(take())
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is told to all who ask
+        except BaseException as error:  # noqa: BLE001 - any error is given to all callers
             taking.set_exception(error)
 
     Thread(target=run, name="look", daemon=True).start()
@@ -62,13 +62,13 @@ def in_background(take: Callable[[], _T]) -> Future[_T]:
 
 
 class KeptSnapshot(Generic[_T]):
-    """Looks when asked, if the last look is too old. Who asks meanwhile is soon told of the last one."""
+    """Takes a snapshot on request, if the last one is too old. Meanwhile, other callers get the last one."""
 
     def __init__(self, take: Callable[[], _T], *, clock: Callable[[], float] = monotonic) -> None:
-        """Nothing is looked at yet.
+        """Take no snapshot yet.
 
         Args:
-            take: what is costly, and may raise.
+            take: takes one; it is costly, and may raise.
             clock: seconds that only grow.
         """
         self._take, self._clock, self._lock = take, clock, Lock()
@@ -78,7 +78,7 @@ class KeptSnapshot(Generic[_T]):
         self._failures = 0
 
     def begin(self) -> Future[Taken[_T]] | None:
-        """The look under way, which is begun if one is due; None if none is."""
+        """The snapshot under way, which is begun if one is due; None if none is."""
         with self._lock:
             is_due = self._last is None or self._clock() - self._ended_at >= _kept_seconds(self._last)
             if self._under_way is None and is_due:
@@ -87,19 +87,19 @@ class KeptSnapshot(Generic[_T]):
             return self._under_way[1] if self._under_way else None
 
     def latest(self) -> Taken[_T]:
-        """The last look, or a new one if it is due and short. One that failed is told as such."""
+        """The last snapshot, or a new one if it is due and quick. A failed one has a problem."""
         if under_way := self.begin():
             wait_for([under_way], timeout=self._patience_seconds())
         with self._lock:
             now = self._clock()
             lasts = now - self._under_way[0] if self._under_way else None
             if self._last is None:
-                told = f"the first look at it has been under way for {lasts or 0:,.0f} s; ask again"
-                return Taken(None, told, 0.0, self._failures, None, lasts or 0.0)
+                message = f"the first snapshot of it has been under way for {lasts or 0:,.0f} s; ask again"
+                return Taken(None, message, 0.0, self._failures, None, lasts or 0.0)
             return replace(self._last, age_seconds=now - self._began_at, under_way_seconds=lasts)
 
     def _patience_seconds(self) -> float:
-        """For how long to wait for the look under way: some seconds from its beginning."""
+        """How long to wait for the snapshot under way: some seconds from its beginning."""
         with self._lock:
             if self._under_way is None:
                 return 0.0
@@ -112,7 +112,7 @@ class KeptSnapshot(Generic[_T]):
         found, problem = None, None
         try:
             found = self._take()
-        except BaseException as error:  # noqa: BLE001 - it is told; a look that ended must not seem under way
+        except BaseException as error:  # noqa: BLE001 - it is reported; a snapshot that ended must not seem under way
             problem = f"{type(error).__name__}: {error}"
         with self._lock:
             self._failures += problem is not None

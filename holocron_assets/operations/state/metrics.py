@@ -1,7 +1,7 @@
-"""How things stand as Prometheus' metrics: which there are, in base units, and from what they are made.
+"""The status as Prometheus metrics, in base units, and the values that they are made from.
 
-No label holds a page's title, or what a wiki or model wrote. Sources, interrogations, models and outcomes are
-few; of kinds of causes, only the most frequent are told apart.
+No label holds a page's title, or a text of a wiki or model. Sources, interrogations, models and outcomes are
+few. Of kinds of causes, only the most frequent have a label of their own.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from holocron_assets.operations.state.status_rows import AgedWork, FailureCause,
 from holocron_assets.operations.state.totals import Totals
 
 MOST_CAUSES = 20
-"""Kinds of causes of failures that are told apart, the most frequent; the others are told of together."""
+"""How many kinds of causes of failures have a label of their own, the most frequent; the others share one."""
 
 OTHER_CAUSES = "other"
 
@@ -38,7 +38,7 @@ _Samples = Iterable[tuple[Sequence[str], float]]
 
 
 def status_metrics(status: Status) -> Iterator[Metric]:
-    """What a look at the lake says."""
+    """The metrics of a snapshot of the lake."""
     yield _gauge(
         "holocron_stage_items",
         "Items at a stage, by their state",
@@ -79,9 +79,9 @@ def status_metrics(status: Status) -> Iterator[Metric]:
 
 
 def total_metrics(totals: Totals) -> Iterator[Metric]:
-    """What was done since the lake began."""
+    """The metrics of all work since the lake began."""
     by_source, by_model = ("source", "outcome"), ("model", "outcome")
-    for name, told, labels, rows, column in (
+    for name, text, labels, rows, column in (
         ("pages_read", "Pages that were read", ("source",), totals.pages, "pages"),
         ("http_requests", "Requests to wikis, sent or not", by_source, totals.requests, "requests"),
         ("http_received_bytes", "Bytes that wikis sent, unpacked", by_source, totals.requests, "bytes"),
@@ -96,14 +96,14 @@ def total_metrics(totals: Totals) -> Iterator[Metric]:
         ("model_switches", "Changes to a model from another", ("model",), totals.sessions, "switches"),
         ("decisions", "Decisions of people", ("kind",), totals.decisions, "decisions"),
     ):
-        family = CounterMetricFamily(f"holocron_{name}", f"{told}, since the lake began", labels=labels)
+        family = CounterMetricFamily(f"holocron_{name}", f"{text}, since the lake began", labels=labels)
         for row in rows:
             family.add_metric([row[label] for label in labels], row[column])
         yield family
 
 
 def check_metrics(checks: Sequence[Check]) -> Iterator[Metric]:
-    """What /health says."""
+    """The metrics of /health."""
     values = ", ".join(f"{number} {outcome}" for number, outcome in enumerate(OUTCOMES))
     yield _gauge(
         "holocron_health",
@@ -114,7 +114,7 @@ def check_metrics(checks: Sequence[Check]) -> Iterator[Metric]:
 
 
 def dagster_metrics(dagster: DagsterState) -> Iterator[Metric]:
-    """What Dagster has under way."""
+    """The metrics of Dagster's runs and daemon."""
     yield _gauge(
         "holocron_dagster_runs",
         "Runs of Dagster that wait or are under way",
@@ -162,7 +162,7 @@ def _queue_metrics(queues: Sequence[Queue]) -> Iterator[Metric]:
 
 
 def _causes(failures: Sequence[FailureCause]) -> _Samples:
-    """Failures by kind of cause; kinds beyond the most frequent are one."""
+    """Failures by kind of cause; all but the most frequent kinds count as one."""
     kinds, counts = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
     for one in failures:
         kinds[*_whose(one), kind_of(one)] += one.failures
@@ -230,8 +230,8 @@ def _whose(row: Stage | Queue | AgedWork | FailureCause) -> tuple[str, ...]:
     return (row.stage, row.source or "", row.interrogation or "")
 
 
-def _gauge(name: str, told: str, labels: Sequence[str], samples: _Samples) -> Metric:
-    family = GaugeMetricFamily(name, told, labels=labels)
+def _gauge(name: str, text: str, labels: Sequence[str], samples: _Samples) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=labels)
     for values, number in samples:
         family.add_metric(values, number)
     return family

@@ -1,4 +1,4 @@
-"""What models did in the last hour and day, and who asks them now, whichever machines serve them."""
+"""The work of models in the last hour and day, and the processes that ask them now, on all machines."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from holocron_assets.operations.state.status import Models
 _A_DAY = timedelta(days=1)
 _AN_HOUR = timedelta(hours=1)
 _RUNS = "from gpu_runs where ended_at > $since order by started_at"
-# A stretch has its row when it ends: calls of one that goes on, or was killed, are in none.
+# A session has its row when it ends: calls of a session that goes on, or was killed, are in no row.
 _CALLS = """
     select started_at, started_at + total_ms * interval 1 millisecond as ended_at
     from lake.llm_attempts as calls
@@ -32,7 +32,7 @@ _CALLS = """
 
 
 class Span(NamedTuple):
-    """Some time.
+    """A span of time.
 
     Attributes:
         start: when it began.
@@ -52,13 +52,13 @@ def models_at_work(
     seen: tuple[ServedModels | None, str | None],
     now: datetime,
 ) -> Models:
-    """What models did, and do.
+    """The past and present work of models.
 
     Args:
         lake: where locks and their notes are.
         connection: to its tables.
-        interrogations: that name models.
-        seen: what `read_served_models` saw.
+        interrogations: those that name models.
+        seen: the result of `read_served_models`.
         now: the moment.
     """
     served, problem = seen
@@ -90,7 +90,7 @@ def models_at_work(
 
 
 def busy_share(spans: Iterable[Span], since: datetime, until: datetime) -> float:
-    """Share of a time in which a call was under way; of spans at once, the busiest counts."""
+    """Share of a time in which a call was under way; where spans overlap, the busiest counts."""
     within = [Span(max(start, since), min(end, until), share) for start, end, share in spans]
     edges = sorted(
         edge for start, end, share in within if start < end for edge in ((start, share, 1), (end, share, -1))
@@ -104,7 +104,7 @@ def busy_share(spans: Iterable[Span], since: datetime, until: datetime) -> float
 
 
 def _switches(runs: Sequence[Mapping[str, Any]], place: Places) -> int:
-    """How often another model than before was asked at one place, by rows in order."""
+    """How often the model at one place changed, by rows in order."""
     by_place: dict[str, list[str]] = {}
     for run in runs:
         by_place.setdefault(place(run["model"]), []).append(run["model"])

@@ -1,4 +1,4 @@
-"""How things stand, as a picture: what a day brought, hour by hour, and what waits for how long."""
+"""The status as a picture: the work of a day, hour by hour, and what waits for how long."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _DRAWN = {
     "entities": "tab:purple",
     "review": "tab:orange",
 }
-"""Stages whose work is drawn, with their colours. Requests and calls are its cost."""
+"""Stages whose work is drawn, with their colours. Requests and calls show its cost."""
 
 _AGES = {"under 1 h": "tab:green", "1 to 4 h": "gold", "4 h to a day": "tab:orange", "over a day": "tab:red"}
 
@@ -94,7 +94,7 @@ def _plot_waiting(axes: Axes, status: Status) -> None:
 
 
 def _by_age(depth: int, aged: AgedWork | None) -> tuple[int, int, int, int]:
-    """How much of a queue is of each of the ages."""
+    """How many items of a queue have each age."""
     if aged is None:
         return depth, 0, 0, 0
     hour, hours, day = aged.over_60_minutes, aged.over_240_minutes, aged.over_1440_minutes

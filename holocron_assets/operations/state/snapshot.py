@@ -1,4 +1,4 @@
-"""A look at how things stand: the views, what is being asked of models, the model server, hosts, people."""
+"""A snapshot of the status: the views, models at work, the model server, hosts, and people's controls."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -60,14 +60,14 @@ from holocron_assets.operations.state.status_rows import AgedWork, FailureCause,
 from holocron_assets.operations.views import status_views
 
 MOST_DEAD_LETTERS = 20
-"""Dead letters that are told of; the newest."""
+"""How many dead letters are listed, the newest."""
 
 _STATUS_TABLES = (
     *(SEED_TITLES, BATCH_PAGES, PAGES, PAGE_CHANGES, CHANGE_LOOKS, REVISION_CHECKS, HTTP_ATTEMPTS),
     *(PAGE_SIGNALS, UNREAD_PAGES, RULE_CLASSIFICATIONS, PAGE_TYPES, ENTITY_CANDIDATES, ENTITIES),
     *(ENTITY_PAIRS, REVIEW_ITEMS, DECISIONS, LLM_RUNS, LLM_ATTEMPTS, GPU_RUNS, NOTICES),
 )
-"""What the views read that are asked here: a connection to these is opened in half the time."""
+"""The tables that these views read: a connection to them alone opens in half the time."""
 
 
 def status_tables() -> list[Table]:
@@ -108,14 +108,14 @@ def take_snapshot(
     stale_batches: Sequence[str] = (),
     failed_runs: FailedRuns = FailedRuns(),  # noqa: B008 - it does not change
 ) -> Status:
-    """Look at how things stand.
+    """Take a snapshot of the status.
 
     Args:
-        lake: what is known.
-        sources: every source: their settings say what is in reach.
-        politeness_folder: what processes share about hosts.
+        lake: the lake.
+        sources: every source: their settings say which pages are wanted.
+        politeness_folder: shared state of processes about hosts.
         stale_batches: batches that are to be made again.
-        failed_runs: what Dagster knows of failures.
+        failed_runs: failed runs that Dagster knows.
 
     Raises:
         DamagedPartitionError, duckdb.Error: the lake cannot be read.
@@ -154,7 +154,7 @@ def take_snapshot(
 
 
 def how_far(lake: Lake) -> tuple[tuple[Interrogation, ...], str | None]:
-    """How far each interrogation is, and why some of it cannot be asked now; None if all of it can."""
+    """The progress of each interrogation, and why some cannot be asked now; None if all can."""
     interrogations = load_interrogations()
     served, problem = read_served_models(interrogations)
     rows = interrogation_rows(lake, interrogations, served.digests if served else {}, utc_now())
@@ -171,7 +171,7 @@ def _rows(
     sql: str,
     parameters: Mapping[str, Any] | None = None,
 ) -> tuple[_Row, ...]:
-    """The rows of a query as values of a class, by the names that it has."""
+    """The rows of a query as values of a class, by the names of its fields."""
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     found = query(connection, sql, parameters)
     return tuple(kind(**{name: row[name] for name in names}) for row in found)

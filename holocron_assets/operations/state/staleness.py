@@ -1,7 +1,7 @@
-"""What the tables do not tell of how things stand: what is out of date, when types were made, who lives.
+"""The part of the status that no table holds: what is stale, when types were made, what is under way.
 
-The views take it in as rows (`staleness_sql`). The published database knows none of it: whoever opens it
-later would be told of a moment that is over.
+The views read it as rows (`staleness_sql`). The published database holds none of it: it would be out of date
+when people open it.
 """
 
 import json
@@ -38,7 +38,7 @@ class FailedRun:
     Attributes:
         run_id: its id.
         job: its job.
-        source: the source that it was for, if it was for one.
+        source: its source, if it was for one.
         partition: its partition, if it has one.
         error: why it failed: the step, unless it is the only one, and its error.
         ended_at: when.
@@ -54,10 +54,10 @@ class FailedRun:
 
 @dataclass(frozen=True)
 class FailedRuns:
-    """What Dagster's storage tells of runs that failed in the last day.
+    """Runs that failed in the last day, as Dagster's storage has them.
 
     Attributes:
-        runs: them.
+        runs: the runs.
         problem: why the storage could not be read; None if it could.
     """
 
@@ -67,10 +67,10 @@ class FailedRuns:
 
 @dataclass(frozen=True)
 class Staleness:
-    """What is to be known beside the tables, as it is now.
+    """The present state that is not in tables.
 
     Attributes:
-        stale_batches: batches that a sensor would have made again, or of which something lacks.
+        stale_batches: batches that a sensor would have made again, or that lack something.
         typed_at: when the types of each batch were written.
         under_way: items that a living process has asked a model about, without an answer yet.
         failed_runs: runs of Dagster that failed in the last day.
@@ -85,7 +85,7 @@ class Staleness:
 def read_staleness(
     lake: Lake, *, stale_batches: Sequence[str] = (), failed_runs: Sequence[FailedRun] = ()
 ) -> Staleness:
-    """Look at files, journals and locks.
+    """Read files, journals and locks.
 
     Args:
         lake: where they are.
@@ -101,7 +101,7 @@ def read_staleness(
 
 
 def staleness_sql(staleness: Staleness | None) -> str:
-    """SQL for views of what a look beside the tables found; they are empty where nobody looked."""
+    """SQL for views of what was read outside the tables; they are empty where nothing was read."""
     found = staleness or Staleness()
     typed = found.typed_at or {}
     relations: dict[str, tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, str]]]] = {
@@ -111,7 +111,7 @@ def staleness_sql(staleness: Staleness | None) -> str:
         "dagster_failures": ([asdict(run) for run in found.failed_runs], _RUNS),
     }
     return "".join(
-        f"create or replace view {name} as {_listed(*told)};\n" for name, told in relations.items()
+        f"create or replace view {name} as {_listed(*rows)};\n" for name, rows in relations.items()
     )
 
 

@@ -1,4 +1,4 @@
-"""How things stand, as one value that everybody tells: commands, the web page, metrics, alerts and the UI."""
+"""The status as one value, for commands, the web page, metrics, alerts and the UI."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -10,19 +10,19 @@ from holocron_assets.operations.state.status_rows import AgedWork, FailureCause,
 
 @dataclass(frozen=True)
 class Interrogation:
-    """How far an interrogation is; see `derive.dispatch.tallies.interrogation_rows`.
+    """The progress of an interrogation; see `derive.dispatch.tallies.interrogation_rows`.
 
     Attributes:
         interrogation: its name.
         model: the model that it asks.
-        done: partitions that are as they would be made now.
+        done: partitions that would be made the same now.
         to_do: the others.
         wanted: items that it wants.
-        answered: of these, with an answer.
-        due: of these, that may be asked about now.
-        waiting: of these, that failed and may be asked about later.
-        dead: of these, given up.
-        next_due: when the first of those that wait may be.
+        answered: those with an answer.
+        due: those that may be asked about now.
+        waiting: those that failed and may be asked about later.
+        dead: those that were given up.
+        next_due: when the first of the waiting ones is due.
     """
 
     interrogation: str
@@ -39,18 +39,18 @@ class Interrogation:
 
 @dataclass(frozen=True)
 class Models:
-    """What models do.
+    """The work of models.
 
     Attributes:
         loaded: models that the server holds in memory; None if it was not asked, or gave no answer.
-        problem: why some of what is to be asked cannot be asked now; None if all can.
+        problem: why some items cannot be asked about now; None if all can.
         at_work: the processes that ask models now, in words; None if none does.
-        switches: how often another model than before was asked on this machine's GPU, in the last day.
+        switches: how often the model on this machine's GPU changed in the last day.
         loads: how often a model was loaded in the last day.
         load_seconds: how long that took.
-        busy_share: share of the last hour in which a call was under way, in stretches that go on as well; of
+        busy_share: share of the last hour in which a call was under way, also in sessions that go on; of
             several at once, the busiest counts.
-        busy_share_of_runs: the same of the time in which models were asked, in the last day; None if no time.
+        busy_share_of_runs: the same share of the time of sessions in the last day; None if there was none.
         items: items that got an outcome in the last day.
         calls: calls made in the last day.
         calls_saved: items that a kept answer served in the last day.
@@ -75,7 +75,7 @@ class Models:
 
 @dataclass(frozen=True)
 class GpuRun:
-    """One of the last stretches of calls; see table `gpu_runs`."""
+    """One of the last sessions of calls; see table `gpu_runs`."""
 
     model: str
     started_at: datetime
@@ -91,20 +91,20 @@ class GpuRun:
 
 @dataclass(frozen=True)
 class Changes:
-    """What a wiki told of its changes, and how far they are checked.
+    """The changes that a wiki reported, and the progress of the check of all pages.
 
     Attributes:
         source: the wiki's source.
         looked_at: when we last asked what changed.
-        due_at: when the next look is due.
-        problem: why the last look told of no more.
-        waiting_changes: changes that were told of, and perhaps not fetched yet.
+        due_at: when the next question is due.
+        problem: why the last one gave no more.
+        waiting_changes: reported changes that are perhaps not fetched yet.
         waiting_since: since when the first of them waits.
         check_of: why all pages are, or were, compared.
         check_started_at: since when.
         check_finished_at: when that ended; None while it goes on.
         pages_checked: pages compared so far.
-        found_changed: of these, otherwise than they were fetched.
+        found_changed: those that differ from what was fetched.
     """
 
     source: str
@@ -145,7 +145,7 @@ class SourceSetting:
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """What was given up, and nobody has brought back; see view `dead_letters`."""
+    """Something that was given up, and not requeued; see view `dead_letters`."""
 
     stage: str
     source: str | None
@@ -158,7 +158,7 @@ class DeadLetter:
 
 @dataclass(frozen=True)
 class HeldBack:
-    """What a person holds back.
+    """A hold that a person set.
 
     Attributes:
         scope: 'all', 'source' or 'interrogation'.
@@ -181,7 +181,7 @@ class HeldBack:
 
 @dataclass(frozen=True)
 class Alert:
-    """A rule that finds something amiss; see `operations.told.alerts.firing`."""
+    """A rule that finds something wrong; see `operations.notifications.alerts.firing`."""
 
     rule: str
     subject: str
@@ -199,26 +199,26 @@ class SetAside:
 
 @dataclass(frozen=True)
 class Status:
-    """How things stand.
+    """The status.
 
     Attributes:
-        at: when this was looked at.
+        at: when the snapshot was taken.
         sources: every source.
-        stages: what is at which stage, by source and interrogation.
-        queues: how fast it comes and goes.
-        aged: what waits for too long.
+        stages: how much is at which stage, by source and interrogation.
+        queues: how fast work comes and goes.
+        aged: work that waits for too long.
         failures: what failed in the last day, the most frequent cause first.
-        runs_problem: why failed runs of Dagster may lack there; None if its storage could be read.
-        throughput: what came of work, by hour, in the last day; the last hour is not over.
-        reasons: what is where, and why.
-        interrogations: how far each is.
-        models: what models do.
-        gpu_runs: the last stretches of calls.
-        changes: what wikis told of their changes.
+        runs_problem: why failed runs of Dagster may be missing there; None if its storage could be read.
+        throughput: results of work, by hour, in the last day; the last hour is not over.
+        reasons: how much is in which state, and why.
+        interrogations: the progress of each.
+        models: the work of models.
+        gpu_runs: the last sessions of calls.
+        changes: the changes that wikis reported.
         hosts: wikis that are not asked as usual, until when and why.
-        paused: what people hold back.
-        alerts: what rules find amiss, the oldest first.
-        dead_letters: what was given up, the newest; `stages` count all.
+        paused: the holds that people set.
+        alerts: the standing alerts, the oldest first.
+        dead_letters: the newest dead letters; `stages` count all.
         set_aside: damaged files.
     """
 
@@ -242,7 +242,7 @@ class Status:
     set_aside: tuple[SetAside, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values of JSON, by the names above; times in ISO 8601."""
+        """Plain JSON values, by the names above; times in ISO 8601."""
         return {name: _plain(value) for name, value in asdict(self).items()}
 
 

@@ -1,4 +1,4 @@
-"""Rows of the views that say how things stand. A test compares their names with the views' columns."""
+"""Rows of the views of the status. A test compares their names with the views' columns."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ class Stage:
 
     Attributes:
         stage: 'pages', 'page_types', 'interrogations', 'entities' or 'review'.
-        source: the source; None of what no source is told of.
+        source: the source; None where there is none.
         interrogation: of stage 'interrogations', which.
         pending: to be done, and may be done now.
         in_flight: being done.
@@ -19,8 +19,8 @@ class Stage:
         dead: given up.
         skipped: not wanted.
         done: done.
-        oldest_at: since when the oldest of what is to be done waits.
-        next_due_at: when the first of what is due later is.
+        oldest_at: since when the oldest item that is to be done waits.
+        next_due_at: when the first of the waiting items is due.
     """
 
     stage: str
@@ -45,16 +45,15 @@ class Queue:
         stage: as of a `Stage`.
         source: as of a `Stage`.
         interrogation: as of a `Stage`.
-        depth: what is to be done now or later, or is being done.
-        oldest_at: since when the oldest of it waits.
+        depth: items to be done now or later, or being done.
+        oldest_at: since when the oldest of them waits.
         oldest_minutes: how long that is.
-        in_last_hour: what became work in the last hour.
-        out_last_hour: what was done in the last hour; None of what has no moment of its own.
+        in_last_hour: items that became work in the last hour.
+        out_last_hour: items done in the last hour; None where no time is known.
         failed_last_hour: attempts that failed in the last hour.
-        dead_last_hour: what was given up in the last hour.
+        dead_last_hour: items given up in the last hour.
         last_done_at: when the last one was done; None if none was for a day.
-        eta_minutes: how long the rest takes if more comes and goes as in the last hour; None if it does not
-            become less.
+        eta_minutes: how long the rest takes at the rates of the last hour; None if it does not become less.
     """
 
     stage: str
@@ -72,7 +71,7 @@ class Queue:
 
     @property
     def in_vain_last_hour(self) -> int:
-        """Attempts of the last hour that came to nothing: they failed, or were the last."""
+        """Failed attempts of the last hour, with those after which an item was given up."""
         return self.failed_last_hour + self.dead_last_hour
 
 
@@ -84,10 +83,10 @@ class AgedWork:
         stage: as of a `Stage`.
         source: as of a `Stage`.
         interrogation: as of a `Stage`.
-        items: all that is to be done.
-        over_60_minutes: of it, what waits for so long.
-        over_240_minutes: of it, what waits for so long.
-        over_1440_minutes: of it, what waits for so long.
+        items: all items to be done.
+        over_60_minutes: those that wait for so long.
+        over_240_minutes: those that wait for so long.
+        over_1440_minutes: those that wait for so long.
         oldest_at: since when the oldest waits.
     """
 
@@ -103,15 +102,15 @@ class AgedWork:
 
 @dataclass(frozen=True)
 class FailureCause:
-    """What failed in the last day for one cause: a row of `failures`.
+    """Failures of the last day with one cause: a row of `failures`.
 
     Attributes:
         stage: the stage, 'requests', 'calls' or 'runs'.
-        source: the source, if one is told of.
-        interrogation: the interrogation, if one is.
-        job: of a run of Dagster, its job.
-        cause: the error, without what differs from page to page; of a page that could not be read, after the
-            tables whose steps could not.
+        source: the source, if there is one.
+        interrogation: the interrogation, if there is one.
+        job: the job, for a run of Dagster.
+        cause: the error, without what differs from page to page; for a page that could not be read, after the
+            tables whose steps failed.
         failures: how often.
         dead: how many of these were given up.
         example: the page, batch, pair or run's partition where it happened last.
@@ -133,16 +132,16 @@ class FailureCause:
 
 @dataclass(frozen=True)
 class Hour:
-    """What came of one stage in one hour: a row of `throughput`.
+    """The results of one stage in one hour: a row of `throughput`.
 
     Attributes:
         hour: when it began.
         stage: as of a `Stage`, or 'requests' or 'calls'.
         source: as of a `Stage`.
         interrogation: as of a `Stage`.
-        done: what was done.
-        failed: what failed for now.
-        dead: what was given up.
+        done: how many were done.
+        failed: how many failed for now.
+        dead: how many were given up.
     """
 
     hour: datetime
@@ -162,9 +161,9 @@ class Reason:
         stage: as of a `Stage`.
         source: as of a `Stage`.
         interrogation: as of a `Stage`.
-        status: the state, as it is called at this stage.
-        reason: why; of types and entities the type, of pages that could not be read the tables whose steps
-            could not, of questions to people the kind.
+        status: the state, in the words of this stage.
+        reason: why; for types and entities the type, for pages that could not be read the tables whose
+            steps failed, for questions to people the kind.
         items: how many.
     """
 

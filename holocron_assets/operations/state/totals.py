@@ -1,4 +1,4 @@
-"""What was done since the lake began: sums over tables that only grow, so that they never become less."""
+"""Sums of all work since the lake began, over tables that only grow, so that they never become less."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import DECISIONS, GPU_RUNS, HTTP_ATTEMPTS, LLM_ATTEMPTS, PAGES
 from holocron_assets.lake.views.database import connect, query
 
-# A page that failed is asked again, and its row replaced: only answers stay what they are.
+# A page that failed is asked for again, and its row replaced: only the rows of answers stay the same.
 _PAGES = """
     select source, count(*) as pages from lake.pages where status not in ('failed', 'dead') group by source
 """
@@ -51,7 +51,7 @@ class Totals:
         pages: pages that were read, by source.
         requests: HTTP requests and bytes, by source and outcome.
         calls: calls of models, by model and outcome.
-        stretches: what stretches of calls came to, by model; `switches` are to the model, from another
+        sessions: sums over sessions of calls, by model; `switches` are changes to the model from another
             of the same pool.
         decisions: of people, by kind.
     """
@@ -64,7 +64,7 @@ class Totals:
 
 
 def read_totals(lake: Lake) -> Totals:
-    """Sum up what the lake holds of what was done.
+    """Sum up the work that the lake holds.
 
     Raises:
         DamagedPartitionError, duckdb.Error: the lake cannot be read.
@@ -80,7 +80,7 @@ def read_totals(lake: Lake) -> Totals:
 
 
 def _elsewhere(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Models that do not take turns with others on this machine's GPU: they are not switched to."""
+    """Models that share no GPU of this machine with others: there are no switches to them."""
     place = configured_places()
     asked = query(connection, "select distinct model from lake.gpu_runs")
     return [row["model"] for row in asked if place(row["model"]) != GPU_POOL]

@@ -1,4 +1,4 @@
-"""The watch: looks at the lake and at Dagster, for all who ask a process how things stand."""
+"""Snapshots of the lake and of Dagster, for all who ask a process for the status."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -25,13 +25,13 @@ _Labels = tuple[tuple[str, str], ...]
 
 
 class Watch(Collector):
-    """Looks when somebody asks, at each thing for itself, and tells of what cannot be looked at as such.
+    """Takes snapshots on request, each on its own, and reports what cannot be read.
 
-    Looks go on in the background: who asks is soon told of the last that ended, and how old it is.
+    Snapshots go on in the background: callers soon get the last one that ended, and its age.
 
-    A look that fails takes its metrics with it: no number of waiting items rather than zero, and
-    `holocron_up` is 0. So it is until the first look ended. Prometheus is answered with 200 all the same: so
-    its own `up` tells a process that is gone from a lake that is, and the metrics of the process go on.
+    When a snapshot fails, its metrics are absent rather than zero, and `holocron_up` is 0; so it is until the
+    first snapshot has ended. Prometheus still gets status 200. So its own `up` shows whether the process
+    lives, `holocron_up` whether the lake can be read, and the metrics of the process go on.
     """
 
     def __init__(
@@ -41,13 +41,13 @@ class Watch(Collector):
         dagster: Callable[[], DagsterState],
         settings: Callable[[], Mapping[str, str]],
     ) -> None:
-        """Nothing is looked at yet.
+        """Take no snapshot yet.
 
         Args:
-            status: looks at how things stand.
-            totals: sums up what was done.
-            dagster: looks at Dagster.
-            settings: tells what people wrote that cannot be used, and why.
+            status: takes a snapshot of the status.
+            totals: sums up all work.
+            dagster: takes a snapshot of Dagster.
+            settings: finds files of people that cannot be used, and why.
         """
         self._settings = settings
         self._status, self._totals, self._dagster = (
@@ -61,27 +61,27 @@ class Watch(Collector):
         self._registry.register(self)
 
     def status(self) -> Taken[Status]:
-        """How things stand, or why that is not known."""
+        """The status, or why it is not known."""
         return self._status.latest()
 
     def checks(self) -> list[Check]:
-        """Whether anything is wrong."""
-        self._dagster.begin()  # beside the other
+        """The health checks."""
+        self._dagster.begin()  # at the same time as the other
         return self._checked(self._status.latest(), self._dagster.latest())
 
     def exposition(self, accepts: str) -> tuple[bytes, str]:
-        """All metrics as text, and its media type: of the formats that who asks accepts."""
+        """All metrics as text, and its media type: one of the formats that the client accepts."""
         encode, media_type = choose_encoder(accepts)
         return encode(self._registry), media_type
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing: which metrics there are is known only after a look."""
+        """Nothing: the metrics are known only after a snapshot."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Look, if that is due, and give what was seen."""
+        """Take a snapshot, if one is due, and give its metrics."""
         for one in (self._totals, self._dagster):
-            one.begin()  # beside the first, so that they are not waited for one after the other
+            one.begin()  # at the same time as the first, so that the waits do not add up
         status, totals, dagster = self._status.latest(), self._totals.latest(), self._dagster.latest()
         is_up = status.found is not None and totals.found is not None
         yield GaugeMetricFamily("holocron_up", "1 if the lake could be read, 0 if not", is_up)
@@ -99,15 +99,17 @@ class Watch(Collector):
 
     def _snapshot_metrics(self, **kept: Taken[Any]) -> Iterator[Metric]:
         seconds = GaugeMetricFamily(
-            "holocron_snapshot_seconds", "How long the last look took", labels=["snapshot"]
+            "holocron_snapshot_seconds", "How long the last snapshot took", labels=["snapshot"]
         )
         age = GaugeMetricFamily(
             "holocron_snapshot_age_seconds",
-            "How long ago the look began that is told of",
+            "How long ago the snapshot began that these values are from",
             labels=["snapshot"],
         )
         failures = CounterMetricFamily(
-            "holocron_snapshot_failures", "Looks that failed since this process began", labels=["snapshot"]
+            "holocron_snapshot_failures",
+            "Snapshots that failed since this process began",
+            labels=["snapshot"],
         )
         for name, latest in kept.items():
             if latest.age_seconds is not None:
@@ -117,7 +119,7 @@ class Watch(Collector):
         yield from (seconds, age, failures)
 
     def _never_less(self, family: Metric) -> Metric:
-        """Keep a counter from falling when a damaged file is set aside: Prometheus would count all anew."""
+        """Keep a counter from falling when a damaged file is set aside: Prometheus would count all again."""
         most = self._most.setdefault(family.name, {})
         for sample in family.samples:
             labels = tuple(sorted(sample.labels.items()))

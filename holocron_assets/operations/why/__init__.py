@@ -1,1 +1,1 @@
-"""Why a page was fetched or not, is of its type, is an entity or none, is asked about or not, in words."""
+"""Explains in words why a page was fetched, has its type, is an entity and is asked about; or why not."""

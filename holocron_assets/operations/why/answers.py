@@ -1,4 +1,4 @@
-"""What is told of a page: answers to questions that a person has, with what they can do."""
+"""Answers to people's questions about a page, with the commands that they can give."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 Topics = Mapping[str, Sequence[Mapping[str, Any]]]
-"""What is known of a page, rows by topic; see `reports.page_report`."""
+"""The known rows about a page, by topic; see `reports.page_report`."""
 
 
 @dataclass(frozen=True)
@@ -14,10 +14,10 @@ class Answer:
     """The answer to one question about a page.
 
     Attributes:
-        about: what it is about: 'fetched', 'type', 'entity', 'given up', or the interrogation's name.
+        about: the question: 'fetched', 'type', 'entity', 'given up', or the interrogation's name.
         says: the answer, in sentences.
-        because: what speaks for it, a line each, the strongest first.
-        commands: what a person can do about it, as commands to give.
+        because: the reasons, a line each, the strongest first.
+        commands: commands that change it.
     """
 
     about: str

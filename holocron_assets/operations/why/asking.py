@@ -1,4 +1,4 @@
-"""What is asked of models about a page, what came of it, and why it was not asked yet."""
+"""What models are asked about a page, the outcomes, and why something was not asked yet."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ _UNMET = {
     "origin = 'page'": "only lists name it, and a page is shown",
     "list_contains($types, entity_type)": "it is of another type than {types}",
 }
-"""What it means that a page does not meet a condition that files set by keys of their own."""
+"""What it means that a page does not meet a condition with a key of its own in files."""
 _RUNS = """
     select
         interrogation, prompt_version, model, model_digest, result_key, status, attempts, error, due_at,
@@ -49,16 +49,16 @@ _RUNS = """
 
 @dataclass(frozen=True)
 class _State:
-    """What models can be asked, and what they are asked first.
+    """Which models can be asked, and what they are asked first.
 
     Attributes:
         lake: where pages and answers are.
         partition: the page's batch, or the entity's type.
         item: the page's title key, or the entity's id.
-        runs: what became of its items in `llm_runs`, the last one last.
-        served: what the server has; None if it is not there.
-        problem: why not all can be asked.
-        decisions: what works next, in each pool.
+        runs: its items' rows of `llm_runs`, the last one last.
+        served: the models that the server has; None if there is no server.
+        problem: why some models cannot be asked.
+        decisions: the next decision in each pool.
     """
 
     lake: Lake
@@ -71,7 +71,7 @@ class _State:
 
 
 def why_asked(lake: Lake, page: Page, settings: DispatchSettings) -> list[Answer]:
-    """What each interrogation asks about a page, and why not or not yet; nothing of a page without signals.
+    """What each interrogation asks about a page, or why it does not; nothing for a page without signals.
 
     Args:
         lake: where pages and answers are.
@@ -87,7 +87,7 @@ def why_asked(lake: Lake, page: Page, settings: DispatchSettings) -> list[Answer
 
 
 def _asked_of_entity(page: Page, state: _State) -> list[Answer]:
-    """What each interrogation asks about the entity that a page stands for; nothing if it is none."""
+    """What each interrogation asks about the entity of a page; nothing if the page has none."""
     entity = next(iter(page.topics.get("entities", ())), None)
     if entity is None:
         return []
@@ -102,8 +102,8 @@ def _asked_of_entity(page: Page, state: _State) -> list[Answer]:
 def _merged(page: Page, name: str, entity: Mapping[str, Any]) -> Answer:
     because = (
         f"it is asked about as {entity['merged_into_name']!r}, {entity['merged_into']}",
-        "what was answered to the same question serves there, too",
-        "what it was answered itself is kept, and in no table of answers any more",
+        "answers to the same question count there, too",
+        "its own answers are kept, but are in no table of answers any more",
     )
     commands = (f"holocron artifacts {name} {named(page.title)}",)
     return Answer(name, "Not asked any more: the entity was merged.", because, commands)
@@ -132,9 +132,9 @@ def _asked(page: Page, interrogation: Interrogation, state: _State) -> Answer:
     unmet = _unmet(state.lake, interrogation, state.partition, state.item)
     what, where = ("page", "batch") if interrogation.over == "pages" else ("entity", "type")
     if unmet is None:
-        return Answer(name, f"Not asked yet: what it chooses by is not made of {where} {state.partition}.")
+        return Answer(name, f"Not asked yet: a table that it chooses by lacks {where} {state.partition}.")
     if unmet:
-        return Answer(name, f"Not asked: the {what} is not what it wants.", tuple(unmet))
+        return Answer(name, f"Not asked: it does not want this {what}.", tuple(unmet))
     own = [run for run in state.runs if run["interrogation"] == name]
     current = [run for run in own if run["prompt_version"] == interrogation.prompt_version]
     if not current:
@@ -147,7 +147,7 @@ def _asked(page: Page, interrogation: Interrogation, state: _State) -> Answer:
 
 
 def _outcome(page: Page, interrogation: Interrogation, state: _State, last: Mapping[str, Any]) -> Answer:
-    """What came of asking about a page, or its entity."""
+    """The outcome of asking about a page, or its entity."""
     name = interrogation.name
     ask, artifacts = _ask(name, page), f"holocron artifacts {name} {named(page.title)}"
     match last["status"]:
@@ -170,7 +170,7 @@ def _ask(name: str, page: Page) -> str:
 
 
 def _why_again(interrogation: Interrogation, state: _State) -> tuple[str, ...] | None:
-    """Why an item that was answered is asked about again, where that builds on other tables; None if not."""
+    """Why an item with an answer is asked about again because of other tables; None if it is not."""
     if not (interrogation.upstream or interrogation.tables_read):
         return None
     if waits := waits_for(state.lake, interrogation, state.partition, state.item):
@@ -179,7 +179,7 @@ def _why_again(interrogation: Interrogation, state: _State) -> tuple[str, ...] |
 
 
 def _unmet(lake: Lake, interrogation: Interrogation, partition: str, item: str) -> list[str] | None:
-    """The conditions that an item does not meet, with the values that they name; None if that is unknown."""
+    """The conditions that an item does not meet, with the values that they name; None if not known."""
     over = interrogation.over
     types = [TYPE_TABLES[interrogation.wants.of]] if over == "pages" else []
     try:
@@ -196,9 +196,9 @@ def _unmet(lake: Lake, interrogation: Interrogation, partition: str, item: str) 
             unmet.append(str(error))
             continue
         if item not in {str(row[ID_COLUMNS[over]]) for row in fit}:
-            told = {name: _listed(value) for name, value in named_values.items()}
+            listed = {name: _listed(value) for name, value in named_values.items()}
             words = _UNMET.get(condition)
-            unmet.append(words.format_map(told) if words else f"`{condition}` does not hold")
+            unmet.append(words.format_map(listed) if words else f"`{condition}` does not hold")
     return unmet
 
 
@@ -207,24 +207,27 @@ def _listed(value: Any) -> str:
 
 
 def _turn(interrogation: Interrogation, state: _State) -> tuple[str, ...]:
-    """Why it is not asked at this moment: it is held back, nothing can be asked, or others are before it."""
-    told = []
+    """Why it is not asked now: it is held back, no model can be asked, or other work goes first."""
+    reasons = []
     if (hold := StandingControls(state.lake).hold_of(interrogation, state.partition)) is not None:
-        told.append(hold)
+        reasons.append(hold)
     chosen = model_to_ask(interrogation, state.served.digests) if state.served else None
     if chosen is None:
-        return (*told, state.problem or f"none of its models can be asked: {', '.join(interrogation.models)}")
+        return (
+            *reasons,
+            state.problem or f"none of its models can be asked: {', '.join(interrogation.models)}",
+        )
     if holder := gpu_holder(state.lake):
-        told.append(f"models are at work: {holder}")
+        reasons.append(f"models are at work: {holder}")
     for decision in state.decisions:
         scores = [score.waiting.interrogation for score in decision.scores]
         if interrogation.name in scores:
-            told += _before(interrogation.name, chosen[0], decision)
-    return tuple(told)
+            reasons += _before(interrogation.name, chosen[0], decision)
+    return tuple(reasons)
 
 
 def _before(name: str, model: str, decision: Decision) -> list[str]:
-    """What is asked before it, as the dispatcher decides now."""
+    """The work before it, as the dispatcher decides now."""
     place = [score.waiting.interrogation for score in decision.scores].index(name)
     before = [score for score in decision.scores[:place] if score.waiting.is_due]
     if not before:

@@ -1,4 +1,4 @@
-"""What answers build on: which input one waits for, and whose new answer has it asked again."""
+"""What answers build on: the input that an item waits for, or whose new answer has it asked again."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -13,11 +13,11 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.why.answers import at
 
 Runs = Sequence[Mapping[str, Any]]
-"""What became of a page's items, by whatever interrogation: rows of `llm_runs`, the last one last."""
+"""Outcomes of a page's items, for all interrogations: rows of `llm_runs`, the last one last."""
 
 
 def waits_for(lake: Lake, interrogation: Interrogation, partition: str, item: str) -> str | None:
-    """The inputs that an item waits for, from one to the next, in words; None if it waits for none.
+    """The chain of inputs that an item waits for, in words; None if it waits for none.
 
     Args:
         lake: where answers are.
@@ -33,20 +33,20 @@ def waits_for(lake: Lake, interrogation: Interrogation, partition: str, item: st
     if len(chain) == 1:
         return None
     what = "page" if interrogation.over == "pages" else "entity"
-    return f"it waits for what {chain[-1]} is answered about this {what}: {' <- '.join(chain)}"
+    return f"it waits for the answer of {chain[-1]} about this {what}: {' <- '.join(chain)}"
 
 
 def changed_inputs(
     lake: Lake, interrogation: Interrogation, partition: str, item: str, runs: Runs
 ) -> tuple[str, ...] | None:
-    """Why an item that was answered is asked about again; None if it is not.
+    """Why an item with an answer is asked about again; None if it is not.
 
     Args:
         lake: where answers are.
         interrogation: what was asked.
         partition: the page's batch, or the entity's type.
         item: the page's title key, or the entity's id.
-        runs: what became of it.
+        runs: its outcomes.
     """
     own = [run for run in runs if run["interrogation"] == interrogation.name]
     condition = f"{ID_COLUMNS[interrogation.over]}::varchar = '{item}'"

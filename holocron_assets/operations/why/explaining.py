@@ -1,4 +1,4 @@
-"""All that is to be said of why a page is where it is."""
+"""All explanations about a page."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,13 +23,13 @@ def explain(
     politeness_folder: Path,
     settings: DispatchSettings,
 ) -> list[Answer]:
-    """Why a page was fetched or not, is of its type, is an entity or none, and is asked about or not yet.
+    """Why a page was fetched, has its type, is an entity and is asked about; or why not.
 
     Args:
-        lake: what is known.
+        lake: the lake.
         source: the page's source.
-        report: what is known of the page; see `reports.page_report`.
-        politeness_folder: what processes share about hosts.
+        report: the known rows about the page; see `reports.page_report`.
+        politeness_folder: shared state of processes about hosts.
         settings: how work is dispatched to models.
     """
     page = Page(source, report["title"], title_key(source.name, report["title"]), report)

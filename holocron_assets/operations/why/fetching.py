@@ -1,4 +1,4 @@
-"""Why a page was fetched, or was not, or not yet."""
+"""Why a page was fetched, or was not, or is not yet."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,16 +24,16 @@ _BEFORE = """
     from pending
     where place < (select place from pending where title_key = $key)
 """
-"""Pages that are cut before one, in the order of `crawl.frontier.pending_pages`; what is empty comes last."""
+"""How many pages are cut before one, in the order of `crawl.frontier.pending_pages`; nulls come last."""
 
 _LINKED_BY = """
     select from_title from page_links where target_key = $key order by from_title limit 3
 """
 _REASONS = {
     "new": "It was not fetched yet.",
-    "changed": "The wiki told of a change.",
+    "changed": "The wiki reported a change.",
     "retry": "It failed, and is due again.",
-    "requeue": "A person brought it back.",
+    "requeue": "A person requeued it.",
 }
 
 
@@ -45,7 +45,7 @@ class Page:
         source: its source.
         title: its canonical title.
         key: its title key.
-        topics: what is known of it.
+        topics: the known rows about it.
     """
 
     source: Source
@@ -55,12 +55,12 @@ class Page:
 
     @property
     def fetch_command(self) -> str:
-        """What fetches it now, whatever else waits."""
+        """The command that fetches it now, before all other work."""
         return f"holocron crawl --source {self.source.name} --title {named(self.title)}"
 
     @property
     def requeue_command(self) -> str:
-        """What brings back all that was given up of it."""
+        """The command that requeues all that was given up of it."""
         return f"holocron requeue --source {self.source.name} --title {named(self.title)} --reason WHY"
 
 
@@ -68,9 +68,9 @@ def why_fetched(lake: Lake, page: Page, politeness_folder: Path) -> Answer:
     """Why a page was fetched, or was not, or not yet.
 
     Args:
-        lake: what is known.
+        lake: the lake.
         page: the page.
-        politeness_folder: what processes share about hosts.
+        politeness_folder: shared state of processes about hosts.
     """
     frontier = page.topics["frontier"][0] if page.topics["frontier"] else {"status": "unknown"}
     match frontier["status"]:
@@ -93,7 +93,7 @@ def why_fetched(lake: Lake, page: Page, politeness_folder: Path) -> Answer:
 
 
 def _fetching(page: Page) -> tuple[str, ...]:
-    """What fetches the page at once; of a dump nothing does."""
+    """The command that fetches the page at once; for a dump there is none."""
     return (page.fetch_command,) if page.source.kind == "mediawiki_api" else ()
 
 
@@ -102,7 +102,7 @@ def _done(page: Page) -> Answer:
     batch = page.topics["batches"][-1] if page.topics["batches"] else None
     says = {
         "missing": "The wiki has no such page.",
-        "invalid": f"The wiki takes it for no title: {last['error']}.",
+        "invalid": f"The wiki says that it is no valid title: {last['error']}.",
     }.get(last["status"], f"It was fetched: revision {last['revision_id']}.")
     because = [f"asked for in batch {batch['batch']}, as {batch['reason']}"] if batch else []
     because.append(f"the answer came at {at(last['fetched_at'])}")
@@ -130,7 +130,7 @@ def _pending(lake: Lake, page: Page, frontier: Mapping[str, Any], politeness_fol
 def _waiting(page: Page, frontier: Mapping[str, Any]) -> Answer:
     due = at(frontier["due_at"])
     if frontier["reason"] == "changed":
-        says = f"The wiki told of a change and does not give it yet. It is asked again at {due}."
+        says = f"The wiki reported a change and does not serve it yet. It is asked again at {due}."
         return Answer("fetched", says, commands=_fetching(page))
     attempts = page.topics["revisions"][-1]["attempts"]
     often = "once" if attempts == 1 else f"{attempts} times"
@@ -160,18 +160,18 @@ def _skipped(lake: Lake, page: Page, frontier: Mapping[str, Any]) -> Answer:
 
 
 def _obstacles(lake: Lake, page: Page, politeness_folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What keeps a source from being asked now, and the commands that change it."""
+    """Why a source is not asked now, and the commands that change it."""
     source, now = page.source, utc_now()
-    told, commands = [], []
+    reasons, commands = [], []
     if not source.enabled:
-        told.append(f"source {source.name} is switched off, so nothing asks for it by itself")
+        reasons.append(f"source {source.name} is switched off, so nothing asks for it by itself")
         commands.append(f"holocron sources enable {source.name}")
     hold = standing_controls(lake).holds(source=source.name)
     if hold:
-        told.append(str(hold))
+        reasons.append(str(hold))
         commands.append(hold.resume_command)
-    told += left_alone([source], politeness_folder, now).values()
-    return tuple(told), tuple(commands)
+    reasons += left_alone([source], politeness_folder, now).values()
+    return tuple(reasons), tuple(commands)
 
 
 def why_given_up(page: Page, fetching: str) -> list[Answer]:
@@ -179,7 +179,7 @@ def why_given_up(page: Page, fetching: str) -> list[Answer]:
 
     Args:
         page: the page.
-        fetching: the stage of fetching, which `why_fetched` tells of.
+        fetching: the stage of fetching, which `why_fetched` explains.
     """
     lost = [letter for letter in page.topics["dead_letters"] if letter["stage"] != fetching]
     if not lost:

@@ -1,4 +1,4 @@
-"""Why a page is of its type, and why it stands for an entity or for none."""
+"""Why a page has its type, and why it stands for an entity or for none."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ _MOST_EVIDENCE = 8
 
 
 def why_typed(page: Page) -> list[Answer]:
-    """Who decided a page's type, with the evidence; nothing of a page without a text."""
+    """What decided a page's type, with the evidence; nothing for a page without a text."""
     if not page.topics["type"]:
         return _untyped(page)
     row = page.topics["type"][0]
@@ -42,7 +42,7 @@ def _untyped(page: Page) -> list[Answer]:
     if not read:
         return []
     batch = read[-1]["batch"]
-    says = f"It has no type yet: batch {batch} was fetched, and what follows from it was not made."
+    says = f"It has no type yet: batch {batch} was fetched, and the next tables were not made."
     return [Answer("type", says, commands=(f"holocron launch settle_batch --partition {batch}",))]
 
 
@@ -53,7 +53,7 @@ def _who(row: Mapping[str, Any]) -> str:
 
 
 def _evidence(page: Page, batch: str) -> list[str]:
-    """What the rules found that speaks for any type, the strongest first."""
+    """The rules' evidence for any type, the strongest first."""
     own = [row for row in page.topics["classifications"] if row["batch"] == batch]
     found = sorted((one for row in own for one in row["evidence"]), key=lambda one: -one["confidence"])
     line = "{confidence:.2f} {type} by {stage}: {reason} ({matched})"
@@ -61,7 +61,7 @@ def _evidence(page: Page, batch: str) -> list[str]:
 
 
 def why_entity(page: Page) -> list[Answer]:
-    """Why a page stands for the entity that it does, or for none; nothing of a page without a type."""
+    """Why a page stands for its entity, or for none; nothing for a page without a type."""
     if page.topics["entities"]:
         return [_entity(page, page.topics["entities"][0])]
     if not page.topics["type"]:
@@ -94,7 +94,7 @@ def _entity(page: Page, entity: Mapping[str, Any]) -> Answer:
         because.append(f"it is one with {entity['merged_into_name']!r}, {entity['merged_into']}")
     if entity["review_reason"]:
         because.append(
-            f"a person should look at it since {at(entity['review_since'])}: {entity['review_reason']}"
+            f"it waits for a person's review since {at(entity['review_since'])}: {entity['review_reason']}"
         )
     decided = [row for row in page.topics["decisions"] if row["counts"] and row["kind"] != "classify"]
     because += [

@@ -128,7 +128,7 @@ def raise_unfinished(session: Session, *, more: Sequence[str] = ()) -> None:
     reasons = [f"{name} of {partition}: {error}" for (name, partition), error in session.problems.items()]
     reasons += more
     if session.remaining:
-        reasons.insert(0, session.told())
+        reasons.insert(0, session.left_in_words())
     if reasons:
         due = {DUE_AT: dg.MetadataValue.timestamp(session.due_at)} if session.due_at else {}
         raise dg.Failure("; ".join(reasons), metadata=due, allow_retries=False)

@@ -83,7 +83,7 @@ def test_who_asks_before_the_first_look_ended_is_told_to_ask_again(
     health = client.get("/health")
     may_end.set()
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "15")
-    assert answer.json()["error"].startswith("the first look at it has been under way for ")
+    assert answer.json()["error"].startswith("the first snapshot of it has been under way for ")
     assert health.json()["checks"]["lake"]["outcome"] == "degraded"
 
 

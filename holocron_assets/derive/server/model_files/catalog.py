@@ -1,4 +1,4 @@
-"""The models that we know: what they are called, which file each is, and where it can be had."""
+"""The known models: their names, their files, and where to get the files."""
 
 from functools import cache
 from pathlib import Path
@@ -10,7 +10,7 @@ from holocron_assets.derive.server.errors import UnknownModelError
 
 _SHIPPED = Path(__file__).with_name("catalog.yaml")
 _REGISTRY = ("registry.ollama.ai/", "library/")
-"""What a name may begin with and mean the same; Ollama leaves it out when it lists its own models."""
+"""An optional start of a name; Ollama leaves it out when it lists its own models."""
 
 
 class _Declared(BaseModel):
@@ -62,12 +62,12 @@ class Model(_Declared):
 
     @property
     def file_name(self) -> str:
-        """What its file is called in the cache: readable, and another one for other contents."""
+        """The name of its file in the cache: readable, and different for different contents."""
         return f"{self.name.replace(':', '-').replace('/', '-')}-{self.sha256[:12]}.gguf"
 
 
 class Catalog(_Declared):
-    """All models that we know, and which are meant when none is named."""
+    """All known models, and the defaults."""
 
     default: str
     small: str

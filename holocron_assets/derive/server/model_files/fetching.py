@@ -1,4 +1,4 @@
-"""Having the files of models before they are needed, for someone who watches."""
+"""Fetches the files of models before they are needed, with progress for a person."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

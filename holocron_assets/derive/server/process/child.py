@@ -1,7 +1,7 @@
-"""A process of its own for one loaded model: llama.cpp's server, which goes when its starter goes.
+"""A process of its own for one loaded model: llama.cpp's server, which ends with the process that started it.
 
 Run as `python -m holocron_assets.derive.server.process.child`. The first line of its input says what to load;
-the line that it prints says where it then answers. Its input stays open for as long as it is wanted.
+the line that it prints says at which address it answers. It ends when its input is closed.
 """
 
 import ctypes
@@ -27,14 +27,14 @@ def main() -> None:
     sys.stdout.write(json.dumps({"address": server.listening_address}) + "\n")
     sys.stdout.flush()
     sys.stdin.read()  # until the other end closes
-    os._exit(0)  # nothing is worth saving, and waiting for a generation to end would hold its memory
+    os._exit(0)  # there is nothing to save, and waiting for a generation to end would hold its memory
 
 
 def _die_with(parent: int) -> None:
-    """Be killed when the parent is gone, even while loading, which lets no other Python code run."""
+    """Have the kernel kill this process with its parent: while a model loads, no Python code can run."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it went before we could ask to be told
+    if os.getppid() != parent:  # the parent ended before the signal was set up
         os._exit(1)
 
 

@@ -31,8 +31,8 @@ def model_server(environment: Mapping[str, str] = os.environ) -> Iterator[str | 
 
     HOLOCRON_LLM says which: `off` is none; `auto`, the default, is the Ollama that OLLAMA_HOST names, or
     else the embedded server; `embedded` is always that one. If another live process runs an embedded server
-    for this data folder, it is joined; it ends with that process. Else one is started and ends with this
-    block, or with this process, however it dies.
+    for this data folder, that one is used; it ends with its process. Otherwise one is started, and ends
+    with this block, or with this process, however it dies.
 
     Yields:
         What `ollama.Client(host=...)` takes; None where no model may be asked.
@@ -51,7 +51,7 @@ def model_server(environment: Mapping[str, str] = os.environ) -> Iterator[str | 
 
 
 def running_server(environment: Mapping[str, str] = os.environ) -> str | None:
-    """The URL of the model server that `model_server` would find there; none is started.
+    """The URL of the model server that `model_server` would find; none is started.
 
     Returns:
         None where no model may be asked, and where `model_server` would start an embedded server.
@@ -95,7 +95,7 @@ def _wanted(environment: Mapping[str, str]) -> tuple[str, str | None]:
 
 
 def _is_address(text: str) -> bool:
-    """Whether Ollama's client can make something of an address."""
+    """Whether Ollama's client can read an address."""
     url = text if "://" in text else f"http://{text}"
     try:
         split = urlsplit(url)
@@ -112,7 +112,7 @@ def embedded_server(lake: Lake, environment: Mapping[str, str] = os.environ) -> 
         ModelServerError: it does not start.
     """
     port_file = lake.locks / _PORT_FILE
-    # Of several who find none, one starts it, and the others join it.
+    # If several processes find none, one starts it, and the others use it.
     with FileLock(lake.locks / "model-server.lock"):
         url = _live_server(port_file)
         process = None if url else _start(port_file, environment)
@@ -125,7 +125,7 @@ def embedded_server(lake: Lake, environment: Mapping[str, str] = os.environ) -> 
 
 
 def _live_server(port_file: Path) -> str | None:
-    """The server that a port file speaks of, if it still is that one that answers there."""
+    """The server that a port file names, if that same server still answers there."""
     with suppress(FileNotFoundError, ValueError, KeyError):
         known = json.loads(port_file.read_text(encoding="utf-8"))
         answer = version_at(known["url"])
@@ -145,7 +145,7 @@ def _start(port_file: Path, environment: Mapping[str, str]) -> "subprocess.Popen
             stdout=log,
             stderr=log,
             env={**os.environ, **environment},
-            # A Ctrl-C is for us: requests under way end in order before the server does.
+            # The server gets no Ctrl-C: requests under way end in order before it does.
             start_new_session=True,
         )
 

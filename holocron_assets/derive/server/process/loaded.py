@@ -1,4 +1,4 @@
-"""Which models are loaded: borrowed by requests, loaded when needed, unloaded when not."""
+"""The loaded models: requests borrow them; each is loaded when needed, and unloaded when not."""
 
 import asyncio
 import math
@@ -15,11 +15,11 @@ from holocron_assets.derive.server.process.runner import Runner, RunnerOrder, st
 from holocron_assets.derive.server.settings import ServerSettings
 
 _FOR_EVER = timedelta(days=365 * 100)
-"""What Ollama's clients are told of a model that stays for ever: a time that they can still read."""
+"""When a model that stays for ever expires, for Ollama's clients: a time that they can still read."""
 
 
 _LEAST_CONTEXT = 4
-"""Tokens. With one llama.cpp's process breaks off; Ollama too takes these for fewer."""
+"""Fewest tokens of context. With one, llama.cpp's process ends; Ollama raises fewer to these, too."""
 
 
 class ModelMissingError(Exception):
@@ -27,7 +27,7 @@ class ModelMissingError(Exception):
 
 
 class BusyError(Exception):
-    """More requests wait than may."""
+    """Too many requests wait."""
 
 
 def missing(model: Model) -> ModelMissingError:
@@ -50,7 +50,7 @@ class Loaded:
         users: requests that it works on.
         used_at: when the last one ended, by the monotonic clock.
         keep_alive: seconds that it stays after that.
-        leaving: it was told to go, and goes when nobody uses it.
+        leaving: whether it is to be unloaded as soon as no request uses it.
     """
 
     model: Model
@@ -65,12 +65,12 @@ class Loaded:
 
     @property
     def llama(self) -> Llama:
-        """Asks it."""
+        """The client of its process."""
         return self.runner.llama
 
     @property
     def expires_at(self) -> datetime:
-        """When it is unloaded if nobody uses it until then."""
+        """When it is unloaded, if no request uses it until then."""
         left = self.keep_alive if self.users else self.used_at + self.keep_alive - monotonic()
         return datetime.now(UTC) + (_FOR_EVER if math.isinf(left) else timedelta(seconds=max(left, 0)))
 
@@ -88,10 +88,10 @@ class Lease:
 
 
 class LoadedModels:
-    """The loaded models of one server. At most so many as set; who uses one is never thrown out.
+    """The loaded models of one server, at most as many as set. A model in use is never unloaded.
 
-    Requests are served in the order in which they came: one that needs another model waits until those before
-    it have ended, and those after it wait for it, so that neither model can keep the other out.
+    Requests are served in the order in which they came. One that needs another model waits until those before
+    it have ended, and those after it wait for it, so that no model can keep another one out.
     """
 
     def __init__(self, files: ModelFiles, settings: ServerSettings) -> None:
@@ -146,7 +146,7 @@ class LoadedModels:
                 await self._stop(loaded)
 
     async def close(self) -> None:
-        """Unload all, whoever uses them."""
+        """Unload all, even those in use."""
         for loaded in self.now():
             self._stop(loaded)
         await asyncio.gather(*self._stopping)
@@ -192,7 +192,7 @@ class LoadedModels:
         await asyncio.gather(*self._stopping)
 
     def _one_of_these_must_leave(self, model: Model) -> list[Loaded]:
-        """The same model loaded otherwise; or else all, where there is no room for one more."""
+        """The same model with other settings; or else all, where there is no room for one more."""
         same = [loaded for loaded in self._loaded if loaded.model == model]
         return same or (self._loaded if len(self._loaded) >= self._settings.loaded_models else [])
 
@@ -216,7 +216,7 @@ class LoadedModels:
             self._stop(loaded)
 
     def _stop(self, loaded: Loaded) -> asyncio.Task[None]:
-        """Have a model no longer; the next is loaded only when its memory is free."""
+        """Stop a model; the next is loaded only when its memory is free."""
         self._forget(loaded)
         task = asyncio.create_task(loaded.runner.stop())
         self._stopping.add(task)

@@ -1,4 +1,4 @@
-"""What we ask our own processes on this machine, over HTTP; nothing here leaves it."""
+"""HTTP requests to our own processes on this machine; none leaves it."""
 
 import json
 from collections.abc import AsyncGenerator, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 _NO_TIMEOUT = httpx.Timeout(None, connect=10)
-"""A long prompt on a slow machine takes as long as it takes; whoever waits for it sets the limit."""
+"""No limit: a long prompt on a slow machine takes long; the caller sets a limit."""
 
 
 class LlamaError(Exception):
@@ -18,7 +18,7 @@ class LlamaError(Exception):
     """
 
     def __init__(self, status: int, message: str) -> None:
-        """Keep both."""
+        """Keep the status and the message."""
         super().__init__(message)
         self.status = status
 
@@ -105,7 +105,7 @@ def _refusal(status: int, body: bytes) -> LlamaError:
 
 
 def version_at(url: str, *, seconds: float = 10) -> dict[str, Any] | None:
-    """What a model server says of itself; None if nothing answers there, or something else does."""
+    """A model server's version; None if nothing answers there, or no model server does."""
     try:
         answer = httpx.get(f"{url}/api/version", timeout=seconds, trust_env=False)
         return dict(answer.json()) if answer.is_success else None

@@ -29,7 +29,7 @@ class RunnerOrder:
     Attributes:
         num_ctx: tokens of context in each slot.
         slots: requests that are worked on at the same time.
-        embedding: it makes embeddings instead of text. A process that does both is slower at text.
+        embedding: whether it makes embeddings instead of text. A process that does both is slower at text.
         prompt_cache_mib: MiB of memory for read prompts that no slot holds any more.
     """
 
@@ -50,7 +50,7 @@ class Runner:
     """
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
-        """Take over a process that was started; `start_runner` does it all."""
+        """Take over a process that was started; `start_runner` starts one."""
         self._process = process
         self._log: deque[str] = deque(maxlen=_LAST_LINES)
         self._logging = asyncio.create_task(self._read_log())
@@ -64,12 +64,12 @@ class Runner:
 
     @property
     def grammar_problem(self) -> str:
-        """Why llama.cpp could make no grammar of a schema, as far as it said."""
+        """Why llama.cpp could make no grammar of a schema, as far as its log says."""
         problems = [line for line in self._log if "failed to compile JSON schema" in line]
         return (problems or ["llama.cpp can make no grammar of the schema"])[-1]
 
     async def last_words(self) -> str:
-        """Why it ended, as far as it said; to be asked when it has."""
+        """Why it ended, as far as its log says; call this after its end."""
         await asyncio.wait({self.ended, self._logging}, timeout=_SECONDS_TO_END)
         if self._process.returncode == -signal.SIGKILL:
             return "it was killed, as happens when a machine is out of memory"
@@ -107,7 +107,7 @@ async def start_runner(order: RunnerOrder) -> Runner:
     """Load a model in a process of its own.
 
     Raises:
-        RunnerError: llama.cpp could not load it; says what it said.
+        RunnerError: llama.cpp could not load it; the message quotes its log.
     """
     key = secrets.token_urlsafe(16)
     process = await asyncio.create_subprocess_exec(
@@ -115,21 +115,21 @@ async def start_runner(order: RunnerOrder) -> Runner:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        # Without the first llama.cpp's threads spin while they wait, and decoding nearly hangs on a busy
-        # machine; without the second a debugger writes a hundred lines when it breaks, and none says why.
+        # Without the first, llama.cpp's threads spin while they wait, and decoding nearly hangs on a busy
+        # machine. Without the second, a debugger writes a hundred lines after a crash, and none says why.
         env={**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "GGML_NO_BACKTRACE": "1"},
     )
     runner = Runner(process)
     try:
-        await _tell(process, {**vars(order), "path": str(order.path), "key": key, "parent": os.getpid()})
+        await _send(process, {**vars(order), "path": str(order.path), "key": key, "parent": os.getpid()})
         await runner.when_ready(key)
-    except BaseException:  # whoever waited for it may have gone
+    except BaseException:  # the caller may have been cancelled
         await runner.stop()
         raise
     return runner
 
 
-async def _tell(process: asyncio.subprocess.Process, order: dict[str, Any]) -> None:
+async def _send(process: asyncio.subprocess.Process, order: dict[str, Any]) -> None:
     assert process.stdin  # noqa: S101 - it was started with a pipe
     process.stdin.write(json.dumps(order).encode() + b"\n")
     await process.stdin.drain()

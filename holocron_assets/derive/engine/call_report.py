@@ -1,4 +1,4 @@
-"""What is told of each call of a model: a line, and a span by OpenTelemetry's conventions for such calls."""
+"""The log line and the span of each call of a model, by OpenTelemetry's conventions for such calls."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _LOG = logger(__name__)
 
 
 def call_attributes(request: Request) -> dict[str, Any]:
-    """What is known of a call before it is sent."""
+    """The attributes of a call that are known before it is sent."""
     return {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "ollama",
@@ -24,8 +24,8 @@ def call_attributes(request: Request) -> dict[str, Any]:
     }
 
 
-def tell_of_call(exchange: Exchange, made: Span) -> None:
-    """Tell what came of a call. Prompts and replies are in journals alone: pages may hold anything.
+def report_call(exchange: Exchange, made: Span) -> None:
+    """Log what came of a call. Prompts and replies go to journals alone, since pages may hold anything.
 
     Args:
         exchange: the call.
@@ -39,8 +39,8 @@ def tell_of_call(exchange: Exchange, made: Span) -> None:
         made.set_attribute("gen_ai.response.finish_reasons", [reply.done_reason or "unknown"])
     if failure:
         failed(made, failure.outcome, failure.reason)
-    tell = _LOG.warning if failure else _LOG.info
-    tell(
+    log = _LOG.warning if failure else _LOG.info
+    log(
         "asked a model",
         model=exchange.request.model,
         outcome=failure.outcome if failure else "ok",
