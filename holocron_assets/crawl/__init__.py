@@ -1,1 +1,1 @@
-"""Crawling: from a source file to the pages of a wiki, politely, whatever is killed on the way."""
+"""Crawling: from a source file to the pages of a wiki, politely. A killed process loses nothing."""

@@ -1,4 +1,4 @@
-"""What goes wrong with a wiki as a whole, of both kinds: for now, and for good."""
+"""Failures of a wiki as a whole, of two kinds: for now, and for good."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ from holocron_assets.errors import PermanentError, TransientError
 
 
 class WikiUnavailable(TransientError):  # noqa: N818 - named for what happened
-    """A wiki gave no usable answer, and shall be left alone for a while.
+    """A wiki gave no usable answer, and must be left alone for a while.
 
     Attributes:
         host: host and port of the wiki.
@@ -25,10 +25,10 @@ class WikiUnavailable(TransientError):  # noqa: N818 - named for what happened
 
 
 class HostBusy(WikiUnavailable):
-    """A wiki was not asked at all: it is being left alone, or others of us are asking it.
+    """A wiki was not asked at all: it is being left alone, or other processes of ours are asking it.
 
     Attributes:
-        hindrance: what was in the way (see `permits.Hindrance`).
+        hindrance: why it was not asked (see `permits.Hindrance`).
     """
 
     def __init__(self, host: str, reason: str, due_at: datetime, hindrance: str) -> None:
@@ -40,7 +40,7 @@ class HostBusy(WikiUnavailable):
 class WikiRefused(PermanentError):  # noqa: N818 - named for what happened
     """A wiki understood the request and will not answer it: the address, a parameter or a right is wrong.
 
-    It speaks of the request, not of a page: the pages asked for are not at fault.
+    The request is at fault, not the pages asked for.
 
     Attributes:
         host: host and port of the wiki.

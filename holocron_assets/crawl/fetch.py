@@ -1,4 +1,4 @@
-"""Fetching one batch: every page of its manifest ends as a row, whatever is killed on the way."""
+"""Fetching one batch: every page of its manifest becomes a row, even if processes are killed meanwhile."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,18 +22,18 @@ Group = Sequence[Row]
 
 _LOG = logger(__name__)
 
-_SECONDS_TO_FINISH = 5  # whoever asked for an end waits no longer for a wiki that does not answer
+_SECONDS_TO_FINISH = 5  # a run that must end waits no longer for a wiki that does not answer
 
 
 class GroupError(RuntimeError):
-    """Some page of a group cannot be read, although the place it is read from works."""
+    """Some page of a group cannot be read, although its wiki or dump works."""
 
 
 class PageReader(Protocol):
     """Where a batch's pages are read from: a wiki, or a dump."""
 
     group_sizes: Sequence[int]
-    """Pages read together by the number of times that it went wrong before: fewer each time, at last one."""
+    """How many pages are read together, by the number of earlier failures: fewer each time, finally one."""
 
     groups_at_once: int
     """Groups read at the same time."""
@@ -41,16 +41,16 @@ class PageReader(Protocol):
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
         """Rows of table `pages`, one for each manifest row and in their order.
 
-        Rows of pages that failed have status 'failed'; how often each was tried is not the reader's to say.
+        Rows of pages that failed have status 'failed'. The reader does not count the attempts.
 
         Raises:
             GroupError: a page of the group is at fault.
-            Exception: anything else is a fault of the place, and ends the run.
+            Exception: any other error is a fault of the wiki or dump, and ends the run.
         """
         ...
 
     def give_up(self) -> None:
-        """End what other threads are reading: whoever waits for an answer gets an error instead, soon."""
+        """Stop what other threads are reading: a thread that waits for an answer soon gets an error."""
         ...
 
 
@@ -60,16 +60,16 @@ class _Progress:
 
     rows: dict[int, Row]
     crashes: Counter[int]
-    """Attempts that a kill cut short."""
+    """Attempts that ended because the process was killed."""
     suspicions: Counter[int]
-    """How often a page was one of several of which some page could not be read."""
+    """How often a page was in a group of which some page could not be read."""
 
     def attempts_before(self, wanted: Row) -> int:
         """Attempts at a page that count: those of earlier batches, and crashes."""
         return int(wanted["failures"]) + self.crashes[wanted["title_key"]]
 
     def is_last_chance(self, wanted: Row) -> bool:
-        """Whether another crash would be the end of the page."""
+        """Whether the page is given up after one more crash."""
         return self.attempts_before(wanted) + 1 >= MAX_ATTEMPTS
 
     def group_size(self, wanted: Row, sizes: Sequence[int]) -> int:
@@ -79,12 +79,12 @@ class _Progress:
 
 
 def fetch_batch(lake: Lake, batch: str, reader: PageReader, run_id: str) -> list[Row]:
-    """Read what a batch lacks, and write its partition of table `pages`.
+    """Read the pages that a batch lacks, and write its partition of table `pages`.
 
-    Pages that have a row, in the partition or in its journal, are not read again. Each attempt is noted
-    before it starts: a page that was being read when the process was killed four times is dead. Pages that
-    were with it are read in ever smaller groups, and on its last attempt a page is read with nothing beside
-    it, so that none is taken for another.
+    Pages that have a row, in the partition or in its journal, are not read again. Each attempt is recorded
+    before it starts: a page is dead if four times the process was killed while reading it. Pages of its group
+    are read in ever smaller groups. On its last attempt a page is read alone, so that no page is blamed for
+    another.
 
     Args:
         lake: where the manifest is and the pages go.
@@ -97,7 +97,7 @@ def fetch_batch(lake: Lake, batch: str, reader: PageReader, run_id: str) -> list
 
     Raises:
         NoManifestError: no such batch was cut.
-        Exception: what the reader raises when the place does not work; what was read is kept.
+        Exception: the reader raises it when the wiki or dump does not work; what was read is kept.
     """
     wanted = manifest(lake, batch)
     with Journal(lake.journal(PAGES, batch)) as journal:
@@ -148,8 +148,8 @@ class _Reading:
         """Read until every wanted page has a row.
 
         Raises:
-            BaseException: what a reader raised, or this thread was interrupted with. What was being read
-                beside it is finished and kept; after an interrupt, what comes within seconds.
+            BaseException: a reader raised it, or it interrupted this thread. The groups being read are
+                finished and kept; after an interrupt, only those that end within seconds.
         """
         with ThreadPoolExecutor(self._reader.groups_at_once, thread_name_prefix="read-pages") as pool:
             try:
@@ -161,7 +161,7 @@ class _Reading:
                 raise
 
     def _start_groups(self, pool: ThreadPoolExecutor) -> bool:
-        """Start as many groups as may be read now; say whether any is being read."""
+        """Start as many groups as may be read now; return whether any is being read."""
         busy = {page["title_key"] for group in self._running.values() for page in group}
         known = self.progress.rows.keys() | busy
         waiting = [page for page in self._wanted if page["title_key"] not in known]
@@ -180,7 +180,7 @@ class _Reading:
         self._running[pool.submit(carried(self._reader.read), group, self._run_id)] = group
 
     def _settle(self, future: Future[list[dict[str, Any]]]) -> None:
-        """Take in what one group's reading gave."""
+        """Take in the result of reading one group."""
         group = self._running[future]
         try:
             rows = [self._counted(row, page) for row, page in zip(future.result(), group, strict=True)]
@@ -195,7 +195,7 @@ class _Reading:
         del self._running[future]
 
     def _end_orderly(self, *, in_a_hurry: bool) -> None:
-        """Note that no crash ended what is being read, before waiting for it; then keep what it gave."""
+        """Record that no crash ended the groups being read, wait for them, and keep their rows."""
         for group in self._running.values():
             self._journal.append({"ended": _keys(group)})
         if in_a_hurry:
@@ -221,7 +221,7 @@ class _Reading:
         return {**row, "fetched_at": max(row["fetched_at"], page["cut_at"])}
 
     def _counted(self, row: Row, page: Row) -> Row:
-        """A row that was just read, with the attempts made before."""
+        """A row that was just read, with the earlier attempts counted."""
         # The clock may have been set back since the batch was cut.
         fetched_at = max(row["fetched_at"], page["cut_at"])
         row = {**row, "attempts": self.progress.attempts_before(page) + 1, "fetched_at": fetched_at}
@@ -233,7 +233,7 @@ def _keys(group: Group) -> list[int]:
 
 
 def _groups(pages: Sequence[Row], progress: _Progress, sizes: Sequence[int]) -> Iterator[Group]:
-    """Pages in groups: those that nothing is known against first, since they do no harm to each other."""
+    """Pages in groups. Pages that never failed come first, since they do no harm to each other."""
     by_size: dict[int, list[Row]] = {}
     for page in pages:
         by_size.setdefault(progress.group_size(page, sizes), []).append(page)

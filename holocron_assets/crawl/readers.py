@@ -28,15 +28,15 @@ from holocron_assets.telemetry.context import about
 PERHAPS_A_PAGES_FAULT = frozenset(
     {"server_error", "network_error", "api_error", "not_api", "client_error", "robots"}
 )
-"""Outcomes of a request that a page among those asked for may have caused; robots.txt too may name one."""
-_QUEUE_SECONDS = 300.0  # longest wait for a request's turn: that long, and something is stuck
-# Not less: an answer that is only slow would count as a failure of the host, for crawls too.
+"""Outcomes that one of the requested pages may have caused; robots.txt too may forbid a single page."""
+_QUEUE_SECONDS = 300.0  # longest wait for rate and slot; a longer one means that something is stuck
+# Not less: otherwise an answer that is only slow would count as a failure of the host, for crawls too.
 _HURRIED_ANSWER_SECONDS = 30.0
-_DRAWN = 10  # so that one of them is another page, even of a small wiki
+_DRAWN = 10  # enough that one of them is a page outside the group, even of a small wiki
 
 
 class WikiReader:
-    """Reads pages from a wiki, 50 a request; ten, then one, once a request with them failed."""
+    """Reads pages from a wiki, 50 a request. After a failure it reads them ten, then one at a time."""
 
     group_sizes: Sequence[int] = (MOST_TITLES, 10, 1)
 
@@ -63,13 +63,13 @@ class WikiReader:
         return [self._row(page, fetched, run_id) for page in group]
 
     def give_up(self) -> None:
-        """End what is being read (see `PageReader.give_up`)."""
+        """Stop what is being read (see `PageReader.give_up`)."""
         self._client.give_up()
 
     def _row(self, wanted: Row, fetched: FetchedPages, run_id: str) -> dict[str, Any]:
         asked = api_pages.Asked(
             **_asked(wanted),
-            attempts=1,  # those made before are added by `fetch`
+            attempts=1,  # `fetch` adds the earlier attempts
             http_status=fetched.http_status,
             fetched_at=fetched.fetched_at,
             run_id=run_id,
@@ -78,12 +78,12 @@ class WikiReader:
         return _in_namespace(row, wanted)
 
     def _can_read_others_than(self, group: Group) -> bool:
-        """Whether the wiki gives a page taken at random, so that the group is at fault.
+        """Whether the wiki returns pages chosen at random, so that the group is at fault.
 
-        Its front page or statistics would not do: they may be served while texts cannot be read.
+        Its front page or statistics would not be enough: they may work while texts cannot be read.
 
         Raises:
-            WikiRefused: it refuses that as well, so the request is wrong and no page is at fault.
+            WikiRefused: the wiki refuses these as well, so the request is wrong and no page is at fault.
         """
         suspects = {page["title"] for page in group}
         try:
@@ -96,7 +96,7 @@ class WikiReader:
 
 
 class DumpReader:
-    """Reads pages from an XML export, from where they start in it."""
+    """Reads pages from an XML export, each from the place where it starts."""
 
     groups_at_once = 1
 
@@ -117,7 +117,7 @@ class DumpReader:
     def read(self, group: Group, run_id: str) -> list[dict[str, Any]]:
         """Rows of table `pages` (see `PageReader.read`)."""
         self._safe_point()
-        # Before the export is opened: if it is replaced meanwhile, this was read before the new one came.
+        # Taken before the export is opened: if it is replaced meanwhile, this time is before the new export.
         begun_at = utc_now()
         # A batch that was cut while the source was a wiki has no places in an export.
         places = {page["ordinal"] for page in group} - {None}
@@ -125,7 +125,7 @@ class DumpReader:
         return [self._row(page, found.get(page["ordinal"]), begun_at, run_id) for page in group]
 
     def give_up(self) -> None:
-        """Do nothing: an export keeps nobody waiting (see `PageReader.give_up`)."""
+        """Do nothing: reading an export does not wait (see `PageReader.give_up`)."""
 
     def _pages(self, ordinals: Iterable[int]) -> list[DumpPage]:
         index = usable_index(self._lake, self._source)
@@ -143,18 +143,18 @@ class DumpReader:
 
 
 def _asked(wanted: Row) -> dict[str, Any]:
-    """What a manifest says of a page, as its row of table `pages` will."""
+    """What a manifest says of a page, as columns of table `pages`."""
     kept = {name: wanted[name] for name in ("source", "batch", "position", "depth", "discovered_from")}
     return {**kept, "requested_title": wanted["title"]}
 
 
 def _in_namespace(row: dict[str, Any], wanted: Row) -> dict[str, Any]:
-    """The row, in the namespace of the title asked for where no page tells of another."""
+    """The row, in the namespace of the requested title if no page names another."""
     return {**row, "namespace": wanted["namespace"]} if row["status"] in {"failed", "invalid"} else row
 
 
 @contextmanager
-def wiki_client(  # noqa: PLR0913 - what is asked for what, and two wishes
+def wiki_client(  # noqa: PLR0913 - a client has several independent settings
     lake: Lake,
     source: Source,
     scope: str,
@@ -171,10 +171,10 @@ def wiki_client(  # noqa: PLR0913 - what is asked for what, and two wishes
         source: the wiki and its limits.
         scope: what the requests serve; it names the partition of `http_attempts`.
         politeness_folder: what all processes of this machine share about hosts.
-        patience_seconds: after so long no request is sent any more, and the last answer may take 30 s; for
-            who has to be done within a minute.
+        patience_seconds: after this time no request is sent any more, and the last answer may take 30 s.
+            For a caller that must be done within a minute.
         tally: counts the requests too.
-        safe_point: called before each request is sent; it raises where none is to be sent any more.
+        safe_point: called before each request is sent; it raises if no request may be sent any more.
     """
     politeness = source.politeness
     patience, deadline = math.inf, politeness.timeout_seconds

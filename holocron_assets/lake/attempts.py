@@ -1,4 +1,4 @@
-"""How often and when something that failed is tried again: four attempts, crashes included."""
+"""How often and when failed work is tried again: four attempts, including crashes."""
 
 from datetime import datetime, timedelta
 
@@ -7,9 +7,9 @@ DELAYS = (timedelta(seconds=30), timedelta(minutes=2), timedelta(minutes=10))
 
 
 def is_waiting(due_at: datetime | None, now: datetime) -> bool:
-    """Whether something that failed is not due yet.
+    """Whether failed work is not due yet.
 
-    A time further ahead than the longest delay was told by a clock that was ahead, and was set back since.
+    A time further ahead than the longest delay does not count: it came from a clock that was ahead.
     """
     return due_at is not None and now < due_at <= now + DELAYS[-1]
 

@@ -1,4 +1,4 @@
-"""Whether a derived partition is what its inputs and code would give today. Data state is the queue."""
+"""Whether a derived partition is what its inputs and code would give now. The data is the queue of work."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,19 +13,19 @@ from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.place.paths import Lake
 
 RowsOf = Callable[[str], Sequence[Row]]
-"""The rows that concern a partition, by its name."""
+"""Gives the rows that concern a partition, by its name."""
 
 _FRESH: dict[tuple[Path, str], tuple[Any, ...]] = {}
-"""The state in which each partition was found fresh: some 1 KB for each of the lake's batches."""
+"""The state in which each partition was found fresh: about 1 KB for each batch of the lake."""
 
 
 @dataclass(frozen=True)
 class RowInput:
-    """A table that is partitioned otherwise, and of which some rows count for a partition.
+    """A table with other partitions, of which some rows count for a partition.
 
     Attributes:
         table: the table.
-        read: looks at it once, and tells then which rows count for each partition.
+        read: reads it once, and returns a function that gives the rows for each partition.
     """
 
     table: Table
@@ -34,15 +34,15 @@ class RowInput:
 
 @dataclass(frozen=True)
 class Derivation:
-    """How a table follows from others, partition by partition.
+    """How a table is derived from others, partition by partition.
 
     Attributes:
         table: the derived table.
         inputs: the tables that it is made from; their partitions have the same names.
-        source_inputs: tables that it is made from too, whose partitions are sources.
+        source_inputs: other tables that it is made from, whose partitions are sources.
         code_version: version of the code and rules that make it.
-        optional_inputs: as `inputs`, of which a partition may be missing.
-        row_input: a table of which only the rows count that concern the partition.
+        optional_inputs: like `inputs`, but a partition may be missing.
+        row_input: a table of which only the rows that concern the partition count.
     """
 
     table: Table
@@ -53,7 +53,7 @@ class Derivation:
     row_input: RowInput | None = None
 
     def rows_of(self, lake: Lake) -> RowsOf:
-        """Look once at what `row_input` names, to be told of many partitions."""
+        """Read the table of `row_input` once, for many partitions."""
         return self.row_input.read(lake) if self.row_input else _no_rows
 
     def fingerprints(
@@ -62,9 +62,9 @@ class Derivation:
         """Content ids of the inputs of one partition, by table name; None while an input is missing.
 
         Args:
-            lake: where.
+            lake: the lake.
             partition: the partition's name.
-            rows_of: from the method of this name; looked anew by default.
+            rows_of: the result of the method of this name; by default the table is read anew.
         """
         found: dict[str, str] = {}
         named = [(table, partition) for table in self.inputs]
@@ -79,7 +79,7 @@ class Derivation:
     def late_fingerprints(
         self, lake: Lake, partition: str, rows_of: RowsOf | None = None
     ) -> Mapping[str, str]:
-        """As `fingerprints`, of what may come after the partition was made: optional inputs, and rows."""
+        """Like `fingerprints`, for inputs that may come after the partition: optional ones, and rows."""
         footers = {table.name: read_footer(lake, table, partition) for table in self.optional_inputs}
         found = {name: footer.content_id if footer else "" for name, footer in footers.items()}
         return {**found, **self._of_rows((rows_of or self.rows_of(lake))(partition))}
@@ -90,10 +90,10 @@ class Derivation:
         return {self.row_input.table.name: content_hash(json.dumps(rows, default=str, sort_keys=True))}
 
     def is_stale(self, lake: Lake, partition: str, rows_of: RowsOf | None = None) -> bool:
-        """Whether the partition could be made, and what is there (if anything) was made otherwise.
+        """Whether the partition can be made, and is missing or was made from other inputs or code.
 
         Args:
-            lake: where.
+            lake: the lake.
             partition: the partition's name.
             rows_of: as for `fingerprints`.
         """
@@ -105,14 +105,14 @@ class Derivation:
 
 
 def stale_partitions(lake: Lake, derivations: Sequence[Derivation], partitions: Iterable[str]) -> list[str]:
-    """The partitions of which any derivation is stale.
+    """The partitions for which any derivation is stale.
 
-    One that was fresh is looked at again only when a file of it changed, or a row that concerns it: a process
-    that asks again and again reads next to nothing.
+    A partition that was fresh is checked again only if one of its files has changed, or a row that concerns
+    it. So a process that asks often reads almost nothing.
 
     Args:
-        lake: where.
-        derivations: in the order in which they follow from each other.
+        lake: the lake.
+        derivations: the derivations; each comes after those that it depends on.
         partitions: names of partitions.
     """
     derived = [table for each in derivations for table in (each.table, *each.inputs, *each.optional_inputs)]
@@ -120,19 +120,19 @@ def stale_partitions(lake: Lake, derivations: Sequence[Derivation], partitions: 
     of_sources = {table for derivation in derivations for table in derivation.source_inputs}
     sources = [lake.listing(table) for table in sorted(of_sources, key=attrgetter("name"))]
     versions = tuple(derivation.code_version for derivation in derivations)
-    looked = [(derivation, derivation.rows_of(lake)) for derivation in derivations]
+    with_rows = [(derivation, derivation.rows_of(lake)) for derivation in derivations]
     stale = []
     for partition in partitions:
         source = partition.rpartition("-")[0]
         state = (
             *(listing.mark(partition) for listing in own),
             *(listing.mark(source) for listing in sources),
-            *(str(rows) for _, rows_of in looked if (rows := rows_of(partition))),
+            *(str(rows) for _, rows_of in with_rows if (rows := rows_of(partition))),
             versions,
         )
         if _FRESH.get((lake.root, partition)) == state:
             continue
-        if any(derivation.is_stale(lake, partition, rows_of) for derivation, rows_of in looked):
+        if any(derivation.is_stale(lake, partition, rows_of) for derivation, rows_of in with_rows):
             stale.append(partition)
         else:
             _FRESH[lake.root, partition] = state

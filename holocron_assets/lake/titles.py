@@ -1,4 +1,4 @@
-"""MediaWiki's title rules as pure code: what a page is really called, whatever way it was written.
+"""MediaWiki's title rules as pure code: the real title of a page, for any way of writing it.
 
 Source: MediaWiki's title codec (`MediaWikiTitleCodec::splitTitleString`) and its manual pages on page titles,
 capital links and namespaces.
@@ -82,10 +82,10 @@ _CHARACTER_REFERENCE = re.compile(r"&(?:([A-Za-z][A-Za-z0-9]*)|#([0-9]+)|#[xX]([
 
 
 class InvalidTitle(ValueError):  # noqa: N818 - MediaWiki's own term for such a title
-    """A text that no page can be called."""
+    """A text that cannot be the title of a page."""
 
     def __init__(self, text: str, problem: str) -> None:
-        """Quote the text, cut where it is long, and say what is wrong with it."""
+        """Quote the text, shortened if it is long, and say what is wrong with it."""
         shown = text if len(text) <= _LONGEST_NAME_BYTES else f"{text[:_LONGEST_NAME_BYTES]}..."
         super().__init__(f"{shown!r} is not a page title: {problem}")
 
@@ -111,7 +111,7 @@ class PageTitle:
         namespace: MediaWiki namespace number.
         title: the full title, with the wiki's own namespace prefix.
         name: the title without the prefix.
-        fragment: what followed a `#`, None without one.
+        fragment: the text after a `#`; None without one.
     """
 
     namespace: int
@@ -137,11 +137,11 @@ def _decoded_reference(match: re.Match[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """What is needed to read a wiki's titles.
+    """The facts that are needed to read a wiki's titles.
 
     Attributes:
         local_names: namespace number to the wiki's own name for it.
-        namespace_numbers: every name a namespace goes by, in lower case, to its number.
+        namespace_numbers: every name of a namespace, in lower case, to its number.
         interwiki_prefixes: prefixes that lead to other wikis, in lower case.
         capitalises: whether the first letter of a title is capitalised.
     """
@@ -155,8 +155,8 @@ class Site:
     def from_row(cls, row: Row) -> "Site":
         """Make a site from a row of table `sites`.
 
-        English names and aliases of the standard namespaces are known even where the row leaves them out, as
-        an XML export does.
+        English names and aliases of the standard namespaces are known even if the row lacks them, as with an
+        XML export.
         """
         namespaces = list(row["namespaces"])
         return cls(
@@ -173,18 +173,18 @@ class Site:
             text: a title as someone wrote it: `:category: foo_bar#part`, `Image:X.png`, `Caf&eacute;`.
 
         Raises:
-            InterwikiTitle: it leads to another wiki.
-            InvalidTitle: no page can be called so.
+            InterwikiTitle: the title leads to another wiki.
+            InvalidTitle: no page can have this title.
         """
         return self._parse_cached(text)
 
     def namespace_number(self, name: str) -> int | None:
-        """The number of the namespace that goes by a name, in any case; None if there is none."""
+        """The number of the namespace with a name, in upper or lower case; None if there is none."""
         return self.namespace_numbers.get(_SPACES.sub(" ", name).strip(" ").lower())
 
     @cached_property
     def _parse_cached(self) -> Callable[[str], PageTitle]:
-        # a cache for each site, because the same text is another title on another wiki
+        # a cache for each site, because the same text may be another title on another wiki
         return lru_cache(maxsize=_CACHED_TITLES)(self._parse)
 
     def _parse(self, text: str) -> PageTitle:
@@ -231,7 +231,7 @@ def _known_names(namespaces: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str,
     for space in spaces:
         for name in _STANDARD_NAMES.get(space["id"], ()):
             yield name.lower(), space["id"]
-    # the wiki's own names come last: they win over English ones that they differ from
+    # the wiki's own names come last, so that they win over English names
     for space in spaces:
         own = [*(space.get("aliases") or ()), space.get("canonical") or "", space["name"]]
         for name in own:
@@ -264,8 +264,8 @@ def _refuse(text: str, name: str, namespace: int) -> None:
 
 def _capitalised(name: str) -> str:
     first = name[0].upper()
-    # A letter whose capital is several letters, such as 'ß', stays as it is, as on Wikimedia's wikis. A stock
-    # MediaWiki makes 'SS' of it, but answers to both titles: nothing is lost.
+    # A letter whose capital is several letters, such as 'ß', stays as it is, as on Wikimedia's wikis. An
+    # unchanged MediaWiki makes 'SS' of it, but answers both titles, so nothing is lost.
     return first + name[1:] if len(first) == 1 else name
 
 
@@ -279,4 +279,4 @@ DEFAULT_SITE = Site.from_row(
         "interwiki_prefixes": sorted(_STANDARD_INTERWIKI),
     }
 )
-"""A wiki with MediaWiki's English namespaces, for where nothing is known of the real one."""
+"""A wiki with MediaWiki's English namespaces, used if nothing is known of the real wiki."""

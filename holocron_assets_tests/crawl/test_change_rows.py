@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from crawl_rows import LONG_AGO, key, wiki_source
 
-from holocron_assets.crawl.changes.rows import Told, change_rows, merged
+from holocron_assets.crawl.changes.rows import Seen, change_rows, merged
 from holocron_assets.crawl.mediawiki.changes import Change, ChangeKind
 from holocron_assets.lake.tables import PAGE_CHANGES
 from holocron_assets.lake.titles import DEFAULT_SITE
@@ -24,9 +24,9 @@ def row(  # noqa: PLR0913 - what a test says of a change, all of it optional
     ahead: timedelta = timedelta(),
 ) -> dict[str, Any]:
     """A change `changed` minutes after a moment, that we saw after `seen` minutes."""
-    told = Told("recent_changes", LONG_AGO + (changed if seen is None else seen) * MINUTE, ahead)
+    how = Seen("recent_changes", LONG_AGO + (changed if seen is None else seen) * MINUTE, ahead)
     change = Change(title, kind, revision, LONG_AGO + changed * MINUTE + ahead)
-    (made,) = change_rows([change], told, wiki_source(), DEFAULT_SITE)
+    (made,) = change_rows([change], how, wiki_source(), DEFAULT_SITE)
     return made
 
 
@@ -39,17 +39,17 @@ def test_rows_fit_their_table_and_bear_the_canonical_title() -> None:
 def test_changes_in_other_namespaces_and_of_impossible_titles_are_no_rows() -> None:
     titles = ["Talk:A", "A", "No [brackets]", "File:A.png"]
     changes = [Change(title, "edit", 1, LONG_AGO) for title in titles]
-    told = Told("recent_changes", LONG_AGO, timedelta())
+    how = Seen("recent_changes", LONG_AGO, timedelta())
     source = wiki_source(namespaces=(0, 6))
-    found = [made["title"] for made in change_rows(changes, told, source, DEFAULT_SITE)]
+    found = [made["title"] for made in change_rows(changes, how, source, DEFAULT_SITE)]
     assert found == ["A", "File:A.png"]
 
 
 def test_changes_that_the_patterns_of_a_source_keep_out_are_no_rows() -> None:
     changes = [Change(title, "edit", 1, LONG_AGO) for title in ("Ship", "Shop", "Ship/Old", "Crew")]
-    told = Told("recent_changes", LONG_AGO, timedelta())
+    how = Seen("recent_changes", LONG_AGO, timedelta())
     source = wiki_source(include=("^Sh", "^Never"), exclude=("/Old$", "(?i)SHOP"))
-    assert [made["title"] for made in change_rows(changes, told, source, DEFAULT_SITE)] == ["Ship"]
+    assert [made["title"] for made in change_rows(changes, how, source, DEFAULT_SITE)] == ["Ship"]
 
 
 @pytest.mark.parametrize("ahead", [timedelta(hours=2), timedelta(days=-1)])
@@ -69,20 +69,20 @@ def test_the_newest_change_of_a_title_counts() -> None:
     assert merged([deletion], [edit]) == [deletion]
 
 
-def test_of_changes_in_one_second_the_one_told_last_counts() -> None:
+def test_of_changes_in_one_second_the_one_reported_last_counts() -> None:
     deletion, restoration = row("delete"), row("restore")
     assert merged([], [deletion, restoration]) == [restoration]
 
 
 @pytest.mark.parametrize(("kind", "revision"), [("edit", 5), ("delete", None)])
-def test_a_change_that_is_told_twice_was_seen_when_it_was_told_first(
+def test_a_change_that_is_reported_twice_was_seen_when_it_was_reported_first(
     kind: ChangeKind, revision: int | None
 ) -> None:
     before = row(kind, revision, changed=1, seen=2)
     assert merged([before], [row(kind, revision, changed=1, seen=30)]) == [before]
 
 
-def test_a_check_that_finds_a_revision_we_were_told_of_finds_nothing_new() -> None:
+def test_a_check_that_finds_a_revision_that_was_reported_finds_nothing_new() -> None:
     before = row("edit", 5, changed=1)
     assert merged([before], [{**row("edit", 5, changed=50), "seen_in": "check"}]) == [before]
 

@@ -152,7 +152,7 @@ def test_a_refusal_is_permanent_and_asked_once(
 @pytest.mark.fault(4, "an answer that goes on for ever")
 @pytest.mark.parametrize(
     ("length", "said"),
-    [(1, "it has told no end of these pages after 200 answers"), (20_000, "its continue has")],
+    [(1, "its answers for these pages have no end after 200 of them"), (20_000, "its continue has")],
 )
 def test_an_answer_that_goes_on_for_ever_is_given_up(length: int, said: str, crawl: Crawl) -> None:
     numbers = itertools.count()

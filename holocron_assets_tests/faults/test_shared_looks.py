@@ -125,7 +125,7 @@ def test_an_old_answer_that_comes_late_does_not_replace_a_newer_one(
     machines: list[Lake], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = machines
-    monkeypatch.setattr(mirrors, "_OLDEST_LOOK_SECONDS", 600.0)
+    monkeypatch.setattr(mirrors, "_OLDEST_LISTING_SECONDS", 600.0)
     write(other, "fleet-1")
     one.read_anew()
     ask = mirror(one).session.writes

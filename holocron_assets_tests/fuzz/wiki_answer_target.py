@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from crawl_rows import wiki_source
 
-from holocron_assets.crawl.changes.rows import Told, change_rows, merged
+from holocron_assets.crawl.changes.rows import Seen, change_rows, merged
 from holocron_assets.crawl.http.client import HttpAnswer
 from holocron_assets.crawl.mediawiki.answers import ApiAnswer, JsonObject, read_answer
 from holocron_assets.crawl.mediawiki.changes import Change, difference, read_changes
@@ -76,7 +76,7 @@ def _check_changes(answer: ApiAnswer) -> None:
 
 
 def _check_change_rows(changes: list[Change]) -> None:
-    rows = change_rows(changes, Told("recent_changes", _AT, timedelta(hours=1)), _SOURCE, DEFAULT_SITE)
+    rows = change_rows(changes, Seen("recent_changes", _AT, timedelta(hours=1)), _SOURCE, DEFAULT_SITE)
     newest = merged(rows, rows)
     PAGE_CHANGES.to_arrow(newest, "sample").to_pylist()
     assert merged(newest, newest) == newest

@@ -1,4 +1,4 @@
-"""What was answered for titles, asked of the lake: the side of a comparison with the wiki that we hold."""
+"""What the lake knows of titles that were answered: our side of a comparison with the wiki."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,8 @@ from holocron_assets.lake.views.database import query
 from holocron_assets.lake.views.spilling import spilling_database
 
 _MEMORY = "500MB"
-# Under the name that was asked for, and under the wiki's own: of what `known_links` covers, the newest.
+# Both under the title that was asked for and under the wiki's own title. Of what `known_links` covers,
+# only the newest outcome of a title is kept.
 _OUTCOMES = """
     create view new_outcomes as
     select *, status in ('ok', 'missing', 'invalid') as is_answer from crawl.new_outcomes;
@@ -35,7 +36,7 @@ _OUTCOMES = """
 
     create view answers as from outcomes where answered_at is not null;
 """
-# Keys first, then what was answered for them: so memory is for the titles of a slice, not for all.
+# Keys first, then the answers for them: memory then holds the titles of one slice, not all titles.
 _NEXT_TITLES = """
     with pages as (from answers where status <> 'invalid'),
     slice as materialized (
@@ -50,8 +51,9 @@ _NEXT_TITLES = """
     group by title_key
     order by title_key
 """
-# A page that was never asked for will be read as it is then, if it ever is: its change matters only while it
-# is being read, or where every page of the wiki is wanted and this may be the first to be heard of it.
+# A page that was never asked for needs no note of its change: a later fetch reads it as it is then. Its
+# change matters only while the page is being read. It also matters where every page of the wiki is wanted,
+# since the change may be the first sign of the page.
 _SETTLED = """
     with last as (
         select
@@ -79,7 +81,7 @@ _SETTLED = """
 
 @dataclass(frozen=True)
 class KnownPage:
-    """A title that was answered for.
+    """A title for which the wiki gave an answer.
 
     Attributes:
         title: the wiki's own title.
@@ -93,13 +95,13 @@ class KnownPage:
 
 
 def answered_titles(lake: Lake, source: Source, *, after: int, limit: int) -> list[KnownPage]:
-    """Titles that were answered for, in the order of their keys.
+    """Titles for which the wiki gave an answer, in the order of their keys.
 
     Args:
         lake: what was fetched.
         source: whose titles.
         after: only keys above this one.
-        limit: at most so many; memory grows with it, not with the lake.
+        limit: the most titles to return; memory grows with it, not with the lake.
     """
     with _answers(lake, source) as connection:
         rows = query(connection, _NEXT_TITLES, {"after": after, "limit": limit})
@@ -107,7 +109,7 @@ def answered_titles(lake: Lake, source: Source, *, after: int, limit: int) -> li
 
 
 def settled_changes(lake: Lake, source: Source) -> list[int]:
-    """Keys of the titles in table `page_changes` that nothing has to be fetched for any more."""
+    """Keys of the titles in table `page_changes` that need no fetch any more."""
     with _answers(lake, source) as connection:
         keys: list[int] = query(connection, _SETTLED)[0]["keys"]
     return keys
@@ -115,7 +117,7 @@ def settled_changes(lake: Lake, source: Source) -> list[int]:
 
 @contextmanager
 def _answers(lake: Lake, source: Source) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database whose views `outcomes` and `answers` hold what `known_links` and newer batches say."""
+    """A database with the views `outcomes` and `answers`, made of `known_links` and newer batches."""
     rows = rows_now(lake, {source.name: coverage(lake, source)})
     with spilling_database(lake, memory=_MEMORY) as connection:
         query(connection, relations([source], rows))

@@ -1,4 +1,4 @@
-"""Looking for changes: reading a wiki's list of recent changes from where the last look ended."""
+"""Reading a wiki's list of recent changes, from where the last reading ended."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any
 
 from holocron_assets.crawl.changes.revision_check import start_pass
-from holocron_assets.crawl.changes.rows import CLOCK_MARGIN, Told, change_rows
+from holocron_assets.crawl.changes.rows import CLOCK_MARGIN, Seen, change_rows
 from holocron_assets.crawl.changes.store import add_changes, last_reading
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.frontier.batches import batches_of
@@ -23,10 +23,10 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import CHANGE_LOOKS, SITES
 from holocron_assets.lake.views.database import connect, query
 
-# Entries may be listed later than others of the same moment, and by machines whose clocks differ.
+# Entries may be listed later than others of the same moment, as the clocks of a wiki's machines differ.
 _OVERLAP = CLOCK_MARGIN
-# MediaWiki keeps its list for 90 days, unless set otherwise. An empty one does not show for how long, nor
-# does one whose first entry has just come.
+# MediaWiki keeps its list for 90 days, unless it is set otherwise. An empty list does not show for how long,
+# nor does a list whose first entry has just come.
 _SHORTEST_REACH = timedelta(days=1)
 _EVER = datetime.min.replace(tzinfo=UTC)
 _NOTHING_KNOWN: Row = {"place": None, "continuation": None, "told": [], "unproven_since": None}
@@ -40,15 +40,15 @@ _Failure = WikiUnavailable | WikiRefused
 
 @dataclass(frozen=True)
 class ChangesReading:
-    """What one look came to.
+    """The result of one reading of the list.
 
     Attributes:
-        rows: rows of table `page_changes` that were told of.
-        footer: of the file that holds them; None if nothing was told.
+        rows: the reported changes, as rows of table `page_changes`.
+        footer: of the file that holds them; None if no change was reported.
         goes_on: whether the list has more, to be read at once.
-        gap: whether the list did not reach back to the last look, so that a check of all pages was begun.
-        problem: why no more was told; None if nothing was wrong.
-        due_at: when the next look is due.
+        gap: whether the list did not reach back to the last reading, so that a check of all pages was begun.
+        problem: why the reading stopped early; None if nothing was wrong.
+        due_at: when the next reading is due.
     """
 
     rows: Sequence[Row]
@@ -61,15 +61,15 @@ class ChangesReading:
 
 @dataclass
 class _Reading:
-    """What the answers of one look told so far. Times are the wiki's, unless they say otherwise.
+    """What the answers of one reading have reported so far. Times are by the wiki's clock.
 
     Attributes:
-        since: up to when it had told before.
-        told: times of the entries told of lately, by number.
+        since: up to when the wiki had reported changes before.
+        reported: times of the entries that were reported lately, by their numbers.
     """
 
     since: datetime
-    told: dict[int, datetime]
+    reported: dict[int, datetime]
     place: datetime
     following: Continuation | None
     changes: list[Change] = field(default_factory=list)
@@ -77,49 +77,49 @@ class _Reading:
     reaches_since: bool = False
     failure: _Failure | None = None
 
-    def take(self, told: ReportedChanges) -> None:
-        """Take in an answer; entries that were told of before are not counted again."""
-        self.clock_ahead = told.wiki_time - utc_now()
-        for entry in told.entries:
+    def take(self, answer: ReportedChanges) -> None:
+        """Take in an answer; entries that were reported before are not counted again."""
+        self.clock_ahead = answer.wiki_time - utc_now()
+        for entry in answer.entries:
             self.reaches_since |= entry.at <= self.since
-            if entry.entry_id not in self.told:
+            if entry.entry_id not in self.reported:
                 self.changes.extend(entry.changes)
-            self.told[entry.entry_id] = self.place = entry.at
-        self.following = told.following
-        if told.following is None:
-            self.place = told.wiki_time
+            self.reported[entry.entry_id] = self.place = entry.at
+        self.following = answer.following
+        if answer.following is None:
+            self.place = answer.wiki_time
 
 
 def next_reading(lake: Lake, source: Source) -> datetime | None:
-    """When a source's wiki is to be asked for its changes; None while nothing of it is being fetched.
+    """When to ask a source's wiki for its changes; None while no page of it is being fetched.
 
-    The first look is due since ever.
+    The first reading is always due.
     """
     is_crawled = lake.has(SITES, source.name) and batches_of(lake, source.name)
     if source.kind != "mediawiki_api" or not is_crawled:
         return None
     state = last_reading(lake, source.name)
-    if state is None or state["looked_at"] > utc_now():  # by a clock that was ahead, and was set back since
+    if state is None or state["looked_at"] > utc_now():  # the clock was ahead then
         return _EVER
     due_at: datetime = state["due_at"]
     return due_at
 
 
 def read_changes(lake: Lake, source: Source, client: WikiClient, *, seconds: float) -> ChangesReading:
-    """Read the list of recent changes from where the last look ended, and write what it tells.
+    """Read the list of recent changes from where the last reading ended, and write what it reports.
 
-    What was told is written before the place is: a look that is killed is made again, and a change that is
-    told twice is one row. What one request told is kept if the next has to wait, so that a wiki that may be
-    asked once a tick is kept current too. One process at a time may look at a source.
+    The changes are written before the place. So a reading that is killed is made again, and a change that is
+    reported twice is one row. The changes of one request are kept if the next request has to wait. So a wiki
+    that may be asked only once a tick is kept current too. One process at a time may read a source's list.
 
     Args:
         lake: where the manifests are, and where the changes go.
         source: a wiki whose pages are being fetched.
         client: asks it.
-        seconds: after so long no further answer is asked for.
+        seconds: after this time no further request is sent.
 
     Returns:
-        The look. A wiki that does not answer is no error: it is asked again when it may be.
+        The result. A wiki that does not answer is no error: it is asked again when it may be.
     """
     state = {**_NOTHING_KNOWN, **(last_reading(lake, source.name) or {})}
     reader = _Reader(lake, source, client, state)
@@ -138,7 +138,7 @@ def read_changes(lake: Lake, source: Source, client: WikiClient, *, seconds: flo
 
 @dataclass
 class _Reader:
-    """A look under way.
+    """A reading under way.
 
     Attributes:
         state: the row of table `change_looks`, as it will be written.
@@ -155,23 +155,23 @@ class _Reader:
     is_first: bool = False
 
     def begin(self) -> None:
-        """Find from when on to look, by the wiki's clock, and whether its list reaches back so far."""
+        """Find from when on to read, by the wiki's clock, and whether its list reaches back so far."""
         oldest = self._oldest()
         self.is_first = True
         with connect(self.lake) as connection:
             asked = {"source": self.source.name, "origin": self.source.origin}
             (beginning,) = query(connection, _BEGINNING, asked)
         since = beginning["began_at"] + (oldest.wiki_time - utc_now())
-        # Pages that were read elsewhere, from an export, may be older than any list reaches.
+        # Pages that were read from an export may be older than the list's oldest entry.
         if beginning["was_elsewhere"] or _is_gap(oldest, since):
             self._check_all()
         self.state["place"] = since
 
     def read_on(self, deadline: float) -> None:
-        """Read the list, and write what it tells of.
+        """Read the list, and write the changes that it reports.
 
         Raises:
-            WikiUnavailable, WikiRefused: no answer. What was told before is kept.
+            WikiUnavailable, WikiRefused: no answer. What was reported before is kept.
         """
         since, goes_on = self.state["place"], self.state["continuation"] is not None
         reading = _read(self.client, self.state, since, deadline)
@@ -184,15 +184,15 @@ class _Reader:
             raise reading.failure
 
     def prove(self) -> None:
-        """Find whether the list reached back to where the last look ended; if not, check all pages."""
+        """Find whether the list reached back to where the last reading ended; if not, check all pages."""
         if _is_gap(self._oldest(), self.state["unproven_since"]):
             self._check_all()
         self.state["unproven_since"] = None
 
     def end(self, failure: _Failure | None) -> ChangesReading:
-        """Note up to where the list was read, and when to look again."""
+        """Record up to where the list was read, and when to read it again."""
         if isinstance(failure, WikiRefused):
-            self.state["continuation"] = None  # it would be refused for ever; the place is as good
+            self.state["continuation"] = None  # the wiki would refuse it again each time; the place is enough
         now, problem = utc_now(), str(failure) if failure else None
         goes_on = failure is None and self.state["continuation"] is not None
         due_at = now if goes_on else _due_at(self.source, failure, now)
@@ -202,16 +202,16 @@ class _Reader:
         return ChangesReading(self.rows, self.footer, goes_on, self.gap, problem, due_at)
 
     def _keep(self, reading: _Reading, clock_ahead: timedelta) -> None:
-        told = Told("recent_changes", seen_at=utc_now(), clock_ahead=clock_ahead)
+        seen = Seen("recent_changes", seen_at=utc_now(), clock_ahead=clock_ahead)
         site = load_site(self.lake, self.source.name)
-        self.rows = change_rows(reading.changes, told, self.source, site)
+        self.rows = change_rows(reading.changes, seen, self.source, site)
         if self.rows:
             self.footer = add_changes(self.lake, self.source.name, self.rows)
         self.state["place"] = reading.place
         self.state["continuation"] = json.dumps(reading.following) if reading.following else None
         self.state["told"] = [
             {"entry_id": number, "at": at}
-            for number, at in reading.told.items()
+            for number, at in reading.reported.items()
             if at >= reading.place - _OVERLAP
         ]
 
@@ -228,9 +228,9 @@ class _Reader:
 
 def _read(client: WikiClient, state: Row, since: datetime, deadline: float) -> _Reading:
     """Ask until the list ends, time is up, or the wiki does not answer."""
-    told = {entry["entry_id"]: entry["at"] for entry in state["told"]}
+    reported = {entry["entry_id"]: entry["at"] for entry in state["told"]}
     following = json.loads(state["continuation"]) if state["continuation"] else None
-    reading = _Reading(since, told, place=since, following=following)
+    reading = _Reading(since, reported, place=since, following=following)
     try:
         for answer in client.list_changes(since - _OVERLAP, following):
             reading.take(answer)
@@ -242,7 +242,7 @@ def _read(client: WikiClient, state: Row, since: datetime, deadline: float) -> _
 
 
 def _is_gap(oldest: ReportedChanges, since: datetime) -> bool:
-    """Whether changes may have left the list since: it holds none that is as old, and it was long ago."""
+    """Whether changes may have left the list since then: it has no entry that old, and it was long ago."""
     reaches_back = bool(oldest.entries) and oldest.entries[0].at <= since
     return not reaches_back and oldest.wiki_time - since > _SHORTEST_REACH
 

@@ -1,7 +1,7 @@
-"""Checking revisions: a pass over all fetched pages of a wiki, for what its list of changes does not tell.
+"""Checking revisions: a pass over all fetched pages of a wiki finds changes that its list does not report.
 
-A pass is a row of table `revision_checks`. It goes on where it was left, run by run, so that what else is
-fetched from the wiki gets its turn.
+A pass is a row of table `revision_checks`. Each run goes on where the last one stopped, so that other
+requests to the wiki need not wait for the whole pass.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any, Literal
 
 from holocron_assets.crawl.changes.answered import KnownPage, answered_titles
-from holocron_assets.crawl.changes.rows import Told, change_rows
+from holocron_assets.crawl.changes.rows import Seen, change_rows
 from holocron_assets.crawl.changes.store import add_changes
 from holocron_assets.crawl.mediawiki.changes import Change, difference
 from holocron_assets.crawl.mediawiki.client import MOST_TITLES, WikiClient
@@ -27,7 +27,7 @@ from holocron_assets.lake.titles import Site
 Why = Literal["schedule", "person", "gap"]
 
 _SLICE = 20_000  # titles held in memory at once: some 10 MB, and a run's work at a request a second
-_STEP = 20 * MOST_TITLES  # pages between two notes of the place: what a killed run does again
+_STEP = 20 * MOST_TITLES  # pages between two records of the place: a killed run repeats at most these
 _LOWEST_KEY = -(1 << 63)
 
 
@@ -39,15 +39,15 @@ def passes(lake: Lake, source_name: str) -> list[Row]:
 
 
 def unfinished_pass(lake: Lake, source_name: str) -> Row | None:
-    """The pass that goes on; None if there is none."""
+    """The unfinished pass; None if there is none."""
     return next((row for row in passes(lake, source_name) if row["finished_at"] is None), None)
 
 
 def start_pass(lake: Lake, source_name: str, why: Why, now: datetime) -> Row:
-    """Decide on a pass, unless one goes on. After a gap that one starts anew: it checked pages too early.
+    """Start a pass, unless one is unfinished. After a gap, that one starts anew: it checked pages too early.
 
     Returns:
-        The pass that goes on now.
+        The unfinished pass.
     """
     with _noting(lake, source_name):
         current = unfinished_pass(lake, source_name)
@@ -67,10 +67,10 @@ def start_pass(lake: Lake, source_name: str, why: Why, now: datetime) -> Row:
 
 
 def seeds_are_due(lake: Lake, source_name: str) -> bool:
-    """Whether the seeds were listed last before the newest pass was begun.
+    """Whether the newest pass began after the seeds were last listed.
 
-    A pass compares what is known; pages that nobody told of are found by listing the seeds with it. A listing
-    asks first what the wiki is, so the two files tell: when that was, and whether the list was written after.
+    A pass compares known pages only; a listing of the seeds finds the others. A listing first asks the wiki
+    about itself. So the two files show when it began, and whether the list was written after that.
     """
     begun = passes(lake, source_name)
     if not begun or not (lake.has(SITES, source_name) and lake.has(SEED_TITLES, source_name)):
@@ -83,24 +83,24 @@ def seeds_are_due(lake: Lake, source_name: str) -> bool:
 def check_revisions(
     lake: Lake, source: Source, client: WikiClient, *, seconds: float
 ) -> tuple[Row, list[Row]]:
-    """Go on with a source's pass, 50 titles a request, and write what is found changed.
+    """Go on with a source's pass, 50 titles a request, and write the changes that it finds.
 
     Args:
         lake: what was fetched, and where changes and the pass go.
-        source: a wiki with a pass that goes on. One process at a time may work on it.
+        source: a wiki with an unfinished pass. One process at a time may work on it.
         client: asks it.
-        seconds: after so long the rest is left to another run.
+        seconds: after this time the rest is left to another run.
 
     Returns:
         The pass as it stands now, and rows of table `page_changes` for what was found.
 
     Raises:
-        LookupError: no pass goes on.
+        LookupError: no pass is unfinished.
         WikiUnavailable, WikiRefused: the wiki gave no answer; what was checked before is kept.
     """
     current = unfinished_pass(lake, source.name)
     if current is None:
-        raise LookupError(f"no check of {source.name!r} goes on")
+        raise LookupError(f"no check of {source.name!r} is under way")
     found: list[Row] = []
     site, deadline = load_site(lake, source.name), monotonic() + seconds
     for pages in _steps(lake, source, current["place"]):
@@ -115,7 +115,7 @@ def check_revisions(
 
 
 def _steps(lake: Lake, source: Source, place: int | None) -> Iterator[Sequence[KnownPage]]:
-    """Known pages beyond a place, in the order of their keys, as many as are checked between two notes."""
+    """Known pages after a place, in the order of their keys, in steps; the place is recorded after each."""
     after = _LOWEST_KEY if place is None else place
     while pages := answered_titles(lake, source, after=after, limit=_SLICE):
         for start in range(0, len(pages), _STEP):
@@ -124,7 +124,7 @@ def _steps(lake: Lake, source: Source, place: int | None) -> Iterator[Sequence[K
 
 
 def _changes(pages: Sequence[KnownPage], client: WikiClient, source: Source, site: Site) -> list[Row]:
-    """Rows for the pages that are not as we know them."""
+    """Rows for the pages that have changed since they were fetched."""
     rows: list[Row] = []
     for start in range(0, len(pages), MOST_TITLES):
         asked = pages[start : start + MOST_TITLES]
@@ -135,12 +135,12 @@ def _changes(pages: Sequence[KnownPage], client: WikiClient, source: Source, sit
             found = answer.pages[page.title]
             if found and (change := difference(page.revision_id, found)):
                 changes.append(Change(page.title, *change, changed_at=answer.wiki_time))
-        rows += change_rows(changes, Told("check", now, answer.wiki_time - now), source, site)
+        rows += change_rows(changes, Seen("check", now, answer.wiki_time - now), source, site)
     return rows
 
 
 def _note(lake: Lake, current: Row, pages: Sequence[KnownPage], *, changed: int) -> dict[str, Any]:
-    """Write how far a pass has come; without pages, that it is finished."""
+    """Record how far a pass has come; without pages, that it is finished."""
     now = utc_now()
     noted = {
         **current,
@@ -153,7 +153,7 @@ def _note(lake: Lake, current: Row, pages: Sequence[KnownPage], *, changed: int)
     source_name = current["source"]
     with _noting(lake, source_name):
         rows = passes(lake, source_name)
-        # A gap found meanwhile has put another pass in its place.
+        # A gap that was found meanwhile replaces this pass by another.
         kept = [noted if row["started_at"] == current["started_at"] else row for row in rows]
         write_partition(lake, REVISION_CHECKS, source_name, kept)
     return noted

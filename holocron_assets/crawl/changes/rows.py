@@ -1,4 +1,4 @@
-"""Rows of table `page_changes`: made from what a wiki tells, and merged. Pure."""
+"""Rows of table `page_changes`: made from what a wiki reports, and merged. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from holocron_assets.lake.titles import InvalidTitle, Site
 SeenIn = Literal["recent_changes", "check"]
 
 CLOCK_MARGIN = timedelta(minutes=5)
-"""By how much a wiki's clocks and copies of its database may differ: longer than any that answers at all."""
+"""How far a wiki's clocks and copies of its database may differ. A wiki that lags more does not answer."""
 
 _BY_REVISION = frozenset({"edit", "new"})
 
 
 @dataclass(frozen=True)
-class Told:
-    """How a change came to us.
+class Seen:
+    """How we learnt of a change.
 
     Attributes:
         seen_in: where we saw it.
@@ -37,17 +37,17 @@ class Told:
     clock_ahead: timedelta
 
 
-def change_rows(changes: Iterable[Change], told: Told, source: Source, site: Site) -> list[dict[str, Any]]:
-    """Rows of the changes that a source's namespaces and patterns let in, in the order told.
+def change_rows(changes: Iterable[Change], seen: Seen, source: Source, site: Site) -> list[dict[str, Any]]:
+    """Rows of the changes that a source's namespaces and patterns let in, in the order of the report.
 
-    Titles that cannot be are left out.
+    Titles that the wiki's rules forbid are left out.
     """
     rows: list[dict[str, Any]] = []
     for change in changes:
         try:
             page = site.parse_title(change.title)
         except InvalidTitle:
-            continue  # a page whose title the wiki's rules forbid by now: it cannot be asked for either
+            continue  # the wiki's rules forbid the title by now, so the page cannot be asked for
         if page.namespace in source.namespaces:
             row = {
                 "source": source.name,
@@ -55,24 +55,24 @@ def change_rows(changes: Iterable[Change], told: Told, source: Source, site: Sit
                 "title_key": title_key(source.name, page.title),
                 "namespace": page.namespace,
                 "kind": change.kind,
-                "seen_in": told.seen_in,
+                "seen_in": seen.seen_in,
                 "revision_id": change.revision_id,
-                "changed_at": change.changed_at - _whole_minutes(told.clock_ahead),
-                "seen_at": told.seen_at,
+                "changed_at": change.changed_at - _whole_minutes(seen.clock_ahead),
+                "seen_at": seen.seen_at,
             }
             rows.append(row)
     fitting = _fitting([row["title"] for row in rows], source)
     return [row for row, fits in zip(rows, fitting, strict=True) if fits]
 
 
-def merged(known: Iterable[Row], told: Iterable[Row]) -> list[Row]:
-    """The newest change of each title, when rows that are told now come to those that are known.
+def merged(known: Iterable[Row], reported: Iterable[Row]) -> list[Row]:
+    """The newest change of each title, from the known rows and the rows that are reported now.
 
-    A change that is told again stays as it was. An edit of a page that was edited before waits since that
-    one: else a page that is edited again and again would never have waited long enough to be fetched.
+    A change that is reported again stays as it was. A second edit of a page keeps the waiting time of the
+    first: otherwise a page that is edited often would never have waited long enough to be fetched.
     """
     newest: dict[int, Row] = {row["title_key"]: row for row in known}
-    for row in told:
+    for row in reported:
         before = newest.get(row["title_key"])
         newest[row["title_key"]] = row if before is None else _newer(before, row)
     return list(newest.values())
@@ -93,13 +93,13 @@ def _fitting(titles: Sequence[str], source: Source) -> list[bool]:
 
 def _newer(before: Row, row: Row) -> Row:
     is_edit = {row["kind"], before["kind"]} <= _BY_REVISION
-    told_before = all(row[name] == before[name] for name in ("kind", "revision_id"))
-    told_before &= row["changed_at"] == before["changed_at"] or (is_edit and row["revision_id"] is not None)
-    if told_before or row["changed_at"] < before["changed_at"]:
+    is_known = all(row[name] == before[name] for name in ("kind", "revision_id"))
+    is_known &= row["changed_at"] == before["changed_at"] or (is_edit and row["revision_id"] is not None)
+    if is_known or row["changed_at"] < before["changed_at"]:
         return before
     return {**row, "seen_at": before["seen_at"]} if is_edit else row
 
 
 def _whole_minutes(span: timedelta) -> timedelta:
-    """A clock that is right to the minute is right: what is left is the time that an answer takes."""
+    """The difference in whole minutes: less than a minute is the time of the answer, not a wrong clock."""
     return timedelta(minutes=round(span / timedelta(minutes=1)))

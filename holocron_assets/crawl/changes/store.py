@@ -1,4 +1,4 @@
-"""The tables of changes: what was told and not fetched yet, and how far a wiki's list was read."""
+"""The tables of changes: what was reported and not fetched yet, and how far a wiki's list was read."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -27,13 +27,13 @@ def add_changes(lake: Lake, source_name: str, rows: Sequence[Row]) -> Footer:
     """Merge rows into a source's partition of table `page_changes`; the others stay in Arrow."""
     with _changing(lake, source_name):
         known = _known_changes(lake, source_name)
-        is_told = _has_key(known, {row["title_key"] for row in rows})
-        told = PAGE_CHANGES.to_arrow(merged(known.filter(is_told).to_pylist(), rows), source_name)
-        return _write(lake, source_name, pa.concat_tables([known.filter(pc.invert(is_told)), told]))
+        is_reported = _has_key(known, {row["title_key"] for row in rows})
+        reported = PAGE_CHANGES.to_arrow(merged(known.filter(is_reported).to_pylist(), rows), source_name)
+        return _write(lake, source_name, pa.concat_tables([known.filter(pc.invert(is_reported)), reported]))
 
 
 def drop_settled(lake: Lake, source: Source) -> int:
-    """Drop the changes that nothing has to be fetched for any more; give the number of those that stay."""
+    """Drop the changes that need no fetch any more, and return the number of those that stay."""
     with _changing(lake, source.name):
         known = _known_changes(lake, source.name)
         settled = settled_changes(lake, source) if known.num_rows else []
@@ -44,7 +44,7 @@ def drop_settled(lake: Lake, source: Source) -> int:
 
 
 def last_reading(lake: Lake, source_name: str) -> dict[str, Any] | None:
-    """A source's row of table `change_looks`; None if nobody looked yet."""
+    """A source's row of table `change_looks`; None before the first reading."""
     if not lake.has(CHANGE_LOOKS, source_name):
         return None
     return read_partition(lake, CHANGE_LOOKS, source_name)[0]

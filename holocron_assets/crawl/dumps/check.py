@@ -1,4 +1,4 @@
-"""Whether all of a dump is in the lake: its pages counted, and each listed one with an outcome."""
+"""Checking that all of a dump is in the lake: its pages are counted, and each listed page has an outcome."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
 
-# An outcome is of this dump if it came since its file was first seen, or tells of that revision or a later
-# one. This is worked out without the frontier, which is asked only why a page has none.
+# An outcome belongs to this dump if it is newer than the first sight of the file, or if it has the listed
+# revision or a later one. The frontier is used only to find why a page has no outcome.
 _OUTCOMES = """
     with settled as (
         select
@@ -53,11 +53,11 @@ _OUTCOMES = """
 
 @dataclass(frozen=True)
 class DumpCheck:
-    """What a dump's file holds, and what of it is in the lake.
+    """The content of a dump's file, and how much of it is in the lake.
 
     Attributes:
-        counts: pages by what became of them.
-        problems: what is amiss, in words.
+        counts: numbers of pages, by their outcome.
+        problems: what is wrong, in words.
     """
 
     counts: dict[str, int]
@@ -71,10 +71,10 @@ def check_dumps(lake: Lake, sources: Sequence[Source]) -> dict[str, DumpCheck]:
 
     Args:
         lake: what to check.
-        sources: those of them that are dumps and were listed are checked.
+        sources: only dumps that were listed are checked.
 
     Returns:
-        What was found, by source.
+        The result, by source.
     """
     dumps = {source.name: source for source in sources if source.kind == "mediawiki_dump"}
     listings = {name: listing for name in dumps if (listing := listing_of(lake, name)) is not None}
@@ -104,7 +104,7 @@ def _check(lake: Lake, source: Source, listing: SeedListing, found: dict[str, An
     amiss = {
         listing.problem or "": listing.problem,
         "its file is not the one that was listed: launch job list_seeds": not seeds_are_usable(lake, source),
-        f"its index tells of {index.pages if index else 0} pages, and its list of {pages}": (
+        f"its index names {index.pages if index else 0} pages, and its list {pages}": (
             index and index.pages != pages
         ),
         f"{seeds} titles are in its list, which was made of {pages} pages": (

@@ -1,4 +1,4 @@
-"""Making an export readable from its middle: a plain one is as it is, of a packed one a copy is written."""
+"""Making an export readable from its middle. A plain one already is; of a packed one a copy is written."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ _OPTIONS: Mapping[int, int] = {
 
 
 class Plain:
-    """An export that is not packed: nothing has to be written."""
+    """An export that is not packed, so that no copy is needed."""
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -34,21 +34,21 @@ class Plain:
         """Take the next bytes of the export."""
 
     def cut(self, unpacked_offset: int) -> int:
-        """The byte of the file from which reading gives the export from `unpacked_offset` on."""
+        """The byte of the file at which the export's byte `unpacked_offset` is."""
         return unpacked_offset
 
     def sync(self) -> None:
-        """Return when all is on disk."""
+        """Return when everything is on disk."""
 
 
 class CopyWriter:
-    """Writes a copy of a packed export in zstd frames, each of which can be unpacked by itself.
+    """Writes a copy of a packed export in zstd frames. Each frame can be unpacked by itself.
 
-    About as large as the export packed as .gz. A context manager.
+    The copy is about as large as the export packed as .gz. A context manager.
     """
 
     def __init__(self, path: Path, file_offset: int) -> None:
-        """Go on with the copy at `path` from a byte at which a frame ends; what follows is thrown away."""
+        """Continue the copy at `path` from a byte at which a frame ends; later bytes are thrown away."""
         make_folder(path.parent)
         path.touch()
         sync_folder(path.parent)

@@ -1,6 +1,6 @@
-"""A page of an XML export: from its elements, as JSON values, to its facts. Pure: no file is read here.
+"""A page of an XML export: its facts, read from its elements as JSON values. Pure: no file is read here.
 
-Source: MediaWiki's export schemas 0.3 to 0.11. Elements are known by local name, so that all of them fit.
+Source: MediaWiki's export schemas 0.3 to 0.11. Only local names of elements count, so all schemas fit.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ Elements = Mapping[str, Any]
 Status = Literal["ok", "invalid", "dead"]
 
 OVERLONG = "@overlong"
-"""Name of the value of a page's elements that says why they were left out."""
+"""Key among a page's elements whose value says why the others were left out."""
 
 _LARGEST_NUMBER = 2**63 - 1
 
@@ -25,13 +25,13 @@ class DumpPage:
 
     Attributes:
         ordinal: place in the export, from 0.
-        title: canonical title with its namespace prefix; made up where the export has none.
+        title: canonical title with its namespace prefix; invented if the export has none.
         namespace: MediaWiki namespace number.
         redirect_title: where the export says that the page redirects to.
         timestamp: when the revision was saved.
         sha1: SHA-1 of the text as MediaWiki writes it, in base 36.
-        text: the wikitext; None where the export does not hold it.
-        status: 'ok'; 'invalid' (no page can be called so) or 'dead' (there is no text to read).
+        text: the wikitext; None if the export does not hold it.
+        status: 'ok'; 'invalid' (no page can have this title) or 'dead' (there is no text to read).
         error: why it is not 'ok'; None if it is.
         elements: the page's elements as JSON values, with the text left out.
     """
@@ -85,24 +85,24 @@ def number(text: str | None) -> int | None:
 
 
 def time_of(elements: Elements, name: str) -> datetime | None:
-    """The moment in a child element, in UTC; None if there is none."""
+    """The time in a child element, in UTC; None if there is none."""
     try:
         moment = datetime.fromisoformat(text_of(elements, name) or "")
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):  # in UTC, the year 1 of the east begins before all that can be said
+    except (ValueError, OverflowError):  # in the east, the year 1 begins before the first date in UTC
         return None
 
 
 def parse_page(ordinal: int, elements: Elements, text: str | None, site: Site) -> DumpPage:
-    """Read a page's facts off its elements.
+    """Read a page's facts from its elements.
 
-    A page that is broken is a page with an error, so that none is lost.
+    A broken page is returned with an error, so that no page is lost.
 
     Args:
         ordinal: the page's place in the export.
         elements: its elements, with its newest revision only.
         text: the revision's text.
-        site: the title rules of the wiki that the export is of.
+        site: the title rules of the export's wiki.
     """
     revision = _mapping(elements, "revision")
     text_element = _mapping(revision, "text")
@@ -135,12 +135,12 @@ def _mapping(elements: Elements, name: str) -> Elements:
 
 
 def title_of(ordinal: int, elements: Elements, site: Site) -> tuple[str, int, str | None]:
-    """A page's canonical title, made up where there is none; its namespace; and what is wrong with them."""
+    """A page's canonical title, invented if there is none; its namespace; and what is wrong with them."""
     stated = text_of(elements, "ns")
     namespace = number(stated)
     title = text_of(elements, "title")
     if title is None:
-        # no wiki has such a title, because of its brackets
+        # the brackets make it a title that no wiki has
         return f"<untitled page {ordinal}>", namespace or 0, "it has no <title>"
     try:
         parsed = site.parse_title(title)
@@ -152,7 +152,7 @@ def title_of(ordinal: int, elements: Elements, site: Site) -> tuple[str, int, st
         return parsed.title, parsed.namespace, None
     if namespace is None:
         return title, 0, f"its <ns> is no number: {stated[:40]!r}"
-    # an export without a list of namespaces: the number is right, and the prefix is just not known
+    # the export has no list of namespaces: the number is right, and only the prefix is not known
     return parsed.title if parsed.namespace == namespace else title, namespace, None
 
 

@@ -1,4 +1,4 @@
-"""MediaWiki XML exports, streamed: memory is bounded by the largest page, whatever the size of the file."""
+"""MediaWiki XML exports, streamed: memory depends on the largest page, not on the size of the file."""
 
 from collections.abc import Container, Generator, Iterable, Iterator
 from contextlib import closing
@@ -29,7 +29,7 @@ _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class ListedPage:
-    """What a manifest needs of an export's page.
+    """The facts that a manifest needs of an export's page.
 
     Attributes:
         ordinal: place in the export, from 0.
@@ -49,7 +49,7 @@ class ListedPage:
 def read_site(path: Path, source: str) -> Row:
     """What an export says of its wiki, as a row of table `sites`.
 
-    Where it says nothing, the row has MediaWiki's English namespaces and the source's name.
+    If it says nothing, the row has MediaWiki's English namespaces and the source's name.
 
     Args:
         path: the export.
@@ -70,15 +70,16 @@ def read_site(path: Path, source: str) -> Row:
 def read_pages(path: Path, start: int = 0, stop: int | None = None) -> Iterator[DumpPage]:
     """The pages of an export in its order, each with its newest revision.
 
-    A page that is broken in itself comes with an error; only a broken file ends the reading.
+    A broken page is returned with an error; only a broken file ends the reading.
 
     Args:
-        path: the export; packed ones are unpacked on the way.
+        path: the export; a packed one is unpacked while it is read.
         start: ordinal of the first page wanted.
-        stop: ordinal of the first page not wanted any more; the file is not read beyond it.
+        stop: ordinal of the first page that is not wanted any more; the file is not read beyond it.
 
     Raises:
-        DumpError: the file is missing or no export; or it is cut off or broken, after all pages before that.
+        DumpError: the file is missing or no export, or it is cut off or broken. Pages before the break are
+            returned first.
     """
     wanted = ALL_PAGES[start:stop]
     if wanted:
@@ -88,11 +89,11 @@ def read_pages(path: Path, start: int = 0, stop: int | None = None) -> Iterator[
 def wanted_pages(
     path: Path, chunks: Iterable[bytes], parser: PageParser, wanted: Container[int], last: int
 ) -> Iterator[DumpPage]:
-    """Some pages of an export in its order. Nothing is read beyond the last of them.
+    """Some pages of an export in its order. The file is not read beyond the last of them.
 
     Args:
         path: the export, for errors.
-        chunks: its bytes, or those from the first page wanted on if the parser knows its head already.
+        chunks: its bytes; only those from the first wanted page on if the parser already knows its head.
         parser: reads those pages whole.
         wanted: their ordinals.
         last: the last of them.
@@ -119,7 +120,7 @@ def list_pages(path: Path) -> Iterator[ListedPage]:
 
 
 def listed_page(page: RawPage, site: Site) -> ListedPage:
-    """What a listing says of a page, by the title rules of its wiki."""
+    """The listed facts of a page, by the title rules of its wiki."""
     title, namespace, _ = title_of(page.ordinal, page.elements, site)
     revision = mapping_of(page.elements.get("revision"))
     return ListedPage(

@@ -1,4 +1,4 @@
-"""Places in an export from which reading can start, so that a batch is read without all that comes before."""
+"""Places in an export from which reading can start, so that a batch is read without the pages before it."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -37,7 +37,7 @@ class DumpIndex:
 
     Attributes:
         path: the export.
-        copy: what is read in its stead, if it is packed.
+        copy: the file that is read instead, if the export is packed.
         places: rows of table `dump_index`, in order; the last is the end of the export.
     """
 
@@ -47,12 +47,12 @@ class DumpIndex:
 
     @property
     def pages(self) -> int:
-        """How many pages the export holds; those before the break, if it breaks off."""
+        """How many pages the export holds; if it breaks off, how many before the break."""
         return self._place(len(self.places) - 1).ordinal
 
     @property
     def is_whole(self) -> bool:
-        """Whether the copy, if there should be one, is there to its last byte."""
+        """Whether the copy, if one is needed, is complete."""
         end = self._place(len(self.places) - 1).file_offset
         return self.copy is None or (self.copy.is_file() and self.copy.stat().st_size == end)
 
@@ -72,7 +72,7 @@ class DumpIndex:
                 yield from wanted_pages(self.path, chunks, parser, wanted, run[-1])
 
     def _runs(self, ordinals: Sequence[int]) -> Iterator[list[int]]:
-        """Pages that are read in one go: there is no place between them that would spare reading."""
+        """Pages that are read in one pass: no place between them would make reading shorter."""
         run: list[int] = []
         for ordinal in ordinals:
             if run and self._before(ordinal) > self._before(run[-1]) + 1:
@@ -95,7 +95,7 @@ class DumpIndex:
 
     @cached_property
     def _head(self) -> bytes:
-        """What stands before the first page: the root's tag with its XML namespaces, and `siteinfo`."""
+        """The text before the first page: the root's tag with its XML namespaces, and `siteinfo`."""
         return read_head(self._chunks(0), self._place(0).unpacked_offset)
 
     def _chunks(self, file_offset: int) -> Generator[bytes]:
@@ -105,13 +105,13 @@ class DumpIndex:
 
 
 def dump_mark(path: Path) -> str:
-    """What tells one version of an export's file from another: size and time of change, if it is there."""
+    """A mark of one version of an export's file: its size and time of change, if the file is there."""
     status = path.stat() if path.is_file() else None
     return f"{status.st_size}-{status.st_mtime_ns}" if status else NO_DUMP
 
 
 def load_index(lake: Lake, source: Source) -> DumpIndex | None:
-    """The index of a source's export as it is now; None where there is none, or the copy is not whole."""
+    """The index of a source's current export; None if there is none, or if the copy is not whole."""
     path = Path(source.origin)
     footer = read_footer(lake, DUMP_INDEX, source.name)
     if footer is None or footer.code_version != INDEX_VERSION or footer.inputs.get(DUMP) != dump_mark(path):

@@ -1,6 +1,6 @@
-"""Listing an export: one pass that names its pages, notes where reading can start, and survives being killed.
+"""Listing an export: one pass that names its pages and the places where reading can start.
 
-Every 16 MiB the pages so far are appended to a journal, with the place from which the next pass goes on.
+Every 16 MiB the pages so far are appended to a journal, with the place from which a killed listing goes on.
 """
 
 from collections.abc import Callable, Iterator
@@ -53,29 +53,29 @@ class DumpListing:
 
 
 def listing_lock(lake: Lake, source: Source) -> Lock:
-    """Held while a source's export is listed: one process does it, and the others find it done."""
+    """The lock of listing a source's export: one process lists it, and the others wait for the result."""
     return lake.lock(f"list-{source.name}")
 
 
 def list_dump(lake: Lake, source: Source, safe_point: Callable[[], object] = lambda: None) -> DumpListing:
     """List an export, from where an earlier attempt was killed, and write its index.
 
-    The caller holds the `listing_lock`, and removes the journal when it has what it wants.
+    The caller holds the `listing_lock`, and removes the journal when it does not need it any more.
 
     Args:
         lake: takes the index, and the copy if the export is packed.
         source: whose export.
-        safe_point: called whenever what was listed is on disk; it raises where the listing is to stop.
+        safe_point: called whenever the listed pages are on disk; it raises if the listing must stop.
 
     Returns:
-        The listing. An export that breaks off gives the pages before, and the error.
+        The listing. An export that breaks off gives the pages before the break, and the error.
 
     Raises:
-        DumpError: the export is missing, none, or broken before its first page.
+        DumpError: the file is missing, no export, or broken before its first page.
     """
     path = Path(source.origin)
     with closing(read_chunks(path)) as chunks:
-        next(chunks)  # what is no export must not cost an earlier listing
+        next(chunks)  # a file that is no export must not delete an earlier listing
     mark = dump_mark(path)
     journal, state = _begin(lake, source, mark)
     with journal:
@@ -89,10 +89,10 @@ def list_dump(lake: Lake, source: Source, safe_point: Callable[[], object] = lam
 
 
 def usable_index(lake: Lake, source: Source) -> DumpIndex:
-    """The index of a source's export; made again if it is missing, of another file, or its copy is not whole.
+    """The index of a source's export, made again if it is missing or outdated, or its copy is not whole.
 
     Raises:
-        DumpError: as `list_dump` does; or the export changes all the time.
+        DumpError: as for `list_dump`; or the export changes all the time.
     """
     index = load_index(lake, source)
     if index is not None:
@@ -108,12 +108,12 @@ def usable_index(lake: Lake, source: Source) -> DumpIndex:
 
 
 def discard_copy(lake: Lake, source: Source, index: DumpIndex) -> None:
-    """Remove the copy of an export that proved to be damaged, so that it is made again.
+    """Remove a damaged copy of an export, so that it is made again.
 
     Args:
         lake: where the copy is.
         source: whose export.
-        index: with which it was read. If the export was listed anew since, nothing is removed.
+        index: the index that was used. If the export was listed anew since then, nothing is removed.
     """
     with listing_lock(lake, source):
         now = load_index(lake, source)
@@ -123,13 +123,13 @@ def discard_copy(lake: Lake, source: Source, index: DumpIndex) -> None:
 
 @dataclass
 class _State:
-    """How far a listing came.
+    """How far a listing has come.
 
     Attributes:
-        place: where the next page starts; the end of the export, once it was reached.
-        head_bytes: length of what stands before the first page.
+        place: where the next page starts; at the end of the listing, the end of the export.
+        head_bytes: length of the text before the first page.
         last_title: title of the last page that was listed.
-        end: None until the export was read to its end; then what is wrong with it, as arguments of DumpError.
+        end: None until the export was read to its end; then its problem, as arguments of DumpError.
     """
 
     place: Place = _START
@@ -139,7 +139,7 @@ class _State:
 
 
 def _begin(lake: Lake, source: Source, mark: str) -> tuple[Journal, _State]:
-    """The journal of a listing, and how far it came."""
+    """The journal of a listing, and how far the listing has come."""
     path = lake.journal(DUMP_INDEX, source.name)
     marks = {DUMP: mark, "version": INDEX_VERSION}
     journal = listing_journal(path, marks)
@@ -191,7 +191,7 @@ class _Pass:
         self._places: list[Place] = []
 
     def run(self, copy: Path) -> _State:
-        """Read to the end, and say how that was.
+        """Read to the end, and return the state there.
 
         Args:
             copy: where the copy is written if the export is packed.
@@ -217,7 +217,7 @@ class _Pass:
         return _state(self._journal)
 
     def _take(self, chunk: bytes, target: CopyWriter | Plain) -> None:
-        """Take in what was parsed."""
+        """Take in the parsed pages."""
         written = 0
         for start in self._parser.starts:
             at = start.offset - self._position
@@ -245,7 +245,7 @@ class _Pass:
         self._parser.starts.clear()
 
     def _record(self, count: int, **more: Any) -> None:
-        """Note the first pages, and the places from which they, and what follows, can be read."""
+        """Record the first `count` pages, and the places from which they and the next ones can be read."""
         pages, self._pages = self._pages[:count], self._pages[count:]
         columns = {
             "titles": [page.title for page in pages],

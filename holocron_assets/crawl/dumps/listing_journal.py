@@ -1,4 +1,4 @@
-"""The journal of a listing, which a killed one goes on from."""
+"""The journal of a listing. A killed listing continues from it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,11 +7,11 @@ from holocron_assets.lake.journals.journal import Journal
 
 
 def listing_journal(path: Path, marks: Mapping[str, str]) -> Journal:
-    """The journal at `path`, begun for what `marks` tell of; that of another listing is thrown away.
+    """The journal at `path` for the listing with these `marks`; that of another listing is thrown away.
 
     Args:
-        path: where it is kept.
-        marks: what the listing depends on. Its first record holds them, as `listing`.
+        path: where the journal is.
+        marks: what the listing depends on. The first record holds them, as `listing`.
     """
     journal = Journal(path)
     begun = next(journal.records(), None)

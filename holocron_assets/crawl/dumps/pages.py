@@ -1,4 +1,4 @@
-"""Turning a page of an XML export into a row of table `pages`, the same as the API gives, and back. Pure."""
+"""Turning a page of an XML export into a row of table `pages`, as the API would give it, and back. Pure."""
 
 import json
 from dataclasses import dataclass, replace
@@ -34,14 +34,14 @@ def page_row(page: DumpPage | None, asked: Asked, extract: Extract) -> dict[str,
     """Make the row of one page.
 
     Args:
-        page: what `xml_dump.read_pages` gives at the place where the page was listed; None for nothing.
-        asked: what the row says besides.
-        extract: gives links, categories and the redirect target; an export's own redirect target wins.
+        page: the page at the place where it was listed (`export.read_pages`); None if there is no page.
+        asked: the other values of the row.
+        extract: finds links, categories and the redirect target; an export's own redirect target wins.
 
     Returns:
-        A row of table `pages`. Its status is 'ok'; 'invalid' (no page can be called so; text is kept);
+        A row of table `pages`. Its status is 'ok'; 'invalid' (no page can have this title; text is kept);
         'dead' (the export holds no text for it); or 'failed' (the export has changed since it was listed, and
-        will have to be listed again; `due_at` is the caller's to set).
+        must be listed again; the caller sets `due_at`).
     """
     if page is None or page.title != asked.requested_title:
         found = f"{page.title!r} has its place" if page else "the export ends before it"
@@ -62,14 +62,14 @@ def replay(row: Row) -> DumpPage:
     """The page that a row of table `pages` was made from.
 
     Raises:
-        ValueError: the row has no payload: no page of an export stands behind it.
+        ValueError: the row has no payload, since it was not made from a page of an export.
     """
     if row["payload"] is None:
         raise ValueError(f"page {row['requested_title']!r} of batch {row['batch']} has no payload to replay")
     payload = json.loads(row["payload"])
     page = parse_page(payload["ordinal"], payload["page"], row["wikitext"], DEFAULT_SITE)
     error = row["error"].removeprefix(f"{row['requested_title']}: ") if row["error"] else None
-    # the title rules of its wiki are not at hand here, but what they said is
+    # the title rules of its wiki are not known here, but the row holds their results
     return replace(page, title=row["title"], namespace=row["namespace"], status=row["status"], error=error)
 
 
@@ -105,7 +105,7 @@ def _text_columns(page: DumpPage, extract: Extract) -> dict[str, Any]:
 
 
 def _sha1(page: DumpPage) -> str | None:
-    """The SHA-1 that the export states, in hexadecimal as the API has it, or else that of the text."""
+    """The SHA-1 that the export states, in hexadecimal as in the API; if it states none, that of the text."""
     try:
         stated = int(page.sha1 or "", 36)
     except ValueError:

@@ -1,6 +1,6 @@
 """The XML side of an export: its pages as JSON values, and the byte where each starts.
 
-expat parses, because it tells that byte exactly and hands texts on without building a tree of them.
+The parser is expat, because it gives the exact byte and does not build a tree in memory.
 """
 
 from collections.abc import Container, Generator, Iterable, Mapping
@@ -18,9 +18,9 @@ ALL_PAGES = range(2**62)
 NO_PAGES = range(0)
 
 LONGEST_PAGE_BYTES = 1 << 25
-"""Of a page's newest revision, or of what else it holds: 16 times what MediaWiki lets people save."""
+"""The limit for a page's newest revision, and for the rest of it: 16 times what MediaWiki allows to save."""
 
-_LONGEST_TAG_BYTES = 1 << 22  # expat reads it anew with each piece, and keeps it all
+_LONGEST_TAG_BYTES = 1 << 22  # expat holds an unfinished tag, and reads it anew with each piece
 _DEEPEST = 16
 _TAIL_BYTES = 100
 _TEXT_BUFFER_BYTES = 1 << 16
@@ -28,17 +28,17 @@ _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 class OverlongTagError(ValueError):
-    """A tag, a comment or what an export says of its wiki is longer than any page."""
+    """A tag, a comment or an export's description of its wiki is longer than any page."""
 
 
 class RawPage(NamedTuple):
-    """A page as its export has it.
+    """A page as its export holds it.
 
     Attributes:
         ordinal: place in the export, from 0.
         elements: the page's elements as JSON values: texts, mappings of children by name and of attributes by
-            `@name`, and lists of what repeats. Of its revisions only the newest, and of that not the text.
-        text: the newest revision's text; None where the export holds none.
+            `@name`, and lists of repeated elements. They hold only the newest revision, without its text.
+        text: the newest revision's text; None if the export holds none.
     """
 
     ordinal: int
@@ -55,12 +55,12 @@ class PageStart(NamedTuple):
 
 @dataclass(eq=False)
 class _Kind:
-    """What an element is to us.
+    """How an element is read.
 
     Attributes:
         children: the kinds of its children, by name.
-        others: the kind of all other children; None where they are not read.
-        has_text: whether its text is kept, with that of children that are not read.
+        others: the kind of all other children; None if they are not read.
+        has_text: whether its text is kept, including the text of children that are not read.
     """
 
     children: Mapping[str, "_Kind"] = field(default_factory=dict)
@@ -88,11 +88,11 @@ class _Element:
     """An element that is open.
 
     Attributes:
-        kind: what it is to us.
+        kind: how it is read.
         name: its name without the XML namespace.
-        values: its attributes, and the children that ended, as JSON values.
+        values: its attributes, and the children read so far, as JSON values.
         parts: its text in pieces.
-        has_children: whether any child was met.
+        has_children: whether it has had a child so far.
     """
 
     __slots__ = ("has_children", "kind", "name", "parts", "values")
@@ -107,11 +107,11 @@ class _Element:
         self.has_children = False
 
     def add(self, name: str, value: Any) -> None:
-        """Take in a child. What repeats becomes a list."""
+        """Take in a child. Children with the same name become a list."""
         if name not in self.values:
             self.values[name] = value
         elif isinstance(earlier := self.values[name], list):
-            earlier.append(value)  # in place: a page may have as many as its file is long
+            earlier.append(value)  # in place, since a page may have very many
         else:
             self.values[name] = [earlier, value]
 
@@ -135,28 +135,28 @@ class _Revision(NamedTuple):
 
 
 class PageParser:
-    """Takes an export's bytes bit by bit, and gives the pages that end in them.
+    """Takes an export's bytes piece by piece, and gives the pages that end in them.
 
     Elements are known by their local name, and pages are children of the root, as in MediaWiki's export
-    schemas 0.3 to 0.11. Memory is bounded by `LONGEST_PAGE_BYTES`: a page that holds more in one revision, or
-    beside its revisions, is given without what it holds, and says so.
+    schemas 0.3 to 0.11. `LONGEST_PAGE_BYTES` limits the memory: a page with more in one revision, or outside
+    its revisions, is given without its content and with an error.
 
     Attributes:
-        ordinal: of the page that is being read, or comes next.
-        last_title: title of the last page that ended, as it is written.
-        site: what `siteinfo` holds; None until it or a page was met.
-        pages: the pages that ended. Whoever takes them clears the list.
-        starts: of the pages that started. To be cleared as well.
+        ordinal: the ordinal of the page that is being read, or comes next.
+        last_title: title of the last page that ended, as the export writes it.
+        site: the content of `siteinfo`; None until it or a page was read.
+        pages: the pages that ended. The caller that takes them clears the list.
+        starts: the starts of the pages that began. The caller clears this list too.
     """
 
     def __init__(self, whole: Container[int], *, ordinal: int = 0, left_out: int = 0) -> None:
         """Start an export.
 
         Args:
-            whole: ordinals of the pages that are wanted with all elements and text. The others come with
-                title, namespace and ids.
-            ordinal: of the first page that will be fed.
-            left_out: bytes that will not be fed: those between the head and that page.
+            whole: ordinals of the pages that are wanted with all elements and text. Other pages have title,
+                namespace and ids only.
+            ordinal: the ordinal of the first page that will be fed.
+            left_out: number of bytes between the head and that page, which will not be fed.
         """
         self.ordinal = ordinal
         self.last_title: str | None = None
@@ -166,12 +166,12 @@ class PageParser:
         self._whole = whole
         self._left_out = left_out
         self._open = [_Element(_DOCUMENT, "", {})]
-        self._unread = 0  # how deep within an element that is not read
+        self._unread = 0  # depth within an element that is not read
         self._text: _Element | None = None
         self._newest: _Revision | None = None
         self._fed = 0
         self._kept_since = 0  # the byte at which the page, or its revision, started
-        # utf-8, as every export is: another encoding could hide a DOCTYPE from the check
+        # utf-8, like every export: another encoding could hide a DOCTYPE from the check
         self._expat = expat.ParserCreate("utf-8", "}")
         self._expat.buffer_text = True
         self._expat.buffer_size = _TEXT_BUFFER_BYTES
@@ -182,8 +182,8 @@ class PageParser:
         """Take in more of the export; `b""` says that there is no more.
 
         Raises:
-            expat.ExpatError: it is not valid XML. The pages before that are there.
-            OverlongTagError: something outside of pages, or a tag of one, never ends.
+            expat.ExpatError: the export is not valid XML. The pages before that are in `pages`.
+            OverlongTagError: text outside of pages, or a tag of a page, is too long.
         """
         self._expat.Parse(data, not data)
         self._fed += len(data)
@@ -194,7 +194,7 @@ class PageParser:
 
     @property
     def error_offset(self) -> int:
-        """The byte of the unpacked export at which it is not valid XML."""
+        """The byte of the unpacked export at which the XML is not valid."""
         return self._expat.ErrorByteIndex + self._left_out
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
@@ -216,7 +216,7 @@ class PageParser:
         self._expat.CharacterDataHandler = element.parts.append if kind.has_text else None
 
     def _let_go(self) -> None:
-        """Keep nothing more of a page that holds too much: neither an export nor a memory is that large."""
+        """Keep nothing more of a page that is too large, so that memory stays bounded."""
         self._kept_since = self._expat.CurrentByteIndex
         page = next((element for element in self._open if element.kind in _PAGES), None)
         if page is None:
@@ -238,7 +238,7 @@ class PageParser:
         self.starts.append(PageStart(self.ordinal, self._expat.CurrentByteIndex + self._left_out))
         self._newest = None
         if self.site is None:
-            self._end_site({})  # it comes before all pages or not at all
+            self._end_site({})  # `siteinfo` comes before all pages or not at all
         return _PAGE if self.ordinal in self._whole else _LISTED_PAGE
 
     def _end(self, _name: str) -> None:
@@ -286,22 +286,22 @@ def _local(name: str) -> str:
 
 
 def _held_text(body: _Element) -> str | None:
-    """The text of a revision; None where the element only says that there is one."""
+    """The text of a revision; None if the element only says that there is a text."""
     text = "".join(body.parts)
     is_elsewhere = "@deleted" in body.values or number(body.values.get("@bytes"))
     return None if is_elsewhere and not text and not body.has_children else text
 
 
 def parse_pages(path: Path, chunks: Iterable[bytes], parser: PageParser) -> Generator[bytes]:
-    """Feed a parser with an export to its end, giving each piece back once it was parsed.
+    """Feed a parser with an export to its end, and yield each piece after it was parsed.
 
     Args:
         path: the export, for errors.
         chunks: its bytes.
-        parser: what it found in a piece is to be taken before the next.
+        parser: the caller must take its pages after each piece.
 
     Raises:
-        DumpError: the export is cut off, damaged, or no valid XML; after all pages before that.
+        DumpError: the export is cut off, damaged, or no valid XML. Pages before that are given first.
     """
     tail = b""
     try:

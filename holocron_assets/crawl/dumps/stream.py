@@ -1,6 +1,6 @@
-"""The byte side of an XML export: opened, unpacked, and checked to be one before anything parses it.
+"""The byte side of an XML export: it is opened, unpacked, and checked before anything parses it.
 
-An export is a stranger's file: it may declare no entities and fetch nothing, and may end or break anywhere.
+An export comes from a stranger. So it may not declare entities or fetch anything, and it may break anywhere.
 """
 
 import bz2
@@ -24,7 +24,7 @@ _Stream = BufferedReader | gzip.GzipFile | bz2.BZ2File | zstd.ZstdFile
 _CHUNK_BYTES = 1 << 16
 _ANY_RATIO_BYTES = 1 << 30
 _LARGEST_RATIO = 250
-"""Of an export's length to that of its packed file; full histories, packed best, come to 100."""
+"""Largest ratio of an export's length to that of its packed file; full histories, packed well, reach 100."""
 
 _LONGEST_PROLOG_BYTES = 1 << 20
 _PROLOG = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*", re.DOTALL)
@@ -34,12 +34,12 @@ _UNREAD_SUFFIXES = frozenset({".7z", ".rar", ".xz", ".zip"})
 
 
 class DumpError(ValueError):
-    """An XML export cannot be read, or not to its end. The message names the file and how far reading came.
+    """An XML export cannot be read, or not to its end. The message names the file and the last good page.
 
     Attributes:
         path: the export.
         problem: what is wrong with it.
-        pages_read: pages that were read before.
+        pages_read: number of pages that were read before.
         last_title: title of the last of them.
     """
 
@@ -54,7 +54,7 @@ class DumpError(ValueError):
 
 
 def is_packed(path: Path) -> bool:
-    """Whether an export has to be unpacked, and so cannot be read from its middle."""
+    """Whether an export must be unpacked, and so cannot be read from its middle."""
     return path.suffix.lower() in _PACKINGS
 
 
@@ -63,16 +63,17 @@ def read_chunks(path: Path, start: int = 0) -> Generator[bytes]:
 
     Args:
         path: the export: plain, `.gz`, `.bz2` or `.zst`.
-        start: the byte to start at, of the unpacked export. A packed one is unpacked up to there.
+        start: the byte of the unpacked export to start at. A packed export is unpacked up to there.
 
     Raises:
-        DumpError: the file is missing, no export, or (after everything before that) cut off or damaged.
+        DumpError: the file is missing, no export, cut off or damaged. Bytes before the damage are given
+            first.
     """
     with _troubles_named(path), _open(path) as stream:
         _check_head(path, stream)
         stream.seek(start)
         most = max(_ANY_RATIO_BYTES, path.stat().st_size * _LARGEST_RATIO) if is_packed(path) else math.inf
-        # read1, because read would drop what it has when a packed file breaks in its middle
+        # read1, because read would drop its bytes when a packed file breaks in its middle
         while chunk := stream.read1(_CHUNK_BYTES):
             yield chunk
             if stream.tell() > most:
@@ -84,7 +85,7 @@ def read_chunks(path: Path, start: int = 0) -> Generator[bytes]:
 
 
 def read_head(chunks: Generator[bytes], length: int) -> bytes:
-    """The first bytes of what comes in chunks, all of it if it is shorter. Ends the reading."""
+    """The first `length` bytes of some chunks, or all if they are fewer. Ends the reading."""
     head = b""
     with closing(chunks):
         while len(head) < length and (chunk := next(chunks, b"")):
@@ -107,7 +108,7 @@ def read_frames(path: Path, start: int) -> Generator[bytes]:
 
 @contextmanager
 def _troubles_named(path: Path) -> Iterator[None]:
-    """Raise DumpError for what reading or unpacking a file raises."""
+    """Turn the errors of reading or unpacking a file into DumpError."""
     try:
         yield
     except EOFError as error:
@@ -130,10 +131,10 @@ def _open(path: Path) -> _Stream:
 
 
 def _check_head(path: Path, stream: _Stream) -> None:
-    """Make sure that a file is an export's, on bytes, before any XML is parsed.
+    """Make sure by its first bytes that a file is an export, before any XML is parsed.
 
     Raises:
-        DumpError: it is none, or declares a DOCTYPE.
+        DumpError: the file is no export, or declares a DOCTYPE.
     """
     head = b""
     while len(head) < _LONGEST_PROLOG_BYTES:

@@ -1,4 +1,4 @@
-"""Which of millions of listed titles count, where some are listed twice. No mapping of them is made."""
+"""Which of millions of listed titles count, as some are listed twice. It needs no mapping of titles."""
 
 from array import array
 from collections.abc import Iterable
@@ -10,14 +10,14 @@ Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 def winners(ranked_keys: Iterable[tuple[int, int]]) -> Mask:
-    """Which of some keys count: of each the one of the highest rank, of equal ones the last.
+    """Which of some listed keys count: for each key the one with the highest rank; of equal ranks the last.
 
     Args:
         ranked_keys: keys and ranks, both of 64 bits.
 
     Returns:
-        A truth value for each key given, in order. While this runs, memory is 30 bytes a key, and 40 more for
-        each that is listed again.
+        A truth value for each given key, in order. While this runs, memory is 30 bytes a key, and 40 more for
+        each key that is listed again.
     """
     keys, ranks = array("q"), array("q")
     for key, rank in ranked_keys:

@@ -1,1 +1,1 @@
-"""The frontier: which titles are known and not fetched yet, and the batches that are cut from it."""
+"""The frontier: titles that are known and not fetched yet, and the batches that are cut from it."""

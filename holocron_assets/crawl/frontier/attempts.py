@@ -9,11 +9,11 @@ from holocron_assets.lake.declaration.schema import Row
 
 
 def settle_failure(row: Row, now: datetime) -> dict[str, Any]:
-    """Give a failed page its due time, or declare it dead when its attempts are used up.
+    """Give a failed page the time of its next attempt, or declare it dead if all its attempts are used up.
 
     Args:
         row: a row of table `pages` with status 'failed' and `attempts` counting this failure.
-        now: the moment of the failure.
+        now: when it failed.
 
     Returns:
         The row with status 'failed' and a due time, or with status 'dead'.
@@ -29,8 +29,8 @@ def failed_page(wanted: Row, error: str, *, attempts: int, now: datetime, run_id
     Args:
         wanted: the page's row of the batch's manifest (table `batch_pages`).
         error: what went wrong; the page's title is added.
-        attempts: attempts made so far, this one included.
-        now: the moment of the failure.
+        attempts: attempts made so far, including this one.
+        now: when it failed.
         run_id: the run that tried.
     """
     kept: Mapping[str, Any] = {

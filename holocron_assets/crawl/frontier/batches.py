@@ -1,4 +1,4 @@
-"""Batches: what is cut from the frontier to be fetched together. The manifest is the batch."""
+"""Batches: pages that are cut from the frontier to be fetched together. A batch is its manifest."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -26,26 +26,26 @@ _NUMBERED = re.compile(r"(?P<source>.+)-(?P<number>[0-9]+)")
 
 
 class NoManifestError(LookupError):
-    """A partition key that no batch was cut for."""
+    """No batch was cut for a partition key."""
 
 
 def cut_batches(
     lake: Lake, source: Source, *, now: datetime, most: int | None = None, gather: bool = True
 ) -> list[str]:
-    """Cut what is pending of one source into new batches and write their manifests.
+    """Cut a source's pending pages into new batches and write their manifests.
 
-    One process cuts at a time. Full batches are cut while few of the source are unfinished: four where links
-    are followed, since each may bring pages that are wanted more; forty where nothing new is learnt. So that
-    trickles do not make thousands, a short one is cut only when the source follows no links, or nothing of it
-    is being fetched that may bring more pages, or nothing was cut for an hour. Pages that changed wait for
-    each other for an hour, unless they fill a batch, or one that is cut anyway has room.
+    One process cuts at a time. Full batches are cut while few of the source's batches are unfinished. Where
+    links are followed, few are four, since each batch may find pages that are wanted more; elsewhere they are
+    forty. To avoid many small batches, a short one is cut only in three cases: the source follows no links,
+    no batch being fetched may bring more pages, or nothing was cut for an hour. Changed pages wait up to an
+    hour for others, unless they fill a batch or a batch that is cut anyway has room.
 
     Args:
         lake: where pages are and manifests go.
         source: whose frontier to cut.
-        now: the moment written into the manifests.
-        most: cut no more than so many.
-        gather: let pages that changed wait for others.
+        now: the time written into the manifests.
+        most: the largest number of batches to cut.
+        gather: let changed pages wait for others.
 
     Returns:
         Names of the new batches, in order.
@@ -56,7 +56,7 @@ def cut_batches(
         room = _room(source, len(unfinished), most)
         if room <= 0:
             return []
-        # One batch more than there is room for: of the pages that changed, that many may wait for others.
+        # One batch more than there is room for, since that many changed pages may wait for others.
         pages = pending_pages(lake, source, limit=(room + 1) * source.batch_size)
         changed = [page for page in pages if page.reason == CHANGED]
         due = changed[: _due(changed, source.batch_size, now, gather=gather)]
@@ -75,24 +75,24 @@ def cut_batches(
 def cut_given_titles(
     lake: Lake, source: Source, site: Site, titles: Iterable[str], *, now: datetime
 ) -> list[str]:
-    """Cut batches of pages that a person asks for, whatever was fetched before.
+    """Cut batches of pages that a person asks for, even if they were fetched before.
 
     Args:
         lake: where manifests go.
         source: the wiki to ask.
         site: its title rules.
-        titles: page titles in any spelling; repeats count once.
-        now: the moment written into the manifests.
+        titles: page titles in any spelling; repeated ones count once.
+        now: the time written into the manifests.
 
     Returns:
         Names of the new batches.
 
     Raises:
-        PermanentError: the source is no wiki, no titles were given, or some are no titles: the message names
-            them all. Nothing is cut.
+        PermanentError: the source is no wiki, no titles were given, or some texts are no titles; the
+            message names them all. Nothing is cut.
     """
     if source.kind != "mediawiki_api":
-        raise PermanentError(f"source {source.name!r} is a dump: it holds what it holds, and is read whole")
+        raise PermanentError(f"source {source.name!r} is a dump: it is read whole, without added titles")
     parsed = _parse_all(site, titles)
     if not parsed:
         raise PermanentError(f"no titles were given to fetch from {source.name!r}")
@@ -115,7 +115,7 @@ def manifest(lake: Lake, batch: str) -> list[dict[str, Any]]:
     """The rows of table `batch_pages` of one batch, by position.
 
     Raises:
-        NoManifestError: no such batch was cut; says which command cuts one.
+        NoManifestError: no such batch was cut. The message names the command that cuts one.
     """
     try:
         return read_partition(lake, BATCH_PAGES, batch)
@@ -143,7 +143,7 @@ def source_of(batch: str) -> str:
 
 
 def _parse_all(site: Site, titles: Iterable[str]) -> list[PageTitle]:
-    """The pages that texts name, each once."""
+    """The pages that the texts name, each once."""
     parsed: dict[str, PageTitle] = {}
     problems = []
     for text in titles:
@@ -159,25 +159,25 @@ def _parse_all(site: Site, titles: Iterable[str]) -> list[PageTitle]:
 
 
 def _room(source: Source, unfinished: int, most: int | None) -> int:
-    """How many batches may be cut."""
+    """How many more batches may be cut."""
     limit = MOST_UNFINISHED if source.depth != 0 else MOST_UNFINISHED_WITHOUT_LINKS
     if source.depth == 0 and unfinished > limit // 2:
-        return 0  # a look is worth its time when there is room for many
+        return 0  # reading the frontier is worth its time only if there is room for many
     room = limit - unfinished
     return room if most is None else min(room, most)
 
 
 def _due(changed: Sequence[PendingPage], batch_size: int, now: datetime, *, gather: bool) -> int:
-    """How many of the pages that changed, the first that was told of first, wait no longer."""
-    if not changed or not gather or now - _told_at(changed[0]) >= LONGEST_GATHERING:
+    """How many of the changed pages wait no longer; they are in the order in which changes were reported."""
+    if not changed or not gather or now - _reported_at(changed[0]) >= LONGEST_GATHERING:
         return len(changed)
     return len(changed) - len(changed) % batch_size
 
 
-def _told_at(page: PendingPage) -> datetime:
+def _reported_at(page: PendingPage) -> datetime:
     if page.told_at is None:
         raise ValueError(
-            f"page {page.title!r} is pending because it changed, and nothing says when that was told"
+            f"page {page.title!r} is pending because it changed, and nothing says when that was reported"
         )
     return page.told_at
 
@@ -185,7 +185,7 @@ def _told_at(page: PendingPage) -> datetime:
 def _more_may_come(
     lake: Lake, unfinished: Sequence[str], chunks: Sequence[Sequence[PendingPage]], now: datetime
 ) -> bool:
-    """Whether batches are being fetched, or cut just now, whose links may fill up a short one."""
+    """Whether a batch that is being fetched, or was cut just now, may bring links that fill a short one."""
     if len(chunks) > 1:
         return True
     if not unfinished:
@@ -230,7 +230,7 @@ def _write_manifest(
             "reason": page.reason,
             "ordinal": page.ordinal,
             "origin": source.origin,
-            # Also where the clock was set back since: of a page, what was fetched later is what counts.
+            # Later than the last request even if the clock was set back: the later fetch of a page counts.
             "cut_at": max(now, page.asked_at + SMALLEST_STEP) if page.asked_at else now,
         }
         for position, page in enumerate(pages)
@@ -239,7 +239,7 @@ def _write_manifest(
 
 
 def _next_number(lake: Lake, source_name: str) -> int:
-    """One more than the highest number ever used, by manifests that a crash left unwritten too."""
+    """One more than the highest number ever used, also by batches whose manifest a crash left unwritten."""
     used = lake.names_used(BATCH_PAGES) | lake.names_used(PAGES)
     names = [_NUMBERED.fullmatch(name) for name in used]
     numbers = [int(name["number"]) for name in names if name and name["source"] == source_name]

@@ -1,4 +1,4 @@
-"""Which of a source's batches table `known_links` covers, and which the frontier has to read itself."""
+"""Which of a source's batches table `known_links` covers, and which the frontier must read itself."""
 
 import json
 from collections.abc import Mapping
@@ -24,11 +24,12 @@ KNOWN_LINKS_VERSION = content_hash(
 
 @dataclass(frozen=True)
 class Coverage:
-    """What of a source `known_links` holds. Batches are in order of their names.
+    """What `known_links` holds of a source. Batches are in order of their names.
 
     Attributes:
-        is_usable: whether `known_links` starts from the present seeds and goes as deep as is asked for now.
-        covered: batches that it holds, each with a mark of what it was read from; none if it is not usable.
+        is_usable: whether `known_links` starts from the current seeds and has the depth that the source has
+            now.
+        covered: batches that it holds, each with a mark of the files read; none if it is not usable.
         new: finished batches that it does not hold.
         new_with_links: those of them whose links were read.
         unfinished: batches whose pages are not in the lake yet.
@@ -42,7 +43,7 @@ class Coverage:
 
 
 def coverage(lake: Lake, source: Source) -> Coverage:
-    """What `known_links` holds of a source, by the names of batches: that costs next to nothing."""
+    """What `known_links` holds of a source, found by the names of batches, which takes little time."""
     covered = _covered(lake, source)
     finished = _of_source(lake.partitions(PAGES), source)
     linked = set(lake.partitions(PAGE_LINKS))
@@ -58,7 +59,7 @@ def coverage(lake: Lake, source: Source) -> Coverage:
 
 
 def without_known_links(lake: Lake, source: Source) -> Coverage:
-    """The same, as if there were no `known_links`."""
+    """The coverage as if there were no `known_links`."""
     finished = _of_source(lake.partitions(PAGES), source)
     linked = set(lake.partitions(PAGE_LINKS))
     return Coverage(
@@ -71,7 +72,7 @@ def without_known_links(lake: Lake, source: Source) -> Coverage:
 
 
 def present_marks(lake: Lake, source: Source) -> dict[str, str]:
-    """What `known_links` of the source depends on but for its batches: seeds and depth."""
+    """What the source's `known_links` depends on in addition to its batches: seeds and depth."""
     footer = read_footer(lake, SEED_TITLES, source.name)
     listed = [footer.content_id, dict(footer.inputs)] if footer else []
     return {_SEEDS: content_hash(json.dumps(listed, sort_keys=True)), _DEPTH: str(source.depth)}

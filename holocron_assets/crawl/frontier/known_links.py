@@ -1,7 +1,7 @@
-"""Table `known_links`: all that a source's fetched batches say of titles, in one file, made anew each time.
+"""Table `known_links`: what all fetched batches of a source say of titles, in one file, made anew each time.
 
-It saves the frontier reading every batch at every look. It can be deleted at any time: the frontier says the
-same without it, only slower.
+With it the frontier need not read every batch each time. It can be deleted at any time: without it the
+frontier has the same result, but more slowly.
 """
 
 import glob
@@ -43,12 +43,12 @@ _REQUIRED = ", ".join(f"count({column.name})" for column in KNOWN_LINKS.columns 
 
 
 def compaction_is_due(lake: Lake, source: Source) -> bool:
-    """Whether `known_links` of a source should be made anew: enough is new, or it may hide pages."""
+    """Whether a source's `known_links` should be made anew: enough batches are new, or it may hide pages."""
     return enough_is_new(lake, source) or may_hide_pages(lake, source)
 
 
 def enough_is_new(lake: Lake, source: Source) -> bool:
-    """Whether twenty batches, or one for every fifty covered, are new or were read otherwise since."""
+    """Whether twenty batches, or one for every fifty covered, are new or have changed since."""
     held = coverage(lake, source)
     enough = max(_FEWEST_NEW, len(held.covered) // _SHARE_OF_COVERED)
     if len(held.new_with_links) >= enough:
@@ -57,7 +57,7 @@ def enough_is_new(lake: Lake, source: Source) -> bool:
 
 
 def may_hide_pages(lake: Lake, source: Source) -> bool:
-    """Whether nothing of a source is pending or in flight, but only `known_links` made anew can tell so."""
+    """Whether no page seems pending or in flight, but only a new `known_links` can prove that."""
     held = coverage(lake, source)
     if held.unfinished or not held.covered or source.kind == "mediawiki_dump":
         return False
@@ -69,12 +69,12 @@ def may_hide_pages(lake: Lake, source: Source) -> bool:
 
 
 def reading_is_slow(lake: Lake, source: Source) -> bool:
-    """Whether so many batches are not covered that a look at the frontier takes longer than a sensor has."""
+    """Whether so many batches are not covered that reading the frontier takes longer than a sensor may."""
     return len(coverage(lake, source).new) > _MOST_NEW
 
 
 def standing(lake: Lake, source: Source) -> str:
-    """A text that changes when `known_links` is made anew, or has to start from other seeds or go deeper."""
+    """A text that changes when `known_links` is made anew, or needs other seeds or a greater depth."""
     footer = read_footer(lake, KNOWN_LINKS, source.name)
     return json.dumps(
         [footer.content_id if footer else None, KNOWN_LINKS_VERSION, present_marks(lake, source)]
@@ -82,26 +82,26 @@ def standing(lake: Lake, source: Source) -> str:
 
 
 def make_known_links(lake: Lake, source: Source) -> Footer:
-    """Make `known_links` of a source from all its finished batches, in bounded memory: 1.2 GB and the disk.
+    """Make a source's `known_links` from all its finished batches, in at most 1.2 GB of memory and on disk.
 
     Args:
         lake: where the batches are and the file goes. It is replaced in one step.
-        source: whose titles; its depth says how far links are followed.
+        source: whose titles to read; its depth limits how far links are followed.
 
     Returns:
         The new file's footer: its inputs name the batches that it covers.
 
     Raises:
-        SchemaError: the rows do not fit the table; the file is as it was.
+        SchemaError: the rows do not fit the table; the old file is kept.
         DamagedPartitionError: a batch's file cannot be read.
     """
-    # Of two makers the later must not replace what the other covered by less.
+    # One process at a time: otherwise a file that covers less could replace one that covers more.
     with lake.lock(f"known-links-{source.name}"):
         return _made(lake, source)
 
 
 def _made(lake: Lake, source: Source) -> Footer:
-    # Before anything is read: what is written meanwhile makes the table stale, and not wrong for ever.
+    # Taken before anything is read: then a file written meanwhile makes the table stale, so it is made anew.
     present = present_marks(lake, source)
     held = without_known_links(lake, source)
     marks = {batch: mark for batch in held.new_with_links if (mark := batch_mark(lake, batch))}
@@ -125,12 +125,12 @@ def _made(lake: Lake, source: Source) -> Footer:
 
 
 def _changed(lake: Lake, held: Coverage) -> int:
-    """How many covered batches have other pages or links than when they were compacted."""
+    """How many covered batches have other pages or links than when `known_links` was made."""
     return sum(batch_mark(lake, batch) != mark for batch, mark in held.covered.items())
 
 
 def _measure_depths(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
-    """Make `crawl.reached`, a step at a time: each reads the links once, and holds only titles in memory."""
+    """Make `crawl.reached` step by step: each step reads the links once and holds only titles in memory."""
     seeds = "select title_key, 0::bigint as depth, null::bigint as via_key from crawl.new_seeds"
     query(
         connection,
@@ -166,7 +166,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, path: Path, footer: str) -> Non
 
 
 def _refuse_faulty(connection: duckdb.DuckDBPyConnection, path: Path, source_name: str) -> None:
-    """Check a file before it takes its place: columns, empty values, keys."""
+    """Check columns, empty values and keys of a file before it replaces the old one."""
     KNOWN_LINKS.check(pq.read_schema(path).empty_table(), source_name)
     sql = f"""
         select

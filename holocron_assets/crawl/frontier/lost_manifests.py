@@ -1,4 +1,4 @@
-"""Manifests that were lost while their batches' pages are there: made again, as far as pages tell."""
+"""Lost manifests of batches whose pages are there: made again from the pages."""
 
 from collections.abc import Mapping
 
@@ -22,10 +22,10 @@ _TOLD = (
 
 
 def restore_manifests(lake: Lake, source: Source) -> list[str]:
-    """Write a manifest for each batch of a source that has pages and none, as after a damaged file.
+    """Write a manifest for each batch of a source that has pages but no manifest, as after a damaged file.
 
-    Without one, nothing would be made of the batch any more. Pages that were cut and not read yet are not
-    lost with their manifest: they are pending again, and are cut into another batch.
+    Without a manifest no table is made of the batch any more. Pages of the batch that were not read yet are
+    not lost: they are pending again, and are cut into another batch.
 
     Returns:
         The batches.
@@ -42,7 +42,7 @@ def restore_manifests(lake: Lake, source: Source) -> list[str]:
 def _restore(lake: Lake, source: Source, batch: str) -> bool:
     pages = read_partition(lake, PAGES, batch, _TOLD)
     if not pages:
-        return False  # nothing to tell of, and nothing to make
+        return False  # the batch has no pages, so there is nothing to restore
     ordinals = _ordinals(lake, source, [page["requested_key"] for page in pages])
     rows = [
         {

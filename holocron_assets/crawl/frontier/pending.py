@@ -1,4 +1,4 @@
-"""The frontier: what a source knows of and has not fetched, asked of the lake. There is no queue."""
+"""The frontier: titles that are known and not fetched, found by a query of the lake. There is no queue."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -59,7 +59,7 @@ class PendingPage:
         reason: 'new', 'changed', 'retry', 'requeue' or 'added'.
         ordinal: its place in the dump, if it is in one.
         discovered_from: the page before it on a shortest way from a seed; None for a seed.
-        told_at: when we were told of its change; None unless that is the reason.
+        told_at: when its change was reported; None if the reason is another.
         asked_at: when it was last asked for; None if it never was.
     """
 
@@ -77,12 +77,12 @@ class PendingPage:
 
 @dataclass(frozen=True)
 class Outlook:
-    """How a crawl goes on.
+    """What a crawl has still to do.
 
     Attributes:
         is_pending: whether a page is pending.
-        has_shortcuts: whether a new link leads to a page whose own links `known_links` holds, and brings what
-            they lead to into reach or nearer. Only `known_links` made anew tells how far that goes.
+        has_shortcuts: whether a new link leads to a page whose own links `known_links` holds, so that their
+            targets are nearer or within depth now. Only a new `known_links` shows how far that goes.
     """
 
     is_pending: bool
@@ -90,24 +90,24 @@ class Outlook:
 
 
 def pending_pages(lake: Lake, source: Source, *, limit: int) -> list[PendingPage]:
-    """The pages to fetch next: those that changed, then a dump's in its order, or a wiki's by inbound links.
+    """The pages to fetch next: changed ones first, then a dump's in its order, or a wiki's by inbound links.
 
-    Memory is bounded: 1 GB and what Python needs for the pages.
+    Memory is at most 1 GB, plus the pages as Python objects.
 
     Args:
-        lake: what was seeded, linked, cut, fetched and told so far.
+        lake: where seeds, links, batches, pages and changes are.
         source: whose pages.
-        limit: at most so many.
+        limit: the most pages to return.
 
     Raises:
-        DamagedPartitionError, duckdb.Error: the lake cannot be read. That is never taken for "no work".
+        DamagedPartitionError, duckdb.Error: the lake cannot be read. This never counts as "no work".
     """
     with _frontier(lake, source) as connection:
         return [PendingPage(**row) for row in query(connection, _PENDING, {"limit": limit})]
 
 
 def outlook(lake: Lake, source: Source) -> Outlook:
-    """Whether anything of a source is pending, and whether `known_links` is new enough to tell."""
+    """Whether any page of a source is pending, and whether `known_links` is new enough to say so."""
     with _frontier(lake, source) as connection:
         return Outlook(**query(connection, _OUTLOOK)[0])
 

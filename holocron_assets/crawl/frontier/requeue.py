@@ -1,4 +1,4 @@
-"""Trying again what was given up or failed, by a person's decision, which is itself a row."""
+"""Trying again what was given up or failed. A person decides it, and the decision is a row."""
 
 from collections.abc import Sequence
 
@@ -20,23 +20,23 @@ _DEAD = """
 def requeue(
     lake: Lake, *, source: str | None, titles: Sequence[str] | None, author: str, reason: str
 ) -> list[Row]:
-    """Let what was given up about some titles be tried again, with a full count of attempts.
+    """Let the dead letters of some titles be tried again, with the full number of attempts.
 
     Args:
         lake: where the dead letters are and the decision goes.
-        source: only of this source; of all if None.
-        titles: only these, as the dead letters have them; all if None.
+        source: only this source; all if None.
+        titles: only these, as the dead letters name them; all if None.
         author: who decides.
         reason: why.
 
     Returns:
-        The rows of table `decisions` that were written: one for each title with a dead letter that was meant.
+        The rows of table `decisions` that were written: one for each chosen title with a dead letter.
     """
     with connect(lake) as connection:
         dead = query(
             connection, _DEAD, {"source": source, "titles": None if titles is None else list(titles)}
         )
-    now = decided_now(lake)  # and after each death, which a clock that was ahead may have told
+    now = decided_now(lake)  # and after each death, whose time may come from a clock that was ahead
     rows = [
         # A pair of entities has no title, but two names for one.
         new_decision("requeue", author=author, reason=reason, now=max(now, died_at + SMALLEST_STEP), **letter)
@@ -48,9 +48,9 @@ def requeue(
 
 
 def retry_now(lake: Lake, pages: Sequence[tuple[str, str]], *, author: str, reason: str) -> None:
-    """Let what failed about some pages, and would be tried again later, be tried again at once.
+    """Let failed work on some pages, which would be tried again later, be tried again at once.
 
-    Its count of attempts goes on. What failed about a page is its fetching, or what was asked about it.
+    The attempts so far still count. The work is fetching a page, or asking a model about it.
 
     Args:
         lake: where the decision goes.

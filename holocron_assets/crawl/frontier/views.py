@@ -1,7 +1,7 @@
-"""The frontier in SQL: one definition, over what `known_links` holds and the batches that it does not cover.
+"""The frontier in SQL: one definition, over `known_links` and the batches that it does not cover.
 
-Schema `crawl` binds it to files: those that are there now, or, for the published database, all there will be.
-What is new is either asked through views, or made into tables, which is faster where one query follows.
+Schema `crawl` binds it to files: to the present files, or, for the published database, to all future ones
+too. New rows are read through views, or are made into tables first, which is faster if one query follows.
 """
 
 import json
@@ -39,19 +39,19 @@ _SETTINGS = [
 ]
 _REQUEUES = [{"source": "varchar", "title_key": "bigint", "decided_at": "timestamptz"}]
 _NO_END = 2**31
-"""Deeper than any page lies."""
+"""A depth greater than that of any page."""
 
 Rows = Mapping[str, str]
-"""SQL of the rows that the frontier is made of, by the name of their view in schema `crawl`."""
+"""SQL of the rows that make up the frontier, by the name of their view in schema `crawl`."""
 
 
 def frontier_views(sources: Iterable[Source], lake: Lake | None = None) -> str:
-    """SQL for views `frontier` and `wanted_pages`, and those that they stand on.
+    """SQL for views `frontier` and `wanted_pages`, and the views that they use.
 
     Args:
-        sources: their depth, namespaces and patterns count.
-        lake: the views read what it holds now, and are fast. Without one they read whatever the lake holds
-            when they are asked, and must read all of it.
+        sources: the sources, with depth, namespaces and patterns.
+        lake: the views read the files that it holds now, and are fast. Without a lake they read all that the
+            lake holds at the time of the query.
     """
     sources = list(sources)
     rows = (
@@ -66,7 +66,7 @@ def frontier_views(sources: Iterable[Source], lake: Lake | None = None) -> str:
 def frontier_tables(lake: Lake, source: Source) -> str:
     """SQL for views `known_titles` and `frontier` of one source, over tables of what is new."""
     held = coverage(lake, source)
-    if source.kind == "mediawiki_dump":  # it is read in its order, wherever its links lead
+    if source.kind == "mediawiki_dump":  # a dump is read in its own order; its links do not matter
         held = replace(held, new_with_links=[])
     parts = ("new_rows", "reached", "known_titles", "frontier")
     rows = rows_now(lake, {source.name: held})
@@ -74,7 +74,7 @@ def frontier_tables(lake: Lake, source: Source) -> str:
 
 
 def rows_now(lake: Lake, held: Mapping[str, Coverage]) -> Rows:
-    """What `known_links` holds of some sources, and the batches that it does not cover, by file.
+    """The files of `known_links` for some sources, and of the batches that it does not cover.
 
     Args:
         lake: where the files are.
@@ -97,14 +97,14 @@ def rows_now(lake: Lake, held: Mapping[str, Coverage]) -> Rows:
 
 
 def _requeues(lake: Lake) -> str:
-    """SQL of people's requeues, which are few: of the log's many small files each is read once a process."""
+    """SQL of people's requeues. They are few, and a process reads each of the log's small files once."""
     rows = [{name: row[name] for name in _REQUEUES[0]} for row in standing(lake).requeues.values()]
     listed = f"from_json({quoted(json.dumps(rows, default=str))}, {quoted(json.dumps(_REQUEUES))})"
     return f"select unnest({listed}, max_depth := 2)"
 
 
 def relations(sources: Sequence[Source], rows: Rows) -> str:
-    """SQL for schema `crawl`: the rows, the changes, and what the sources' files say. It may be run twice."""
+    """SQL for schema `crawl`: rows, changes, and the settings of the sources. It may be run twice."""
     views = "".join(f"create or replace view crawl.{name} as {sql};\n" for name, sql in rows.items())
     settings = quoted(json.dumps([_settings(source) for source in sources]))
     return f"""
@@ -129,7 +129,7 @@ def sql_part(name: str, **parameters: str) -> str:
 
 
 def quoted(value: str) -> str:
-    """A literal of SQL: views and macros take no parameters."""
+    """A text as a literal of SQL, since views and macros take no parameters."""
     return "'" + value.replace("'", "''") + "'"
 
 
@@ -153,7 +153,7 @@ def _settings(source: Source) -> dict[str, Any]:
 def _fits(patterns: Mapping[str, Sequence[str]]) -> str:
     """SQL for whether `title` matches a pattern of `of_source`; null for a source without patterns.
 
-    Patterns are literals, because DuckDB compiles any other anew for every title.
+    Patterns are literals, because DuckDB compiles any other pattern anew for every title.
     """
     cases = []
     for source, several in patterns.items():

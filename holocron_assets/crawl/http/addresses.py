@@ -1,7 +1,7 @@
-"""Which network addresses are public: only those are connected to, unless a source's file lists the host.
+"""Which network addresses are public. Others are connected to only if a source's file lists the host.
 
-The tables are those of IANA's registries of special addresses, written out: what Python's `ipaddress` takes
-for global differs from release to release.
+The tables are copied from IANA's registries of special addresses: which addresses Python's `ipaddress`
+counts as global differs from release to release.
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -42,7 +42,7 @@ _V6 = {
     }.items()
 }
 _UNICAST = IPv6Network("2000::/3")
-"""All that was ever given out for hosts of the Internet."""
+"""The only IPv6 addresses that are given out for hosts of the Internet."""
 _NAT64 = IPv6Network("64:ff9b::/96")
 """How networks without IPv4 write the public address in the last four bytes (RFC 6052)."""
 _MAPPED = IPv6Network("::ffff:0:0/96")
@@ -55,7 +55,7 @@ def why_not_public(address: str) -> str | None:
         address: an IPv4 or IPv6 address; one with a zone (`fe80::1%eth0`) too.
 
     Raises:
-        ValueError: it is no address.
+        ValueError: the text is no address.
     """
     parsed = ip_address(address)
     if isinstance(parsed, IPv6Address):

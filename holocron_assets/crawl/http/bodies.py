@@ -1,4 +1,4 @@
-"""Reading an answer's body within a limit that counts what it unpacks to, as it is unpacked."""
+"""Reading an answer's body, within a limit that holds for its unpacked size too."""
 
 import zlib
 from collections.abc import AsyncIterable
@@ -6,29 +6,30 @@ from collections.abc import AsyncIterable
 _GZIP = zlib.MAX_WBITS | 16
 _MEMBER_STARTS = b"\x1f"
 _PLAIN = frozenset({"", "identity"})
-_GZIPPED = frozenset({"gzip", "x-gzip"})  # RFC 9110 section 8.4.1.3: the same
+_GZIPPED = frozenset({"gzip", "x-gzip"})  # RFC 9110 section 8.4.1.3: both mean the same
 
 
 class BodyRefusedError(Exception):
-    """A body is larger than the limit, or not as its headers say. The message says which."""
+    """A body is larger than the limit, or not what its headers say. The message says which."""
 
 
 async def read_body(parts: AsyncIterable[bytes], encoding: str, limit: int) -> bytes:
     """Read a body to its end, unpacked.
 
-    A few kilobytes can unpack to gigabytes: memory holds a part as it came, and what fits into the limit.
+    A few kilobytes can unpack to gigabytes. So memory holds one packed part and at most the limit of unpacked
+    bytes.
 
     Args:
         parts: the body's bytes as they come.
         encoding: header Content-Encoding; empty without one.
-        limit: the most bytes that it may have, packed or unpacked.
+        limit: the most bytes that the body may have, packed or unpacked.
 
     Raises:
-        BodyRefusedError: it is too large, packed in a way that was not asked for, damaged or cut off.
+        BodyRefusedError: the body is too large, packed in a way that was not asked for, damaged or cut off.
     """
     encoding = encoding.strip().lower()
     if encoding not in _PLAIN | _GZIPPED:
-        # Nested ones multiply too, which the limit would have to count at each level.
+        # Encodings can be nested, and the limit would have to count at each level.
         raise BodyRefusedError(f"the body comes as {encoding[:100]!r}, which was not asked for")
     body = _Body(limit) if encoding in _PLAIN else _GzippedBody(limit)
     async for part in parts:
@@ -37,7 +38,7 @@ async def read_body(parts: AsyncIterable[bytes], encoding: str, limit: int) -> b
 
 
 class _Body:
-    """A body that comes as it is."""
+    """A body that is not packed."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -67,7 +68,7 @@ class _GzippedBody(_Body):
         while part:
             if self._member.eof:
                 if not part.startswith(_MEMBER_STARTS):
-                    return  # padding, which gzip too passes over
+                    return  # padding, which gzip ignores too
                 self._member = zlib.decompressobj(_GZIP)
             part = self._unpacked(part)
 
@@ -77,7 +78,7 @@ class _GzippedBody(_Body):
         return super().whole()
 
     def _unpacked(self, part: bytes) -> bytes:
-        """Unpack a part, to one byte beyond the limit at most; what comes after its member is left."""
+        """Unpack a part, to at most one byte beyond the limit; bytes after its member are left for later."""
         room = self._limit + 1 - len(self._content)
         try:
             super().add(self._member.decompress(part, room))

@@ -1,4 +1,4 @@
-"""Telling captchas from other answers, by what `challenges.yaml` says: no wall is special to the code."""
+"""Recognizing captchas, by what `challenges.yaml` says: the code knows no product by name."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -1,4 +1,4 @@
-"""The one module that speaks HTTP: a request goes in, a plain answer comes out, whatever happens between."""
+"""The one module that speaks HTTP. Each request gets a plain answer, whatever happens on the way."""
 
 import asyncio
 import threading
@@ -18,15 +18,15 @@ from holocron_assets.crawl.http.connecting import AddressRefusedError, PublicNet
 
 Verb = Literal["GET", "POST"]
 
-_MOST_CONNECTIONS = 32  # as many requests may be under way by a source's settings
-_KEPT_SECONDS = 5.0  # servers close connections that rest for longer
+_MOST_CONNECTIONS = 32  # a source's settings allow at most as many requests at once
+_KEPT_SECONDS = 5.0  # servers close connections that are idle for longer
 
 _FAILURES = (
     httpcore.NetworkError,
     httpcore.ProtocolError,
     httpcore.TimeoutException,
     httpcore.UnsupportedProtocol,
-    OSError,  # of a TLS record that is damaged, which passes through the library as it is
+    OSError,  # a damaged TLS record raises it, and the library passes it on
     BodyRefusedError,
 )
 
@@ -41,7 +41,7 @@ class HttpAnswer:
         body: the decompressed body; empty when `error` is set.
         elapsed_seconds: from sending to the body's end, or to the error.
         error: why there is no whole answer; None when there is one.
-        private_host: the host that was not connected to, since its address is not public; None otherwise.
+        private_host: the host whose address is not public, so that no connection was made; None otherwise.
     """
 
     status: int | None = None
@@ -53,12 +53,12 @@ class HttpAnswer:
 
 
 class HttpClient:
-    """Sends requests over kept connections. A context manager, safe to use from several threads.
+    """Sends requests and keeps connections open. A context manager, safe to use from several threads.
 
-    No redirect is followed: each request that leaves is one that was counted, and goes where it was meant to.
-    No cookie is kept, and no proxy of the environment is used: it would connect to what we must not.
-    The requests run on an event loop of their own, for only there does a deadline cover a whole request: name
-    look-up, a peer that drips its headers, and the body.
+    It follows no redirect: each request is counted, and goes to the address that was meant.
+    It keeps no cookie, and uses no proxy of the environment: a proxy would connect to forbidden addresses.
+    The requests run on an event loop of their own. Only there does a deadline cover a whole request:
+    resolving the name, headers that come slowly, and the body.
     """
 
     def __init__(
@@ -73,9 +73,9 @@ class HttpClient:
 
         Args:
             user_agent: names the project and a contact.
-            deadline_seconds: longest time that one request may take in all.
-            body_limit_bytes: largest body, after decompression. MediaWiki's answers have 8 MiB, about twice
-                that when written as JSON; a wiki can be set up to give more.
+            deadline_seconds: the longest time that one whole request may take.
+            body_limit_bytes: largest body, after decompression. MediaWiki's answers have up to 8 MiB of text,
+                about twice that when written as JSON; a wiki can be set up to give more.
             private_hosts: hosts that may be connected to though their addresses are not public.
         """
         self._deadline_seconds = deadline_seconds
@@ -115,26 +115,26 @@ class HttpClient:
             parameters: the parameters.
 
         Returns:
-            The answer. Nothing that the network or the peer does raises: it is told in `error`.
+            The answer. No failure of the network or the peer raises an exception: `error` names it.
         """
         try:
-            # Empty parameters would take away those that the address has.
+            # Empty parameters would remove those that the address has.
             request = (
                 httpx.Request("GET", url, params=parameters or None, headers=self._headers)
                 if verb == "GET"
                 else httpx.Request("POST", url, data=parameters, headers=self._headers)
             )
-        except httpx.InvalidURL as problem:  # a peer's redirect may say anything
+        except httpx.InvalidURL as problem:  # the address of a redirect may be anything
             return HttpAnswer(error=f"InvalidURL: {problem}")
         return self._wait_for(request)
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
-        """Send a body as it is, and wait for the answer; else as `send`.
+        """Send a body unchanged, and wait for the answer; otherwise like `send`.
 
         Args:
             url: the address.
             body: what is sent.
-            headers: sent besides the client's own; they say what the body is.
+            headers: sent in addition to the client's own; they say what the body is.
         """
         try:
             request = httpx.Request("POST", url, content=body, headers={**self._headers, **headers})
@@ -160,7 +160,7 @@ class HttpClient:
 
     async def _close(self) -> None:
         await self._pool.aclose()
-        # Bodies that were left in the middle end in tasks of their own.
+        # Bodies that were not read to the end are closed by tasks of their own.
         endings = asyncio.all_tasks() - {asyncio.current_task()}
         await asyncio.gather(*endings, return_exceptions=True)
 
@@ -187,14 +187,14 @@ class HttpClient:
         return HttpAnswer(status, headers, body, elapsed, error, private_host)
 
     async def _refuse_what_is_behind(self, response: httpcore.Response) -> None:
-        """Close a connection on which more came than the answer, for the next one would begin with that.
+        """Close a connection on which more came than the answer: the next answer would begin with the rest.
 
         Raises:
-            BodyRefusedError: it is more than line breaks, so the answer's length was wrong.
+            BodyRefusedError: the rest is more than line breaks, so the answer's length was wrong.
         """
         stream = response.extensions["network_stream"]
         for connection in self._pool.connections:
-            # The library gives no other way to see it, and would read it as the next request's answer.
+            # The library has no other way to see the rest, and would read it as the next request's answer.
             speaking = getattr(connection, "_connection", None)
             if speaking is not None and speaking._network_stream is stream:  # noqa: SLF001
                 behind, _ = speaking._h11_state.trailing_data  # noqa: SLF001
@@ -205,7 +205,7 @@ class HttpClient:
 
 
 def _as_sent(host: str) -> str:
-    """A host as requests have it: in small letters, and a name of other alphabets in ASCII."""
+    """A host as requests write it: in small letters, with a name of other alphabets in ASCII."""
     return httpx.URL(scheme="http", host=host).raw_host.decode("ascii")
 
 
@@ -220,7 +220,7 @@ def _on_the_wire(request: httpx.Request) -> httpcore.Request:
 
 
 def _readable(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Headers by their names in lower case; those of one name as one (RFC 9110 section 5.3)."""
+    """Headers by their names in lower case; headers of one name are joined (RFC 9110 section 5.3)."""
     values: dict[str, list[str]] = {}
     for name, value in headers:
         values.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
@@ -228,7 +228,7 @@ def _readable(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def is_address(url: str) -> bool:
-    """Whether a request can be sent to an address: its host and port are possible ones."""
+    """Whether a request can be sent to an address: its host and port are valid."""
     try:
         return bool(httpx.Request("GET", url).url.host) and urlsplit(url).port != 0
     except (ValueError, httpx.InvalidURL):

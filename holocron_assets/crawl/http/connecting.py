@@ -1,7 +1,7 @@
-"""Connecting to hosts of the public Internet only: the address that was checked is the one connected to.
+"""Connecting to hosts of the public Internet only. The address that was checked is the one connected to.
 
-Whatever led here, a source's address, a redirect or a lying name server, passes this place: each new
-connection looks its name up, checks every address that came, and is made to one of these, never to the name.
+Every new connection is made here, also after a redirect or with a false answer of a name server. It resolves
+the name, checks every address that came, and connects to one of these addresses, never to the name.
 """
 
 import asyncio
@@ -15,15 +15,15 @@ from httpcore import SOCKET_OPTION, AsyncNetworkStream
 
 from holocron_assets.crawl.http.addresses import why_not_public
 
-# RFC 8305 section 5: the head start of each address before the next one is tried beside it.
+# RFC 8305 section 5: the head start of each address before the next one is tried too.
 _HEAD_START_SECONDS = 0.25
 
 
 class AddressRefusedError(Exception):
-    """A host was not connected to, since an address of it is not public. The message names both.
+    """No connection was made to a host, since an address of it is not public. The message names both.
 
     Attributes:
-        host: the host, as an address has it.
+        host: the host, as an address writes it.
     """
 
     def __init__(self, host: str, address: str, what: str) -> None:
@@ -33,10 +33,10 @@ class AddressRefusedError(Exception):
 
 
 class PublicNetwork(httpcore.AsyncNetworkBackend):
-    """Makes the connections of a pool, as far as they lead to public addresses. For asyncio."""
+    """Makes the connections of a pool, but only to public addresses. For asyncio."""
 
     def __init__(self, private_hosts: Collection[str] = ()) -> None:
-        """Connect to public addresses, and to whatever `private_hosts` (as requests have them) lead to."""
+        """Connect to public addresses, and to any address of `private_hosts` (as requests write them)."""
         self._private_hosts = frozenset(private_hosts)
         self._network = httpcore.AnyIOBackend()
 
@@ -48,12 +48,12 @@ class PublicNetwork(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[SOCKET_OPTION] | None = None,
     ) -> AsyncNetworkStream:
-        """Connect to a host: to whichever of its addresses answers first.
+        """Connect to a host, at the address that answers first.
 
         Raises:
-            AddressRefusedError: an address of the host is not public, and the host may not be private. One is
-                enough: a name with addresses of both kinds is not trusted with its public ones.
-            httpcore.ConnectError: it has no address, or none that answers.
+            AddressRefusedError: an address of the host is not public, and the host may not be private. One
+                such address is enough: the host's public addresses are not trusted then.
+            httpcore.ConnectError: the host has no address, or none that answers.
         """
         addresses = await _look_up(host, port)
         if host.lower() not in self._private_hosts:
@@ -68,10 +68,10 @@ class PublicNetwork(httpcore.AsyncNetworkBackend):
 
 
 async def _look_up(host: str, port: int) -> list[str]:
-    """The addresses of a host, its two families in turn, so that one which leads nowhere costs little."""
+    """A host's addresses, IPv4 and IPv6 alternately, so that a kind that does not work costs little time."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:  # the latter of a name that no host can have
+    except (OSError, UnicodeError) as error:  # a name that no host can have raises UnicodeError
         raise httpcore.ConnectError(f"{host} cannot be looked up: {error}") from error
     families: dict[int, list[str]] = {}
     for family, *_, address in found:

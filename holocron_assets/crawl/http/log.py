@@ -1,4 +1,4 @@
-"""The record of every HTTP request, kept as it is made so that a kill loses none."""
+"""The record of every HTTP request, written at once so that a kill loses none."""
 
 import re
 from contextlib import suppress
@@ -17,9 +17,9 @@ _DAY = re.compile(r"(?<=-)[0-9]{8}$")
 
 
 class HttpLog:
-    """Collects the `http_attempts` rows of one scope; a context manager, safe for threads.
+    """Collects the `http_attempts` rows of one scope. A context manager, safe for threads.
 
-    One process at a time serves a scope: a second one waits until the first has stored its rows.
+    One process at a time uses a scope: a second one waits until the first has stored its rows.
 
     Attributes:
         scope: what the requests serve: a batch, or a source's seeds, changes or checks on one day
@@ -27,14 +27,14 @@ class HttpLog:
     """
 
     def __init__(self, lake: Lake, scope: str) -> None:
-        """Keep the rows of `scope` in `lake`."""
+        """Open the log of `scope` in `lake`."""
         self.scope = scope
         self._lake = lake
         self._journal = Journal(lake.journal(HTTP_ATTEMPTS, scope))
         self._serving = lake.lock(f"http-{scope}")
 
     def __enter__(self) -> Self:
-        """Wait for others that serve the scope, and return the log itself."""
+        """Wait for other processes that use the scope, and return the log itself."""
         self._serving.acquire()
         try:
             self._store_earlier_days()
@@ -46,7 +46,7 @@ class HttpLog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Turn what the journal holds, from killed runs too, into the partition's file."""
+        """Move the journal's rows, those of killed runs too, into the partition's file."""
         try:
             self._journal.close()
             _store(self._lake, self.scope)
@@ -58,14 +58,14 @@ class HttpLog:
         self._journal.append(dict(attempt))
 
     def _store_earlier_days(self) -> None:
-        """Store what killed processes left of the scope's earlier days: nobody opens those again."""
+        """Store rows that killed processes left for the scope's earlier days: nobody opens those again."""
         day = _DAY.search(self.scope)
         if day is None:
             return
         same = re.compile(re.escape(self.scope[: day.start()]) + _DAY.pattern)
         for journal in self._lake.journals(HTTP_ATTEMPTS):
             scope = journal.parent.name
-            # One that is being served just after midnight is stored by who serves it.
+            # Just after midnight another process may still use a scope; that process stores it.
             if scope != self.scope and same.fullmatch(scope):
                 with suppress(Timeout), self._lake.lock(f"http-{scope}", timeout=0):
                     _store(self._lake, scope)
@@ -78,7 +78,7 @@ def _store(lake: Lake, scope: str) -> None:
         return
     is_stored = lake.has(HTTP_ATTEMPTS, scope)
     stored = read_partition(lake, HTTP_ATTEMPTS, scope) if is_stored else []
-    # A kill between the next two lines leaves both; the id tells what is already stored.
+    # A kill between the next two lines leaves both; the id shows which rows are already stored.
     rows = {row["attempt_id"]: row for row in [*stored, *journaled]}
     write_partition(lake, HTTP_ATTEMPTS, scope, list(rows.values()))
     journal.remove()

@@ -1,4 +1,4 @@
-"""What an answer amounts to: good, refused for good, or failed for now. No input, output or clock."""
+"""What an answer means: good, refused for good, or failed for now. No input, output or clock."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _DELAY_SECONDS = re.compile(r"[0-9]+")
 
 # RFC 9110 section 15.5.9 and RFC 8470 section 5.2: the same request may be sent again.
 _TRANSIENT_CLIENT_ERRORS = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
-# What walls against robots answer with a page for people. The API itself refuses in JSON.
+# Protections against robots use these with a page for people. The API itself refuses in JSON.
 _WALL_STATUSES = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.METHOD_NOT_ALLOWED})
 _OVERLOAD_STATUSES = frozenset(
     {HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
@@ -81,7 +81,7 @@ class Answer:
 
 
 def outcome_of(answer: Answer) -> tuple[Outcome, bool]:
-    """What an answer amounts to, and whether the same request may work later."""
+    """The outcome of an answer, and whether the same request may work later."""
     if answer.status is None or not answer.complete:
         return "network_error", True
     if answer.is_challenge:
@@ -96,14 +96,14 @@ def outcome_of(answer: Answer) -> tuple[Outcome, bool]:
 
 
 def is_strain(outcome: Outcome, status: int | None) -> bool:
-    """Whether a failure says that the host has too much to do, so that it is to be asked less."""
+    """Whether a failure shows that the host has too much to do, so that it should be asked less."""
     return outcome in {"maxlag", "throttled", "captcha"} or status in _OVERLOAD_STATUSES
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: float) -> float | None:
     """The wait that an answer asks for (RFC 9110 section 10.2.3), at most 900 s.
 
-    A date is read against the answer's own Date, so that a host whose clock is wrong is understood.
+    A date is compared with the answer's own Date, so that a wrong clock of the host does no harm.
 
     Args:
         headers: HTTP headers, their names in lower case.
@@ -125,7 +125,7 @@ def retry_after_seconds(headers: Mapping[str, str], now: float) -> float | None:
 
 def _http_date(value: str) -> float | None:
     try:
-        # It reads all three forms of RFC 9110 section 5.6.7; the asctime form names no zone and is in UTC.
+        # This reads all three forms of RFC 9110 section 5.6.7. The asctime form names no zone and is in UTC.
         moment = parsedate_to_datetime(value)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, TypeError, IndexError, OverflowError):

@@ -1,4 +1,4 @@
-"""Sending requests politely: wait for a turn, send, judge, record, and try again if it is soon."""
+"""Sending requests politely: wait for leave, send, judge, record, and try again if the wait is short."""
 
 import itertools
 import json
@@ -26,15 +26,15 @@ from holocron_assets.telemetry.spans import failed, span
 PRIVATE_ADDRESS = "private_address"
 """Outcome of a request whose host leads to an address that is not public: nothing is sent there."""
 
-# Longer waits are not slept through: the caller stores when to come back.
+# No process sleeps through longer waits: the caller stores when to come back.
 _PATIENCE_SECONDS = 10.0
-# After the third failure the host is held for less than our patience: who blames the request can still ask
-# for something else, and see whether the host answers that.
+# After the third failure the host is held for less than our patience. A caller that blames the request can
+# then still ask for something else, and see whether the host answers that.
 _MOST_TRIES = 3
 
 
 _CLIENT_ERROR = 400
-_TOLD = (
+_LOGGED = (
     "source",
     "host",
     "verb",
@@ -89,7 +89,7 @@ Read = TypeVar("Read", bound=Reading)
 
 @dataclass(frozen=True)
 class _Sent:
-    """What came of one request that was sent."""
+    """The result of one request that was sent."""
 
     turn: Turn
     sent_at: float
@@ -101,7 +101,7 @@ class _Sent:
 class PoliteRequests:
     """Sends requests to one host. Safe to use from several threads if `record` is."""
 
-    def __init__(  # noqa: PLR0913 - three parts it is made of, two labels, and whom it heeds
+    def __init__(  # noqa: PLR0913 - three parts it is made of, two labels, and a safe point
         self,
         http: HttpClient,
         limits: HostLimits,
@@ -113,7 +113,7 @@ class PoliteRequests:
     ) -> None:
         """Send within `limits`, and give `record` a row of table `http_attempts` for each decision.
 
-        `safe_point` is called before each request is sent; it raises where none is to be sent any more.
+        `safe_point` is called before each request is sent; it raises if no request may be sent any more.
         """
         self.host = limits.host
         self.source = source
@@ -124,7 +124,7 @@ class PoliteRequests:
         self._labels = {"source": source, "scope": scope, "host": limits.host}
 
     def send(self, request: Request, read: Callable[[HttpAnswer], Read]) -> tuple[HttpAnswer, Read]:
-        """Send one request, three times at most, while the waits between stay within 10 s in all.
+        """Send one request, at most three times, as long as the waits in between stay within 10 s in all.
 
         Args:
             request: what to send.
@@ -134,7 +134,7 @@ class PoliteRequests:
             The answer, and what its body says.
 
         Raises:
-            HostBusy: nothing was sent, since the host is to be left alone.
+            HostBusy: nothing was sent, since the host must be left alone for now.
             WikiUnavailable: no usable answer, for now.
             WikiRefused: the host will not answer this, or may not be connected to.
         """
@@ -152,14 +152,14 @@ class PoliteRequests:
         return sent.answer, reading
 
     def refuse(self, request: Request, reason: str, outcome: str = "robots") -> WikiRefused:
-        """Record that a request is not sent, because robots.txt forbids it or its host's address does.
+        """Record that a request is not sent, because robots.txt or the host's address forbids it.
 
         Returns:
             The error to raise.
         """
         now = self.limits.now()
-        told = {"error": reason, "decision": "not sent", **_treatment(self.limits.state(), now)}
-        self._note(self._row(request, 1, now, outcome) | told)
+        refusal = {"error": reason, "decision": "not sent", **_treatment(self.limits.state(), now)}
+        self._note(self._row(request, 1, now, outcome) | refusal)
         return WikiRefused(self.host, reason, outcome)
 
     def _try(
@@ -171,10 +171,10 @@ class PoliteRequests:
     def _try_named(
         self, request: Request, number: int, patience: float, read: Callable[[HttpAnswer], Read]
     ) -> tuple[_Sent, Read]:
-        # What was learnt is shared before the slot is free: the next request must heed it.
+        # What was learnt is shared before the slot is free: the next request must obey it.
         try:
             with self.limits.turn(patience) as turn:
-                self._safe_point()  # not before: a turn may be long in coming
+                self._safe_point()  # not before: the wait for a slot may be long
                 started, sent_at = time.monotonic(), time.time()
                 answer = self._ask(request, number)
                 if answer.private_host is not None:
@@ -191,7 +191,7 @@ class PoliteRequests:
     def _ask(self, request: Request, number: int) -> HttpAnswer:
         """Send a request; its span has the names of OpenTelemetry's conventions for HTTP clients."""
         place = urlsplit(request.shown_url)
-        told = {
+        attributes = {
             "http.request.method": request.verb,
             "http.request.resend_count": number - 1 or None,
             "url.full": request.shown_url,
@@ -200,7 +200,7 @@ class PoliteRequests:
             "holocron.source": self.source,
             "holocron.request_id": request_id(),
         }
-        with span(request.verb, "client", told) as made:
+        with span(request.verb, "client", attributes) as made:
             answer = self._http.send(request.verb, request.url, request.parameters)
             if answer.status is not None:
                 made.set_attribute("http.response.status_code", answer.status)
@@ -211,10 +211,10 @@ class PoliteRequests:
         return answer
 
     def _note(self, row: Row) -> None:
-        """Record what came of a request, and write a line of it."""
+        """Record the result of a request, and log it."""
         self._record(row)
-        tell = _LOG.info if row["outcome"] == "ok" else _LOG.warning
-        tell("asked a wiki", **{name: row[name] for name in _TOLD if row.get(name) is not None})
+        log = _LOG.info if row["outcome"] == "ok" else _LOG.warning
+        log("asked a wiki", **{name: row[name] for name in _LOGGED if row.get(name) is not None})
 
     def _is_private(self, request: Request, answer: HttpAnswer) -> str:
         return (
@@ -248,8 +248,8 @@ class PoliteRequests:
     def _unavailable(self, decision: Decision, problem: str) -> WikiUnavailable:
         wait = decision.wait_seconds or 0.0
         due_at = datetime.fromtimestamp(self.limits.now() + wait, UTC)
-        told = f"{problem}; {decision.note}" if decision.note else problem
-        return WikiUnavailable(self.host, told, due_at, decision.outcome)
+        reason = f"{problem}; {decision.note}" if decision.note else problem
+        return WikiUnavailable(self.host, reason, due_at, decision.outcome)
 
     def _row(self, request: Request, number: int, at: float, outcome: str) -> dict[str, Any]:
         return {

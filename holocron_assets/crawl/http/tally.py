@@ -1,4 +1,4 @@
-"""What the requests of one run came to: rows of `http_attempts`, counted as they are made."""
+"""Counts over the requests of one run: rows of `http_attempts`, counted as they are made."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -14,11 +14,11 @@ class Tally:
     """Counts over the requests of one run. Threads may add to it at once.
 
     Attributes:
-        outcomes: attempts by outcome, those included that were refused before sending.
+        outcomes: attempts by outcome, including those that were refused before sending.
         sent: requests that were sent.
         retries: those of them that were not the first try.
         answer_ms: milliseconds that all answers took together.
-        slowest_ms: the most that one took.
+        slowest_ms: milliseconds that the slowest answer took.
         waited_s: seconds waited for rate and slots.
         held_s: seconds spent leaving the host alone.
         pace: share of the configured rate in use at the end.

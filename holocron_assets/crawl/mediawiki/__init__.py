@@ -1,1 +1,1 @@
-"""The MediaWiki API: what is asked of it, and its answers as rows."""
+"""The MediaWiki API: requests to it, and its answers as rows."""

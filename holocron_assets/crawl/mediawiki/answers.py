@@ -1,4 +1,4 @@
-"""Reading an HTTP answer as the MediaWiki API's: what it says, or why it is not the API that speaks."""
+"""Reading an HTTP answer as the MediaWiki API's: its content, or why it is not from the API."""
 
 import json
 import re
@@ -12,9 +12,10 @@ JsonObject = dict[str, Any]
 _MARKS = frozenset({"batchcomplete", "continue", "query"})
 _SHOWN_BYTES = 120
 _SHOWN_CHARACTERS = 300
-# A thousand times what a whole answer of fifty pages has.
+# A thousand times as many values as a whole answer of fifty pages has.
 _MOST_VALUES = 1_000_000
-# To its closing quote or the end; possessive, or what never closes would be tried again from each quote.
+# A text up to its closing quote or the end. The quantifiers are possessive: otherwise a text that never
+# closes would be tried again from each quote.
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 
@@ -34,7 +35,7 @@ class ApiAnswer:
 
     @property
     def is_expected(self) -> bool:
-        """Whether it was the API that spoke."""
+        """Whether the API itself answered."""
         return self.content is not None
 
     @property
@@ -51,13 +52,13 @@ class ApiAnswer:
 
 
 def read_answer(answer: HttpAnswer) -> ApiAnswer:
-    """Tell the API's answer from login pages, captchas and other bodies (`action=query`, format version 2).
+    """Distinguish the API's answer from login pages, captchas and others (`action=query`, format version 2).
 
     Args:
-        answer: what HTTP brought.
+        answer: the HTTP answer.
 
     Returns:
-        The API's content, its error, or what came in its place.
+        The API's content, its error, or a description of what came instead.
     """
     if answer.error is not None:
         return ApiAnswer(problem=answer.error)
@@ -98,8 +99,9 @@ def _fault(content: JsonObject) -> JsonObject | None:
 
 
 def _holds_too_many_values(body: bytes) -> bool:
-    # Of each empty list, three bytes long, Python makes an object of 56: a body within its limit could fill
-    # the memory. What is said in texts counts for nothing, but is looked at only where it matters.
+    # Python makes an object of 56 bytes of each empty list, which is three bytes long: a body within its
+    # limit could fill the memory. Separators within texts do not count, but texts are removed only if that
+    # matters.
     if _separators(body) <= _MOST_VALUES:
         return False
     return _separators(_TEXT.sub(b"", body)) > _MOST_VALUES
@@ -114,21 +116,21 @@ def _refuse_constant(name: str) -> None:
 
 
 def _refuse_lone_surrogates(body: bytes, content: object) -> None:
-    # JSON can escape halves of characters. No column could hold them, and no wiki sends them.
+    # JSON can escape halves of characters. No column can hold them, and no wiki sends them.
     if b"\\ud" in body.lower():
         json.dumps(content, ensure_ascii=False).encode("utf-8")
 
 
 def _not_api(answer: HttpAnswer, problem: str) -> str:
-    told = f"HTTP {answer.status}; {problem}"
+    reason = f"HTTP {answer.status}; {problem}"
     if location := answer.headers.get("location"):
         moved = "if the API moved there, put that address in the source file"
-        return f"{told}; it points to {_shown(location)!r}: {moved}"
+        return f"{reason}; it points to {_shown(location)!r}: {moved}"
     start = answer.body[:_SHOWN_BYTES].decode("utf-8", "replace")
     content_type = _shown(answer.headers.get("content-type", ""))
-    return f"{told}; content type {content_type!r}; it starts with {start!r}"
+    return f"{reason}; content type {content_type!r}; it starts with {start!r}"
 
 
 def _shown(text: str) -> str:
-    """What a peer says, no longer than an error should be."""
+    """A peer's text, cut to the length that an error may have."""
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"

@@ -1,4 +1,4 @@
-"""What the API tells of changes: entries of its list of recent changes, and the revisions that pages have."""
+"""What the API reports of changes: entries of its list of recent changes, and the revisions of pages."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,8 +12,9 @@ from holocron_assets.crawl.mediawiki.values import Number, TimeInUtc, is_number
 
 ChangeKind = Literal["edit", "new", "delete", "restore", "move"]
 
-# Manual pages Log actions and API:RecentChanges. A merge of histories and an import put revisions into a
-# page, as a restoration does. Whatever else is logged counts only if it made a revision, as an upload does.
+# From MediaWiki's manual, pages Log actions and API:RecentChanges. Merging histories and importing add
+# revisions to a page, like a restoration. Other log entries count only if they made a revision, as uploads
+# do.
 _LOG_KINDS: Mapping[tuple[str, str], ChangeKind] = {
     ("delete", "delete"): "delete",
     ("delete", "delete_redir"): "delete",
@@ -27,7 +28,7 @@ _LOG_KINDS: Mapping[tuple[str, str], ChangeKind] = {
     ("move", "move_redir"): "move",
 }
 _OTHER_PAGE = ("target_title", "dest_title")
-"""Parameters of a log entry that name a second page: where one was moved to, or merged into."""
+"""Parameters of a log entry that name a second page: the one that a page was moved to, or merged into."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Change:
     Attributes:
         title: its title, as the wiki writes it.
         kind: what happened.
-        revision_id: the revision that it has since; None if the wiki does not say.
+        revision_id: the revision that it has since then; None if the wiki does not say.
         changed_at: when, by the wiki's clock.
     """
 
@@ -54,7 +55,7 @@ class Entry:
     Attributes:
         entry_id: the wiki's number for it.
         at: its time, by the wiki's clock.
-        changes: the changes that it tells of: none, one, or two for a page that was moved.
+        changes: the changes that it reports: none, one, or two for a page that was moved.
     """
 
     entry_id: int
@@ -64,12 +65,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class ReportedChanges:
-    """What one answer told of recent changes.
+    """The recent changes that one answer reported.
 
     Attributes:
         entries: oldest first.
         wiki_time: when the wiki answered, by its own clock.
-        following: where the list goes on; None at its end.
+        following: where the list continues; None at its end.
     """
 
     entries: tuple[Entry, ...]
@@ -81,7 +82,7 @@ class _Entry(BaseModel):
     rcid: Number
     timestamp: TimeInUtc
     type: str
-    title: str | None = None  # of an entry that was hidden there is none
+    title: str | None = None  # a hidden entry has none
     revid: Number = 0
     logtype: str = ""
     logaction: str = ""
@@ -100,7 +101,7 @@ def read_wiki_time(answer: ApiAnswer) -> datetime:
     """When the wiki gave an answer to a query with `curtimestamp`, by its own clock.
 
     Raises:
-        ValueError: it does not say.
+        ValueError: the answer does not say.
     """
     return _Told.model_validate(answer.content or {}).curtimestamp
 
@@ -109,22 +110,22 @@ def read_changes(answer: ApiAnswer) -> ReportedChanges:
     """Read an answer to `list=recentchanges` with `curtimestamp`.
 
     Raises:
-        ValueError: it is not built as MediaWiki builds it.
+        ValueError: the answer is not built as MediaWiki builds it.
     """
     entries = _Query.model_validate(answer.query).recentchanges
-    told = tuple(Entry(entry.rcid, entry.timestamp, tuple(_changes(entry))) for entry in entries)
-    return ReportedChanges(told, read_wiki_time(answer), answer.next_continue)
+    reported = tuple(Entry(entry.rcid, entry.timestamp, tuple(_changes(entry))) for entry in entries)
+    return ReportedChanges(reported, read_wiki_time(answer), answer.next_continue)
 
 
 def difference(known_revision: int | None, page: JsonObject) -> tuple[ChangeKind, int | None] | None:
-    """What must have happened to a page, if it is not as we know it.
+    """The change that a page must have had, if it differs from what we know.
 
     Args:
         known_revision: the newest revision that was fetched; None if the page was missing.
         page: the page object of `prop=info`.
 
     Returns:
-        The kind of change, and the revision that the page has since; None if nothing happened, or if the wiki
+        The kind of change, and the revision that the page has now; None if nothing happened, or if the wiki
         does not say. A page whose newest revision is older than ours was restored without the newer ones.
     """
     if page.get("missing"):

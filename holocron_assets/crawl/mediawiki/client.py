@@ -37,12 +37,12 @@ _CHANGE_PARAMETERS = {
 }
 
 Continuation = Mapping[str, str]
-"""Where a listing goes on, as the wiki says it. Made of strings, so that a journal can hold it."""
+"""Where a listing continues, in the wiki's own words. All values are strings, so a journal can hold it."""
 
 
 @dataclass(frozen=True)
 class FetchedPages:
-    """What a wiki answered for some titles.
+    """A wiki's answer for some titles.
 
     Attributes:
         pages: a page object for each title asked for, or None where the wiki left it out.
@@ -57,7 +57,7 @@ class FetchedPages:
 
 @dataclass(frozen=True)
 class PageRevisions:
-    """Which revisions a wiki says that some pages have.
+    """The revisions of some pages, as a wiki states them.
 
     Attributes:
         pages: a page object for each title asked for, or None where the wiki left it out.
@@ -88,12 +88,12 @@ class WikiClient:
         Args:
             api_url: address of `api.php`.
             http: sends the requests.
-            limits: of the API's host.
-            record: takes a row of table `http_attempts` for each request sent, or refused before sending.
+            limits: the limits of the API's host.
+            record: takes a row of table `http_attempts` for each request that was sent, or refused before.
             source: name of the source, for the rows.
             scope: what the requests serve, for the rows: a batch, or 'seeds'.
-            maxlag: seconds of database lag from which the wiki shall refuse us.
-            safe_point: called before each request is sent; it raises where none is to be sent any more.
+            maxlag: seconds of database lag from which the wiki should refuse our requests.
+            safe_point: called before each request is sent; it raises if no request may be sent any more.
         """
         polite = PoliteRequests(http, limits, record, source=source, scope=scope, safe_point=safe_point)
         self._requests = ApiRequests(api_url, polite)
@@ -102,11 +102,11 @@ class WikiClient:
         self._common = {"action": "query", "format": "json", "formatversion": "2", "maxlag": str(maxlag)}
 
     def give_up(self) -> None:
-        """End the requests that other threads have under way, with CancelledError; none is sent later."""
+        """End the requests of other threads with CancelledError, and send none later."""
         self._http.give_up()
 
     def query(self, parameters: Mapping[str, str]) -> Iterator[JsonObject]:
-        """Ask a query (`action=query`) and follow it to its end.
+        """Send a query (`action=query`) and follow it to its end.
 
         Yields:
             The `query` object of each answer.
@@ -134,11 +134,11 @@ class WikiClient:
             raise self._misunderstood(error) from error
 
     def draw_titles(self, namespaces: str, count: int) -> list[str]:
-        """Titles of pages that the wiki takes at random.
+        """Titles of pages that the wiki chooses at random.
 
         Args:
-            namespaces: numbers of those that they may be in, as the API takes them.
-            count: of titles, at most.
+            namespaces: numbers of the namespaces to choose from, as the API takes them.
+            count: the most titles to return.
 
         Raises:
             WikiUnavailable: no usable answer, for now.
@@ -158,7 +158,7 @@ class WikiClient:
             continue_from: what came with the last titles of an earlier listing.
 
         Yields:
-            Titles, and where the listing goes on; None at its end.
+            Titles, and where the listing continues; None at its end.
 
         Raises:
             WikiUnavailable: no usable answer, for now.
@@ -178,7 +178,7 @@ class WikiClient:
             continue_from: what came with the last titles of an earlier listing.
 
         Yields:
-            Titles (maybe none), and where the listing goes on; None at its end.
+            Titles (maybe none), and where the listing continues; None at its end.
 
         Raises:
             WikiUnavailable: no usable answer, for now.
@@ -196,11 +196,11 @@ class WikiClient:
         """Fetch the newest revision of some pages. Redirects are pages of their own.
 
         Args:
-            titles: 50 at most.
-            with_links: whether the wiki shall list each page's links, at many requests more.
+            titles: at most 50.
+            with_links: whether the wiki should list each page's links, which takes many more requests.
 
         Returns:
-            A page object for each title, whole: every continuation is followed.
+            A whole page object for each title: every continuation is followed.
 
         Raises:
             ValueError: too many titles.
@@ -236,7 +236,7 @@ class WikiClient:
             continue_from: what came with the last answer of an earlier listing.
 
         Yields:
-            What each answer tells.
+            The changes that each answer reports.
 
         Raises:
             WikiUnavailable: no usable answer, for now.
@@ -245,10 +245,10 @@ class WikiClient:
         parameters = {**_CHANGE_PARAMETERS, "rclimit": "max", "rcstart": f"{since:%Y-%m-%dT%H:%M:%SZ}"}
         for answer, _ in self._follow({**parameters, **(continue_from or {})}):
             try:
-                told = api_changes.read_changes(answer)
+                reported = api_changes.read_changes(answer)
             except ValueError as error:
                 raise self._misunderstood(error) from error
-            yield told
+            yield reported
 
     def oldest_change(self) -> api_changes.ReportedChanges:
         """The oldest entry that the list of recent changes holds; none if it is empty.
@@ -267,7 +267,7 @@ class WikiClient:
         """Ask which revision some pages have, without their texts. Redirects are pages of their own.
 
         Args:
-            titles: 50 at most, all of them titles of pages.
+            titles: at most 50, all of them titles of pages.
 
         Raises:
             ValueError: too many titles.
@@ -296,7 +296,7 @@ class WikiClient:
             yield titles, answer.next_continue
 
     def _follow(self, parameters: Mapping[str, str]) -> Iterator[tuple[ApiAnswer, int | None]]:
-        """Ask, and follow every `continue` to its end; of titles, as long as that may take."""
+        """Ask, and follow every `continue` to its end. A query of titles has a limit of answers."""
         seen: set[str] = set()
         following: Continuation = {}
         titles = parameters.get("titles")
@@ -312,7 +312,7 @@ class WikiClient:
             if place in seen:
                 raise self._unavailable(f"it repeats the same continue for ever: {place}")
             if titles and number >= _MOST_ANSWERS_A_TITLE * (titles.count("|") + 1):
-                raise self._unavailable(f"it has told no end of these pages after {number} answers")
+                raise self._unavailable(f"its answers for these pages have no end after {number} of them")
             seen.add(place)
 
     def _misunderstood(self, error: Exception) -> WikiUnavailable:

@@ -71,12 +71,12 @@ def page_row(page: JsonObject | None, asked: Asked, extract: Extract) -> dict[st
 
     Args:
         page: the page object, whole, as `WikiClient.fetch_pages` gives it; None if the wiki left it out.
-        asked: what the row says besides.
-        extract: gives links and redirect target where the page object has none.
+        asked: the other values of the row.
+        extract: finds links and redirect target if the page object has none.
 
     Returns:
         A row of table `pages`. Its status is 'ok', 'missing', 'invalid' (bad characters, another wiki's, a
-        special page), 'failed' (it may work later; `due_at` is the caller's to set) or 'dead' (its text is
+        special page), 'failed' (it may work later; the caller sets `due_at`) or 'dead' (its text is
         hidden from readers).
     """
     try:
@@ -101,7 +101,7 @@ def replay(row: Row) -> JsonObject:
     """The page object that a row of table `pages` was made from.
 
     Raises:
-        ValueError: the row has no payload: no answer of the wiki stands behind it.
+        ValueError: the row has no payload, since it was not made from an answer of the wiki.
     """
     if row["payload"] is None:
         raise ValueError(f"page {row['requested_title']!r} of batch {row['batch']} has no payload to replay")

@@ -1,4 +1,4 @@
-"""Asking a MediaWiki API: what is sent to it, and as what its answers are read."""
+"""Sending requests to a MediaWiki API, and reading its answers."""
 
 from collections.abc import Mapping
 from urllib.parse import urlencode
@@ -7,15 +7,15 @@ from holocron_assets.crawl.http.polite_requests import PoliteRequests, Request
 from holocron_assets.crawl.mediawiki.answers import ApiAnswer, read_answer
 from holocron_assets.crawl.politeness.robots import Robots
 
-# Servers, and what stands before them, refuse addresses from about 8,190 bytes on.
+# Servers and their proxies refuse addresses from about 8,190 bytes on.
 _LONGEST_URL = 6000
 
 
 class ApiRequests:
-    """Sends requests to one API. Safe to use from several threads if what records them is."""
+    """Sends requests to one API. Safe to use from several threads if their recording is."""
 
     def __init__(self, api_url: str, requests: PoliteRequests) -> None:
-        """Send to `api_url` by means of `requests`, as far as its robots.txt allows."""
+        """Send to `api_url` with `requests`, as far as its robots.txt allows."""
         self.host = requests.host
         self._api_url = api_url
         self._requests = requests
@@ -43,7 +43,7 @@ class ApiRequests:
     def _request(self, parameters: Mapping[str, str]) -> Request:
         titles = parameters.get("titles")
         shown = {name: value for name, value in parameters.items() if name != "titles"}
-        # POST only where it must be: caches serve GET.
+        # POST only if the address is too long: caches serve GET.
         is_long = len(self._api_url) + len(urlencode(parameters)) >= _LONGEST_URL
         return Request(
             verb="POST" if is_long else "GET",

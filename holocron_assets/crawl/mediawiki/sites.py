@@ -52,13 +52,13 @@ def site_row(said: JsonObject, source: str, fetched_at: datetime) -> dict[str, A
     Args:
         said: the `query` object of `meta=siteinfo` with the properties in `PROPERTIES`.
         source: name of the source.
-        fetched_at: when the wiki said it.
+        fetched_at: when the wiki answered.
 
     Returns:
         A row of table `sites`.
 
     Raises:
-        ValueError: it lacks what titles cannot be read without; the error names it.
+        ValueError: a value is missing that reading titles needs; the error names it.
     """
     info = _SiteInfo.model_validate(said)
     return {

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from holocron_assets.crawl.mediawiki.answers import JsonObject
 
-# A title is changed at most twice, by Unicode composition and by the wiki's rules: longer chains are loops.
+# A title changes at most twice, by Unicode composition and by the wiki's rules: longer chains are loops.
 _LONGEST_CHAIN = 4
 _SEPARATORS = ("|", "\x1f")
 _EMPTY: JsonObject = {"title": "", "invalid": True, "invalidreason": "an empty title"}
@@ -16,7 +16,7 @@ _EMPTY: JsonObject = {"title": "", "invalid": True, "invalidreason": "an empty t
 
 def _with_title(page: JsonObject) -> JsonObject:
     if not isinstance(page.get("title"), str):
-        raise ValueError("a page object without a title")  # noqa: TRY004 - what pydantic turns into its own error
+        raise ValueError("a page object without a title")  # noqa: TRY004 - pydantic wraps it
     return page
 
 
@@ -46,7 +46,7 @@ class AnsweredPages:
         """Take in the `query` object of one answer.
 
         Raises:
-            ValueError: it is not built as MediaWiki builds it.
+            ValueError: the answer is not built as MediaWiki builds it.
         """
         answer = _Query.model_validate(query)
         for change in answer.normalized:
@@ -56,13 +56,13 @@ class AnsweredPages:
             self.pages[page["title"]] = _merged(self.pages.get(page["title"], {}), page)
 
     def complete_links(self) -> None:
-        """Let pages without links say so: the API leaves an empty list out."""
+        """Give pages without links an empty list of links, which the API leaves out."""
         for page in self.pages.values():
             if "revisions" in page:
                 page.setdefault("links", [])
 
     def find(self, title: str) -> JsonObject | None:
-        """The page object that answers for a title; None if the answers left it out."""
+        """The page object that answers a title; None if the answers left it out."""
         for _ in range(_LONGEST_CHAIN):
             if title in self.pages:
                 return self.pages[title]
@@ -70,14 +70,14 @@ class AnsweredPages:
                 return None
             title = self.renamed[title]
             if not title:
-                return _EMPTY  # of a title such as '#top' nothing is left, and the wiki says no more of it
+                return _EMPTY  # '#top', for example, has no title, and the wiki does not answer for it
         return None
 
 
 def unsendable(title: str) -> str | None:
-    """Why a title cannot even be asked for; None if it can.
+    """Why a title cannot be asked for at all; None if it can.
 
-    Such characters are in no title of any wiki, but would change what else a request asks for.
+    Its characters are in no title of any wiki, but would change the meaning of the whole request.
     """
     if not title:
         return "an empty title"
@@ -92,7 +92,7 @@ def unsendable(title: str) -> str | None:
 
 
 def _merged(page: JsonObject, more: JsonObject) -> JsonObject:
-    """A page object with what a further answer adds to it: lists grow, all else keeps its newest value."""
+    """A page object with the values of a further answer: lists grow, other values are replaced."""
     merged = page | more
     for name in page.keys() & more.keys():
         if isinstance(page[name], list) and isinstance(more[name], list):

@@ -1,4 +1,4 @@
-"""Numbers and times as a wiki's API may state them: what no column, or no sum, could hold is refused."""
+"""Numbers and times of a wiki's API. Those that no column or no sum can hold are refused."""
 
 from datetime import UTC, datetime
 from typing import Annotated, TypeGuard
@@ -6,7 +6,7 @@ from typing import Annotated, TypeGuard
 from pydantic import AfterValidator, AwareDatetime, Field
 
 _FIRST_YEAR, _LAST_YEAR = 1000, 9000
-"""Far from where dates end: zones and spans of time are added to them."""
+"""Far from the limits of dates, since zones and spans of time are added to them."""
 
 
 def is_number(value: object) -> TypeGuard[int]:
@@ -27,4 +27,4 @@ def _aware(moment: datetime) -> datetime:
 Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Time = Annotated[AwareDatetime, AfterValidator(_of_a_wiki)]
 TimeInUtc = Annotated[datetime, AfterValidator(_of_a_wiki), AfterValidator(_aware)]
-"""A time that is of UTC where it names no zone."""
+"""A time; it is in UTC if it names no zone."""

@@ -1,4 +1,4 @@
-"""When a host is left alone altogether, and how it is tried again. No clock of its own.
+"""When a host is left alone entirely, and how it is tried again. No clock of its own.
 
 After repeated failures the breaker opens: nothing is sent. Once its time has passed it is half open: one
 request at a time is a probe. A good answer closes it, another failure opens it for longer.
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 FAILURES_TO_OPEN = 5
-"""Incidents in a row that open it. A captcha opens it at once."""
+"""Incidents in a row that open the breaker. A captcha opens it at once."""
 
 LONGEST_OPEN_SECONDS = 86_400.0
 
@@ -25,18 +25,18 @@ class Breaker:
 
     Attributes:
         is_open: whether it is open, or half open once the host's hold has passed.
-        openings: how often it opened since the host was last asked at its full rate.
+        openings: how often it has opened since the host was last asked at its full rate.
     """
 
     is_open: bool = False
     openings: int = 0
 
     def opened(self) -> "Breaker":
-        """The breaker, opened once more."""
+        """The breaker after it opens once more."""
         return Breaker(is_open=True, openings=self.openings + 1)
 
     def state(self, hold_seconds: float) -> BreakerState:
-        """What it lets through while the host is held for so many seconds."""
+        """The breaker's state while the host is held for `hold_seconds`."""
         if not self.is_open:
             return "closed"
         return "open" if hold_seconds > 0 else "half_open"
@@ -46,8 +46,8 @@ def open_seconds(openings: int, jitter: float, *, by_captcha: bool) -> float:
     """How long the breaker stays open: 5 minutes, an hour after a captcha, doubled each time up to a day.
 
     Args:
-        openings: how often it opened, this time included.
-        jitter: a random number from 0 to 1, which stretches it by up to half.
+        openings: how often it opened, including this time.
+        jitter: a random number from 0 to 1, which lengthens the time by up to half.
         by_captcha: whether a captcha opened it.
     """
     first = _FIRST_CAPTCHA_SECONDS if by_captcha else _FIRST_OPEN_SECONDS

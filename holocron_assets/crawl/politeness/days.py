@@ -11,7 +11,7 @@ _LONGEST_DAY = timedelta(hours=26).total_seconds()  # no zone's clock jumps by m
 
 @dataclass(frozen=True)
 class Day:
-    """The requests of a host's present day.
+    """The requests of a host's current day.
 
     Attributes:
         ends_at: when it ends, in seconds since 1970.
@@ -23,19 +23,19 @@ class Day:
 
 
 def after_request(day: Day, timezone: str, now: float) -> Day:
-    """The day once one more request has left; the next day if this one is over."""
+    """The day after one more request was sent; the next day if this one is over."""
     if _is_over(day, now):
         return Day(_midnight_after(now, timezone), 1)
     return replace(day, requests=day.requests + 1)
 
 
 def requests_in(day: Day, now: float) -> int:
-    """Requests sent in the present day."""
+    """Requests sent in the current day."""
     return 0 if _is_over(day, now) else day.requests
 
 
 def seconds_to_next_day(day: Day, limit: int | None, now: float) -> float:
-    """How long until the day's limit allows another request; 0 for now."""
+    """How long until the day's limit allows another request; 0 if it does now."""
     if limit is None or requests_in(day, now) < limit:
         return 0.0
     return day.ends_at - now
@@ -44,7 +44,7 @@ def seconds_to_next_day(day: Day, limit: int | None, now: float) -> float:
 def quiet_seconds(hours: QuietHours | None, timezone: str, now: float) -> float:
     """How long the quiet hours go on; 0 if there are none now.
 
-    They go by the clock on the wall: where it is set back, an hour that comes twice is quiet twice.
+    They follow local time: where clocks are set back in autumn, an hour that comes twice is quiet twice.
     """
     if hours is None:
         return 0.0
@@ -62,7 +62,7 @@ def quiet_seconds(hours: QuietHours | None, timezone: str, now: float) -> float:
 
 
 def moved_back(day: Day, seconds: float) -> Day:
-    """The day on a clock that was set back by so many seconds."""
+    """The day by a clock that was set back by `seconds`."""
     return replace(day, ends_at=max(day.ends_at - seconds, 0.0))
 
 

@@ -15,12 +15,12 @@ class HostState:
     Attributes:
         not_before: no request is sent to it before this moment.
         consecutive_failures: incidents since it last answered well.
-        failed_at: when the last failure was learnt of.
+        failed_at: when the last failure was noticed.
         reason: why it is held, for people.
         pace: how fast it is asked.
-        breaker: whether it is left alone altogether.
-        day: the requests of its present day.
-        seen_at: when this was last looked at.
+        breaker: whether it is left alone entirely.
+        day: the requests of its current day.
+        seen_at: when this state was last read.
     """
 
     not_before: float = 0.0
@@ -33,24 +33,24 @@ class HostState:
     seen_at: float = 0.0
 
     def breaker_state(self, now: float) -> BreakerState:
-        """What the breaker lets through."""
+        """The breaker's state at `now`."""
         return self.breaker.state(hold_seconds(self, now))
 
 
 def hold_seconds(state: HostState, now: float) -> float:
-    """Seconds for which the host is to be left alone; 0 if it may be asked.
+    """Seconds for which the host must be left alone; 0 if it may be asked.
 
-    A hold longer than any we set comes from a damaged file or a clock that was wrong: it is void.
+    A hold longer than any we set comes from a damaged file or a wrong clock: it does not count.
     """
     hold = state.not_before - now
     return hold if 0 < hold <= LONGEST_OPEN_SECONDS else 0.0
 
 
 def on_this_clock(state: HostState, now: float) -> HostState:
-    """The state as seen now.
+    """The state by the clock's current time.
 
-    If it was last seen later than now, the clock was set back since: all its times move back as much, so
-    that what was left to wait then is left to wait now.
+    If the state was last read at a later time than now, the clock has been set back. Then all its times move
+    back as much, so that the remaining wait stays the same.
     """
     back = max(state.seen_at, state.failed_at) - now
     if back <= 0:

@@ -1,6 +1,6 @@
-"""The limits of one host, shared by every process on the machine: rate, requests in flight, holds.
+"""The limits of one host, shared by every process on the machine: rate, requests under way, holds.
 
-All state lies in one folder, which must be on a local disk; machines that share a lake have it in PostgreSQL.
+All state is in one folder, which must be on a local disk. Machines that share a lake keep it in PostgreSQL.
 """
 
 import math
@@ -32,8 +32,8 @@ class Turn:
     """Leave to send one request.
 
     Attributes:
-        waited_seconds: waited for rate and slot, and until the host might be asked.
-        held_seconds: the part of it spent leaving the host alone.
+        waited_seconds: time waited for rate and slot, and until the host might be asked.
+        held_seconds: the part of this time in which the host was left alone.
     """
 
     waited_seconds: float
@@ -69,10 +69,10 @@ class HostLimits:
 
         Args:
             host: host and port.
-            politeness: what may be asked of it.
+            politeness: the limits set for it.
             state_folder: holds a folder for each host.
-            queue_seconds: longest wait for rate and slot: that long, and something is stuck.
-            patience_seconds: after so long, from now, no request is sent any more.
+            queue_seconds: longest wait for rate and slot; a longer one means that something is stuck.
+            patience_seconds: after this time, from now, no request is sent any more.
         """
         self.host = host
         self.politeness = politeness
@@ -94,26 +94,26 @@ class HostLimits:
         self._shared.close()
 
     def space_out(self, seconds: float) -> None:
-        """Let so much time pass between two requests, at least; a day at most."""
+        """Let at least `seconds` pass between two requests, but at most a day."""
         rate = 1 / max(min(seconds, _LONGEST_SPACING_SECONDS), 1e-3)
         if rate < self.politeness.requests_per_second:
             self.politeness = self.politeness.model_copy(update={"requests_per_second": rate, "burst": 1})
 
     def seconds_to_wait(self) -> float:
-        """Longest wait for what others of us are doing: no more than is left of the patience."""
+        """Longest wait for other processes of ours: at most the rest of the patience."""
         return min(self._queue_seconds, max(self._closes_at - time.monotonic(), 0.0))
 
     @contextmanager
     def turn(self, max_hold_seconds: float = 10.0) -> Iterator[Turn]:
         """Wait until a request may be sent, and hold its slot until the block ends.
 
-        Nothing is held while waiting.
+        A waiting process holds no slot and no lock.
 
         Args:
-            max_hold_seconds: longest sleep for a host that is to be left alone.
+            max_hold_seconds: longest sleep for a host that must be left alone.
 
         Raises:
-            HostBusy: the host is to be left alone for longer, no slot came free, or the patience is over.
+            HostBusy: the host must be left alone for longer, no slot came free, or the patience is over.
         """
         started = time.monotonic()
         longest, held = self.seconds_to_wait(), 0.0
@@ -140,23 +140,23 @@ class HostLimits:
             self._slots.free(slot)
 
     def now(self) -> float:
-        """The moment by the clock that the host's state is kept by, in seconds since 1970."""
+        """The time by the clock that the host's state uses, in seconds since 1970."""
         return self._shared.now()
 
     def state(self) -> HostState:
-        """What any process last learnt of the host."""
+        """What all processes know of the host."""
         with self._shared.locked():
             return self._shared.read()
 
     def learn(self, judge: Callable[[HostState], Decision]) -> Decision:
-        """Let `judge` decide on what is known of the host, and share what it makes of it."""
+        """Let `judge` decide by what is known of the host, and share the new state."""
         with self._shared.locked():
             decision = judge(self._shared.read())
             self._shared.write(decision.state)
         return decision
 
     def _standing_now(self) -> _Standing:
-        """See whether a request may leave now; if so, take a slot and count it."""
+        """Check whether a request may be sent now; if so, take a slot and count the request."""
         with self._shared.locked():
             state = self._shared.read()
             now = self._shared.now()
@@ -169,7 +169,7 @@ class HostLimits:
 
 
 def _memory(host: str, folder: Path, slots: int) -> tuple[SharedState | ServerState, Slots | ServerSlots]:
-    """What is shared about a host: in files, or in PostgreSQL where machines share a lake."""
+    """The shared state of a host: in files, or in PostgreSQL where machines share a lake."""
     if server := shared_server():
         return ServerState(server, host), ServerSlots(server, host, slots)
     return SharedState(folder), Slots(folder, slots)

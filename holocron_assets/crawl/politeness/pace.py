@@ -1,4 +1,4 @@
-"""How fast a host is asked: with bursts, less under strain, gradually more again. No clock of its own."""
+"""How fast a host is asked: in bursts, slower under strain, then gradually faster. No clock of its own."""
 
 import math
 from dataclasses import dataclass, replace
@@ -18,14 +18,14 @@ _WEIGHT_OF_NEWEST = 0.3
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast a host is asked at present. Times are in seconds since 1970.
+    """How fast a host is asked now. Times are in seconds since 1970.
 
     Attributes:
         factor: share of the configured rate in use.
         changed_at: when it last changed.
         good_answers: good answers since then.
-        spaced_until: when the next request would leave if all left evenly spaced. Bursts run ahead of it.
-        typical_seconds: what an answer takes, newer ones counting more; 0 before the first.
+        spaced_until: when the next request would leave if all left evenly spaced. Bursts leave earlier.
+        typical_seconds: how long an answer takes; newer answers count more; 0 before the first.
     """
 
     factor: Annotated[float, Field(ge=SLOWEST, le=1)] = 1.0
@@ -36,9 +36,9 @@ class Pace:
 
 
 def seconds_to_next(pace: Pace, rate: float, burst: int, now: float) -> float:
-    """How long until a request may leave; 0 for now.
+    """How long until a request may leave; 0 if it may now.
 
-    In any span of t seconds no more than `burst + rate * t` requests leave, however the pace changes in it: a
+    In any t seconds at most `burst + rate * t` requests leave, even if the pace changes in that time: a
     slowed host's bursts are smaller too.
 
     Args:
@@ -52,7 +52,7 @@ def seconds_to_next(pace: Pace, rate: float, burst: int, now: float) -> float:
 
 
 def after_request(pace: Pace, rate: float, now: float) -> Pace:
-    """The pace once a request has left."""
+    """The pace after a request was sent."""
     return replace(pace, spaced_until=max(pace.spaced_until, now) + 1 / (rate * pace.factor))
 
 
@@ -62,7 +62,7 @@ def after_strain(pace: Pace, now: float) -> Pace:
 
 
 def after_good_answer(pace: Pace, now: float) -> Pace:
-    """A quarter faster, if enough good answers came and enough time passed since the last change."""
+    """A quarter faster, if since the last change enough good answers came and enough time passed."""
     if pace.factor == 1:
         return pace
     good = pace.good_answers + 1
@@ -72,13 +72,13 @@ def after_good_answer(pace: Pace, now: float) -> Pace:
 
 
 def after_answer_in(pace: Pace, seconds: float) -> Pace:
-    """The pace, knowing how long one more answer took."""
+    """The pace after one more answer that took `seconds`."""
     known = pace.typical_seconds or seconds
     return replace(pace, typical_seconds=known + _WEIGHT_OF_NEWEST * (seconds - known))
 
 
 def moved_back(pace: Pace, seconds: float) -> Pace:
-    """The pace on a clock that was set back by so many seconds."""
+    """The pace by a clock that was set back by `seconds`."""
     return replace(
         pace, changed_at=pace.changed_at - seconds, spaced_until=max(pace.spaced_until - seconds, 0.0)
     )

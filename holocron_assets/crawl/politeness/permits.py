@@ -9,7 +9,7 @@ from holocron_assets.crawl.politeness.host_state import HostState, hold_seconds,
 from holocron_assets.crawl.sources.politeness_settings import Politeness
 
 Hindrance = Literal["held", "breaker_open", "quiet_hours", "daily_limit", "rate", "slot"]
-"""Why a request may not leave now. All but the last two are told of as outcomes of table `http_attempts`."""
+"""Why a request may not leave now. All but the last two are also outcomes in table `http_attempts`."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Obstacle:
     """Why a request may not leave now.
 
     Attributes:
-        hindrance: of which kind it is.
+        hindrance: the kind of obstacle.
         wait_seconds: how long it lasts, as far as is known.
         reason: for people.
     """
@@ -33,8 +33,8 @@ class Permit:
 
     Attributes:
         obstacle: what is in the way; None if it may leave.
-        one_at_a_time: whether it may leave only while no other is under way, as a probe.
-        state: what is known of the host if it does not leave.
+        one_at_a_time: whether it is a probe, which may leave only while no other request is under way.
+        state: what is known of the host if the request does not leave.
         state_once_sent: what is known of the host if it does.
     """
 

@@ -1,4 +1,4 @@
-"""Obeying robots.txt by RFC 9309: parsed by a library, kept for a day, shared by all processes."""
+"""Obeying robots.txt as RFC 9309 says: parsed by a library, kept for a day, shared by all processes."""
 
 import json
 import time
@@ -28,8 +28,8 @@ _TRY_AGAIN_SECONDS = 3600.0
 _ASKED_BY_ANOTHER = timedelta(seconds=30)
 _MOST_REDIRECTS = 5  # section 2.3.1.2
 _MOST_BYTES = 500 * 1024  # section 2.5
-_MOST_PAIRS = 500_000  # of an agent and a rule that is said of it
-_THERE_IS_NONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})  # a wiki's page for people may say so
+_MOST_PAIRS = 500_000  # pairs of an agent and a rule for it
+_THERE_IS_NONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})  # the body may be a page for people
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class RobotsFile:
 
     Attributes:
         url: its address.
-        text: what it says; empty where there is none, which allows everything.
+        text: its text; empty if the wiki has no robots.txt, which allows everything.
         read_at: when it was read, in seconds since 1970.
         tried_at: when it was last asked for.
     """
@@ -49,13 +49,13 @@ class RobotsFile:
     tried_at: float
 
     def is_due(self, now: float) -> bool:
-        """Whether it is to be asked for again: after a day, then every hour while it cannot be reached."""
+        """Whether to ask for it again: after a day, then every hour while it cannot be reached."""
         return not (0 <= now - self.read_at < _FRESH_SECONDS or 0 <= now - self.tried_at < _TRY_AGAIN_SECONDS)
 
 
 @dataclass(frozen=True)
 class _Body:
-    """The answer to a request for robots.txt: whatever comes with a good status is one."""
+    """The answer to a request for robots.txt. Any body that comes with a good status counts as one."""
 
     is_expected: bool
     problem: str | None
@@ -63,10 +63,10 @@ class _Body:
 
 
 class Robots:
-    """The robots.txt that stands over one address. Safe to use from several threads."""
+    """The robots.txt that applies to one address. Safe to use from several threads."""
 
     def __init__(self, api_url: str, requests: PoliteRequests) -> None:
-        """Ask for it by means of `requests`, once something is to be sent to `api_url`."""
+        """Ask for it with `requests`, before the first request to `api_url`."""
         self.url = urljoin(api_url, "/robots.txt")
         self._requests = requests
         self._cache = requests.limits.folder / "robots.json"
@@ -77,7 +77,7 @@ class Robots:
         """Return if robots.txt allows a request.
 
         Raises:
-            WikiRefused: it forbids it. The message says what to do.
+            WikiRefused: robots.txt forbids the request. The message says what to do.
             WikiUnavailable: it cannot be read, which forbids everything for now (section 2.3.1.4).
         """
         rules = self._current_rules()
@@ -98,7 +98,7 @@ class Robots:
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Let one process ask; the others wait here, and read what it was told."""
+        """Let one process ask; the others wait here, and then read what it stored."""
         limits = self._requests.limits
         lock = FileLock(self._cache.with_suffix(".lock"))
         try:
@@ -112,7 +112,7 @@ class Robots:
             lock.release()
 
     def _renewed(self, stored: RobotsFile | None) -> RobotsFile:
-        """The file as it is now; the stored one as long as it cannot be reached (section 2.4)."""
+        """The current file; the stored one while the current one cannot be reached (section 2.4)."""
         now = time.time()
         try:
             known = RobotsFile(self.url, self._fetch(), read_at=now, tried_at=now)
@@ -131,13 +131,13 @@ class Robots:
         return known
 
     def _fetch(self) -> str:
-        """What robots.txt says; nothing if the wiki has none (section 2.3.1.3).
+        """The text of robots.txt; empty if the wiki has none (section 2.3.1.3).
 
-        Redirects are followed to other hosts too, as section 2.3.1.2 asks; the rules stay those of the host
-        first asked. All requests count for that host: they are six a day at most.
+        Redirects are followed to other hosts too, as section 2.3.1.2 asks. The rules apply to the host that
+        was asked first. All requests count for that host: they are at most six a day.
 
         Raises:
-            WikiRefused: it, or what it redirects to, is at an address that is not public.
+            WikiRefused: the file, or a redirect of it, is at an address that is not public.
         """
         url: str | None = self.url
         for _ in range(1 + _MOST_REDIRECTS):
@@ -147,7 +147,7 @@ class Robots:
                 answer = self._requests.send(Request("GET", url, {}, shown_url=url), _read_body)[0]
             except WikiRefused as refused:
                 if refused.outcome == PRIVATE_ADDRESS:
-                    raise  # what it says is not known, which is not to say that there is none
+                    raise  # the file may exist, though its text is not known
                 break
             if answer.status and answer.status < HTTPStatus.MULTIPLE_CHOICES:
                 return self._text(answer.body)
@@ -156,7 +156,7 @@ class Robots:
 
     def _text(self, body: bytes) -> str:
         if len(body) > _MOST_BYTES:
-            # The line that the limit cuts would say something else.
+            # The limit may cut a line, which would then mean something else.
             body = body[:_MOST_BYTES].rpartition(b"\n")[0]
         text = body.decode("utf-8-sig", "replace")
         if _is_bomb(text):
@@ -183,18 +183,18 @@ def _read_body(answer: HttpAnswer) -> _Body:
 
 
 def _redirect(url: str, location: str) -> str | None:
-    """The address that a redirect leads to; None if nothing can be asked there."""
+    """The address that a redirect leads to; None if no request can be sent there."""
     try:
         target = urlsplit(urljoin(url, location))
         usable = location and target.scheme in {"http", "https"} and target.hostname and target.port != 0
     except ValueError:
         return None
-    # A name and password in it would be sent to whom it names.
+    # A name and password in the address would be sent to the host in it.
     return target.geturl() if usable and target.username is None else None
 
 
 def _is_bomb(text: str) -> bool:
-    """Whether thousands of rules are said of thousands of agents at once: the parser holds each pair."""
+    """Whether thousands of rules apply to thousands of agents at once: the parser stores each pair."""
     pairs = agents = 0
     after_a_rule = False
     for line in text.splitlines():
@@ -209,7 +209,7 @@ def _is_bomb(text: str) -> bool:
 
 
 def _read(path: Path, url: str) -> RobotsFile | None:
-    """What is stored of the file at `url`; None if nothing is, or nothing that can be read."""
+    """The stored file of `url`; None if none is stored, or if it cannot be read."""
     try:
         stored = RobotsFile(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):

@@ -1,6 +1,6 @@
 """How to treat a host: `(state, answer, now) -> decision`. No input, output or clock.
 
-Every failure that may pass holds the whole host, not only the request that met it: what it needs is rest.
+Every failure that may pass holds the whole host, not only the request that failed: the host needs rest.
 """
 
 from dataclasses import dataclass, replace
@@ -37,9 +37,9 @@ class Decision:
     """What to do after an answer.
 
     Attributes:
-        outcome: what the answer amounts to, as in table `http_attempts`.
+        outcome: the answer's outcome, as in table `http_attempts`.
         retry: whether the same request may work later.
-        wait_seconds: how long to leave the host alone before it; None without retry.
+        wait_seconds: how long to leave the host alone before the retry; None without retry.
         state: what is known of the host now.
         note: what changed in how the host is treated, for people; None when nothing did.
     """
@@ -66,18 +66,18 @@ def judge(
         answer: what came.
         now: seconds since 1970.
         jitter: a random number from 0 to 1, so that many clients do not come back at one moment.
-        slow_seconds: what a typical answer may take before the host is asked less.
+        slow_seconds: how long a typical answer may take before the host is asked less.
 
     Returns:
-        The decision. A wait is never shorter than the host asked for, nor than what already holds it, and
-        never longer than 900 s, or a day once the breaker opens.
+        The decision. A wait is never shorter than the host asked for, and never shorter than the hold that it
+        already has. It is never longer than 900 s, or than a day once the breaker opens.
     """
     state = on_this_clock(state, now)
     outcome, retry = outcome_of(answer)
     if retry:
         return _after_failure(state, answer, outcome, now, jitter)
     if answer.sent_at < state.failed_at:
-        # It left before the failure, and so says nothing of what came after.
+        # The request was sent before the failure, so its answer says nothing of the time after it.
         return Decision(outcome, retry=False, wait_seconds=None, state=state)
     known = pace.after_answer_in(state.pace, answer.elapsed_seconds)
     state = replace(state, pace=known, consecutive_failures=0)
@@ -127,10 +127,10 @@ def _after_good_answer(state: HostState, now: float) -> tuple[HostState, str | N
 def _after_slow_answer(
     state: HostState, answer: Answer, now: float, jitter: float
 ) -> tuple[HostState, str | None]:
-    """Ask a host less that answers slowly; once it is asked as little as can be, leave it alone."""
+    """Ask a slow host less often; if it is already asked as little as possible, leave it alone."""
     closed = replace(state, breaker=replace(state.breaker, is_open=False))
     if answer.sent_at < state.pace.changed_at:
-        return closed, None  # it left before the host was asked less
+        return closed, None  # the request was sent before the pace was lowered
     slow = f"its answers take {state.pace.typical_seconds:.1f} s"
     slower = replace(closed, pace=pace.after_strain(state.pace, now), reason=slow)
     if state.pace.factor > pace.SLOWEST:
@@ -141,7 +141,7 @@ def _after_slow_answer(
         not_before=now + open_seconds(breaker.openings, jitter, by_captcha=False),
         failed_at=now,
         reason=f"{slow}, however little it is asked",
-        # What it took before the rest shall not count against the probe after it.
+        # Slow answers from before the rest must not count against the probe after it.
         pace=replace(slower.pace, typical_seconds=0.0),
         breaker=breaker,
     )

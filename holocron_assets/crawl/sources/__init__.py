@@ -1,1 +1,1 @@
-"""Source files: which wikis are read, how, and from which titles on."""
+"""Source files: which wikis are read, how, and from which titles a crawl starts."""

@@ -1,4 +1,4 @@
-"""What a source file may say of changes: the `changes` block, and what its values may be."""
+"""The `changes` block of a source file, and the values that it allows."""
 
 import re
 from datetime import UTC, datetime
@@ -17,11 +17,11 @@ _ANY_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def _cron(text: str) -> str:
-    """A cron schedule of five fields that comes up at some time, and that Dagster takes."""
+    """A cron schedule of five fields that Dagster accepts, and that names a possible time."""
     if len(text.split()) != _FIELDS:
         raise ValueError("must be a cron schedule of five fields, such as '0 3 * * 0' for Sundays at 3:00")
     for word in _WORD.findall(text.lower()):
-        # Dagster does not know every letter that stands for a last day.
+        # Dagster does not know every letter that means a last day.
         if word not in _WORDS:
             raise ValueError(f"must be a cron schedule, but {word!r} in {text!r} is no month or day")
     try:
@@ -45,7 +45,7 @@ class CronTimes(BaseModel):
 
 
 class Recheck(CronTimes):
-    """When every page is compared with the wiki, whatever it told of changes."""
+    """When every page is compared with the wiki, whether or not it reported changes."""
 
 
 class Changes(BaseModel):
@@ -54,7 +54,7 @@ class Changes(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     every_minutes: Annotated[StrictInt, Field(ge=1, le=1440)] = Field(
-        default=5, description="minutes between two looks at the wiki's list of recent changes"
+        default=5, description="minutes between two readings of the wiki's list of recent changes"
     )
     recheck: Recheck | None = Field(
         default=None, description="a mapping of cron and timezone, when all pages are compared with the wiki"

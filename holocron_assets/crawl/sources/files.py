@@ -1,4 +1,4 @@
-"""Source files: read so that whatever is wrong is named with file, line and key, and edited in place."""
+"""Source files: reading them, with errors that name file, line and key, and editing them in place."""
 
 import os
 import shutil
@@ -28,8 +28,8 @@ class Problem:
     """One thing that is wrong with a source file.
 
     Attributes:
-        line: line of the file, from 1; 0 where the whole file is meant.
-        key: dotted path of the key, such as `politeness.maxlag`; empty where the whole file is meant.
+        line: line of the file, from 1; 0 for the whole file.
+        key: dotted path of the key, such as `politeness.maxlag`; empty for the whole file.
         text: what is wrong, and what is allowed.
     """
 
@@ -39,9 +39,9 @@ class Problem:
 
 
 class SourceError(ValueError):
-    """A source file, or another that is written like one, cannot be used.
+    """A source file, or another file that is written like one, cannot be used.
 
-    The message names file, line and key of everything that is wrong with it.
+    The message names file, line and key of each problem.
 
     Attributes:
         path: the file.
@@ -64,7 +64,7 @@ def load_source(path: Path) -> Source:
     """Read one source file.
 
     Raises:
-        SourceError: it cannot be read, is no YAML, or is no valid source.
+        SourceError: the file cannot be read, is no YAML, or is no valid source.
     """
     return _parse(path, _read_text(path))
 
@@ -91,15 +91,15 @@ def read_sources(folder: Path) -> tuple[dict[str, Source], list[SourceError]]:
 
 
 def read_as(path: Path, model: type[_Model], context: Mapping[str, Any] | None = None) -> _Model:
-    """Read another YAML file than a source's, so that whatever is wrong is named as there.
+    """Read a YAML file that is no source file, with the same kind of errors.
 
     Args:
         path: the file.
-        model: what it is to be.
-        context: what its validators are to know.
+        model: what the file describes.
+        context: values that its validators need.
 
     Raises:
-        SourceError: it cannot be read, is no YAML, or is not what it is to be.
+        SourceError: the file cannot be read, is no YAML, or does not fit the model.
     """
     root, content = _read_yaml(path, _read_text(path))
     try:
@@ -121,10 +121,10 @@ def load_sources(folder: Path) -> dict[str, Source]:
 
 
 def set_enabled(folder: Path, name: str, *, enabled: bool) -> None:
-    """Switch a source on or off in its file: that one word is replaced, and all else stays as it was.
+    """Switch a source on or off in its file: one word is replaced, and the rest stays as it was.
 
     Raises:
-        SourceError: there is no such source, its file is broken, or the file states the value in a way that
+        SourceError: there is no such source, its file is broken, or the file writes the value in a way that
             cannot be replaced (an alias or a merge key).
     """
     path = _path_of(folder, name)
@@ -141,7 +141,7 @@ def write_dump_source(folder: Path, name: str, dump_path: Path) -> Path:
     """Make the source file for an XML export: enabled, with every namespace that the export names.
 
     Args:
-        folder: the sources folder; made if there is none.
+        folder: the sources folder; it is made if it is missing.
         name: the new source's name.
         dump_path: the export; its absolute path is written.
 
@@ -149,7 +149,7 @@ def write_dump_source(folder: Path, name: str, dump_path: Path) -> Path:
         The new file.
 
     Raises:
-        SourceError: the name cannot be one, or the file is already there.
+        SourceError: the name is no valid name, or the file is already there.
         DumpError: the export cannot be read.
     """
     path = _path_of(folder, name)
@@ -216,8 +216,9 @@ def _parse(path: Path, text: str) -> Source:
         return Source.model_validate(content, context={"file": path})
     except ValidationError as error:
         problems = list(_problems(error, root))
-    # Raised without its cause, for who keeps it: Python never frees what a kept ValidationError holds, which
-    # are the frames of all callers, and DuckDB's modules complain of that when the process ends.
+    # Raised without its cause, since a caller may keep the error. Python would never free the frames of all
+    # callers, which a kept ValidationError holds, and DuckDB's modules complain of that when the process
+    # ends.
     raise SourceError(path, *problems)
 
 
@@ -229,7 +230,7 @@ def _says(path: Path, text: str, wanted: Source) -> bool:
 
 
 def _read_yaml(path: Path, text: str) -> tuple[MappingNode, Any]:
-    """The file's nodes, which know their lines, and its values."""
+    """The file's nodes, with their lines, and its values."""
     try:
         root, content = compose_yaml(text), load_yaml(text)
     except YAMLError as error:
@@ -262,7 +263,7 @@ def _problems(error: ValidationError, root: Node, model: type[BaseModel] = Sourc
 
 
 def _node_at(root: Node, keys: KeyPath) -> Node:
-    """The node under a key, or the nearest one around it that the file holds."""
+    """The node of a key; if the file does not hold it, the nearest node around it."""
     node = root
     for key in keys:
         child = _child(node, key)
@@ -292,7 +293,7 @@ def _line(node: Node) -> int:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all: aside first, then renamed into place."""
+    """Write a file whole or not at all: it is written under another name first, and then renamed."""
     aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with aside.open("xb") as file:

@@ -1,4 +1,4 @@
-"""What a source file may say of politeness: the `politeness` block, and what its values may be."""
+"""The `politeness` block of a source file, and the values that it allows."""
 
 import re
 from typing import Annotated
@@ -22,7 +22,7 @@ _CLOCK_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 
 
 def _contact(text: str) -> str:
-    # It becomes part of an HTTP header, so nothing but visible ASCII
+    # It becomes part of an HTTP header, so only visible ASCII is allowed
     if not _CONTACT.fullmatch(text):
         raise ValueError("must be an e-mail address or a web address, in plain ASCII without spaces")
     return text
@@ -37,7 +37,7 @@ def _clock_time(text: str) -> str:
 def _time_zone(text: str) -> str:
     try:
         ZoneInfo(text)
-    except (ValueError, OSError, KeyError) as error:  # no name, a folder of the database, not in it
+    except (ValueError, OSError, KeyError) as error:  # invalid, a folder, or unknown
         raise ValueError("must be the name of a time zone, such as Europe/Berlin or UTC") from error
     return text
 
@@ -47,7 +47,7 @@ TimeZone = Annotated[StrictStr, AfterValidator(_time_zone)]
 
 
 class QuietHours(BaseModel):
-    """When nothing is asked of a wiki, each day. They may go over midnight."""
+    """The hours of each day in which no request goes to a wiki. They may go over midnight."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -67,7 +67,7 @@ class QuietHours(BaseModel):
 
 
 class Politeness(BaseModel):
-    """How much is asked of a wiki's servers. It counts for a host, whatever number of processes ask it."""
+    """How many requests a wiki's servers get. The limits hold for a host, for all processes together."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,4 +1,4 @@
-"""What is wrong with a source file's value, in words that say what is allowed."""
+"""Messages for wrong values in a source file, which say what is allowed."""
 
 import difflib
 import re
@@ -33,7 +33,7 @@ def dotted(keys: KeyPath) -> str:
 
 
 def first_hand(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
-    """Errors without those that follow from others: pydantic counts only the right items of a list."""
+    """Errors without those that only follow from others: pydantic counts only the valid items of a list."""
     return [
         one
         for one in errors
@@ -43,12 +43,12 @@ def first_hand(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
 
 
 def explain(details: ErrorDetails, keys: KeyPath, root: type[BaseModel] = Source) -> str:
-    """Say what is wrong with a value, what is allowed, and what was perhaps meant.
+    """Say what is wrong with a value, what is allowed, and what was probably meant.
 
     Args:
         details: one of pydantic's errors.
-        keys: the path of the key that it is about.
-        root: what the whole file is to be.
+        keys: the path of the wrong key.
+        root: the model of the whole file.
     """
     shown = without_secrets(reprlib.repr(details["input"]))
     match details["type"]:
@@ -91,7 +91,7 @@ def _model_at(keys: KeyPath, root: type[BaseModel]) -> type[BaseModel]:
 
 
 def _model_of(field: FieldInfo) -> type[BaseModel] | None:
-    """The mapping of keys that a field holds, be it optional; None if it holds another thing."""
+    """The mapping of keys that a field holds, even if it is optional; None if it holds no mapping of keys."""
     for kind in (field.annotation, *get_args(field.annotation)):
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             return kind

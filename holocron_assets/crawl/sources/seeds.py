@@ -1,4 +1,4 @@
-"""Where a crawl starts: a source's own statement of its wiki, and the titles that it begins with."""
+"""Where a crawl starts: what a wiki says of itself, and the titles that the crawl begins with."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -34,11 +34,11 @@ _Titles = Callable[[], Iterator["_Title"]]
 
 @dataclass(frozen=True)
 class SeedListing:
-    """What listing a source's seeds gave.
+    """The result of listing a source's seeds.
 
     Attributes:
-        footer: of the partition written.
-        problem: why the list is incomplete, naming the file or title; None when it is whole.
+        footer: the footer of the partition that was written.
+        problem: why the list is incomplete, with the name of the file or title; None when it is whole.
     """
 
     footer: Footer
@@ -46,15 +46,15 @@ class SeedListing:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Titles that were `listed`, those of them that were `repeated`, and pages that are `elsewhere`.
+        """Numbers of titles that were `listed` or `repeated`, and of pages that are `elsewhere`.
 
-        Elsewhere are the pages of a dump that are in namespaces which are not asked for.
+        Elsewhere are the pages of a dump that are in namespaces which are not wanted.
         """
         return {name: int(self.footer.inputs[name]) for name in _COUNTS}
 
 
 class _Title(NamedTuple):
-    """A title that was listed. Of those that are listed twice, the one of the highest rank counts."""
+    """A title that was listed. If it is listed twice, the one with the higher rank counts."""
 
     title: str
     namespace: int
@@ -76,8 +76,8 @@ def fingerprint(source: Source) -> dict[str, str]:
 def seeds_are_stale(lake: Lake, source: Source) -> bool:
     """Whether the seeds were never listed, or were listed from other settings or another dump.
 
-    A dump that broke off stays stale, so that each run fails and says so, until the file is mended. One that
-    was listed and is not there any more is not stale: it was read, and nothing replaces it.
+    The seeds of a dump that broke off stay stale, so that each run fails and says so, until the file is
+    replaced. The seeds of a dump that was listed and later removed are not stale: nothing replaces them.
     """
     footer, site = read_footer(lake, SEED_TITLES, source.name), read_footer(lake, SITES, source.name)
     if footer is None or footer.code_version != SEEDS_VERSION or site is None:
@@ -87,7 +87,7 @@ def seeds_are_stale(lake: Lake, source: Source) -> bool:
 
 
 def seeds_are_usable(lake: Lake, source: Source) -> bool:
-    """Whether the seeds are those of the present settings and dump, be they whole or cut off."""
+    """Whether the seeds are those of the present settings and dump, whole or cut off."""
     footer = read_footer(lake, SEED_TITLES, source.name)
     return footer is not None and lake.has(SITES, source.name) and _lists(footer, source)
 
@@ -103,17 +103,17 @@ def load_site(lake: Lake, source_name: str) -> Site:
     """The title rules of a source's wiki.
 
     Raises:
-        MissingPartitionError: the wiki was not asked yet: job `list_seeds` does.
+        MissingPartitionError: the wiki was not asked yet. Job `list_seeds` asks it.
     """
     return Site.from_row(read_partition(lake, SITES, source_name)[0])
 
 
 def store_site(lake: Lake, source: Source, client: WikiClient | None) -> tuple[Footer, Row]:
-    """Ask what the wiki says of itself and write table `sites`.
+    """Ask the wiki about itself and write table `sites`.
 
     Args:
-        lake: where it goes.
-        source: whose wiki.
+        lake: where the row goes.
+        source: whose wiki to ask.
         client: asks the wiki; None for a dump.
 
     Raises:
@@ -129,7 +129,7 @@ def store_site(lake: Lake, source: Source, client: WikiClient | None) -> tuple[F
 
 
 def _first_seen(lake: Lake, source: Source, marks: Mapping[str, str]) -> datetime:
-    """When a dump was first looked at, in this version of its file: pages read before that are of another."""
+    """When this version of a dump's file was first seen: pages read before are of another version."""
     standing = read_footer(lake, SITES, source.name)
     if standing is None or standing.inputs != marks:
         return utc_now()
@@ -142,23 +142,23 @@ def store_seeds(
 ) -> SeedListing:
     """List a source's seeds and write table `seed_titles`.
 
-    Lists are journaled as they come, so that a killed listing goes on where it was, unless the source's
-    settings or its dump changed since. A dump that was listed as it is now is not read again. Seven million
-    titles take 300 MB of memory, and 500 MB if half of them are listed twice.
+    Titles are written to a journal as they come, so that a killed listing goes on where it was, unless the
+    source's settings or its dump have changed. A dump that was listed and has not changed is not read again.
+    Seven million titles take 300 MB of memory, and 500 MB if half of them are listed twice.
 
     Args:
         lake: where the site is read and the seeds go.
         source: what to list.
         client: asks the wiki; None for a dump.
-        safe_point: called now and then while a dump is read; it raises where that is to stop.
+        safe_point: called now and then while a dump is read; it raises if the reading must stop.
 
     Returns:
-        The listing. A dump that breaks off in the middle gives the pages before the break, and a problem; so
-        does a wiki of which a seed cannot be a title.
+        The listing. A dump that breaks off in the middle gives the pages before the break, and a problem. A
+        wiki with a seed that cannot be a title gives the other titles, and a problem.
 
     Raises:
-        DumpError: the dump is missing, no export, or broken before its first page that is wanted.
-        PermanentError: a category cannot be called so.
+        DumpError: the dump is missing, no export, or broken before its first wanted page.
+        PermanentError: a category's name is not valid.
         WikiUnavailable, WikiRefused: the wiki gave no answer.
     """
     site, marks = load_site(lake, source.name), fingerprint(source)
@@ -169,9 +169,9 @@ def store_seeds(
 
 
 def listing_of(lake: Lake, source_name: str) -> SeedListing | None:
-    """What listing a source's seeds gave the last time; None if they were not listed by the present code.
+    """The result of a source's last listing of seeds; None if the present code has not listed them.
 
-    A wiki's problems are not told again: a later listing may well be whole.
+    It does not repeat a wiki's problems: a later listing may be whole.
     """
     footer = read_footer(lake, SEED_TITLES, source_name)
     if footer is None or footer.code_version != SEEDS_VERSION:
@@ -180,7 +180,7 @@ def listing_of(lake: Lake, source_name: str) -> SeedListing | None:
 
 
 def _standing(lake: Lake, source: Source, marks: Mapping[str, str]) -> SeedListing | None:
-    """The seeds of a dump that were listed from the very file that is there now."""
+    """The seeds of a dump, if they were listed from the file that is there now."""
     listing = listing_of(lake, source.name)
     is_there = marks[DUMP] != NO_DUMP
     return listing if listing and is_there and marks.items() <= listing.footer.inputs.items() else None
@@ -230,7 +230,7 @@ def _from_wiki(
 
 
 def _counting(source: Source, titles: _Titles) -> Mask:
-    """Which of the titles count, each title once."""
+    """Which of the listed titles count, so that each title counts once."""
     return winners((title_key(source.name, listed.title), listed.rank) for listed in titles())
 
 

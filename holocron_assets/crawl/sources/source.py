@@ -1,4 +1,4 @@
-"""What a source is: a wiki, or an export of one, and how it is read. `source_files` reads its YAML file."""
+"""A source: a wiki or an export of one, and how it is read. Module `files` reads its YAML file."""
 
 import re
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ LinksFrom = Literal["wikitext", "api"]
 
 NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,39}")
 NAME_RULE = "must start with a small letter and hold only small letters, digits and _, 40 at most"
-"""What a name is that is no such pattern, for people."""
+"""The rule for names, in words for people."""
 LARGEST_BATCH = 500  # more pages would make one partition too large to redo; the lake's design fixes it
 
 _TYPE_NAME = re.compile(r"[A-Z][A-Za-z]*")
@@ -45,7 +45,7 @@ def _title(text: str) -> str:
 
 def _pattern(text: str) -> str:
     try:
-        # Arrow compiles it with RE2, as DuckDB does when the frontier applies it
+        # Arrow compiles it with RE2, as DuckDB does for the frontier
         pc.match_substring_regex(pa.scalar(""), text)
     except (pa.ArrowInvalid, UnicodeEncodeError) as error:
         raise ValueError(f"must be a regular expression as RE2 reads it: {error}") from error
@@ -79,7 +79,7 @@ Share = Annotated[StrictFloat, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class _Settings(BaseModel):
-    # what a file says is shown by `explain` only, which knows where it may hold a password
+    # only `explain` shows values of a file, since it knows where they may hold a password
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
@@ -94,7 +94,7 @@ class Seeds(_Settings):
 
     @property
     def any(self) -> bool:
-        """Whether there is anything to start from."""
+        """Whether any seed is named."""
         return bool(self.titles or self.categories or self.all_pages)
 
 
@@ -102,7 +102,7 @@ _WHOLE = Seeds(all_pages=True)
 
 
 class Expected(_Settings):
-    """What a source must yield, for its quality checks to pass."""
+    """The counts that a source must reach for its quality checks to pass."""
 
     min_pages: Count | None = Field(default=None, description="pages, at least")
     min_by_type: dict[TypeName, Count] = Field(default={}, description="pages of each type, at least")
@@ -114,19 +114,19 @@ class Expected(_Settings):
 class Source(_Settings):
     """One wiki, or one export of a wiki, as its YAML file describes it.
 
-    Validated with a context of `file` (a Path), the name must be the file's and a dump's relative address
-    starts from the file's folder; without one it starts from the working directory.
+    If it is validated with a context of `file` (a Path), the name must be the file's name, and a dump's
+    relative address starts from the file's folder. Without one it starts from the working directory.
 
     Attributes:
         address: the API's URL, or the absolute path of the export.
         depth: links to follow from the seeds; None is without end.
-        private_hosts: hosts that may be connected to though their addresses are not public; in small letters,
-            without brackets.
-        include: RE2 patterns of which a title must match one, if there are any, at any place in it.
-        exclude: RE2 patterns of which a title must match none.
+        private_hosts: hosts that may be connected to although their addresses are not public; in small
+            letters, without brackets.
+        include: RE2 patterns; if there are any, a title must match one of them, at any place in it.
+        exclude: RE2 patterns; a title must match none of them.
     """
 
-    # `kind` comes first, because what the other values may be depends on it
+    # `kind` comes first, because the allowed values of others depend on it
     kind: Kind = Field(description="how it is read")
     name: StrictStr = Field(description="the file's name without .yaml")
     enabled: StrictBool = Field(description="whether it is crawled without being asked: true or false")
@@ -212,7 +212,7 @@ class Source(_Settings):
     @classmethod
     def _dumps_ask_no_wiki(cls, value: int | str | None, info: ValidationInfo) -> int | str | None:
         if info.data.get("kind") == "mediawiki_dump" and value not in (0, "wikitext"):
-            raise ValueError("is for wikis read through their API: a dump holds what it holds")
+            raise ValueError("is for wikis read through their API: a dump is read whole")
         return value
 
     @field_validator("politeness")
@@ -239,7 +239,7 @@ class Source(_Settings):
 
     @property
     def origin(self) -> str:
-        """What is read: the API's URL, or the dump's absolute path."""
+        """The place that is read: the API's URL, or the dump's absolute path."""
         return self.address
 
 

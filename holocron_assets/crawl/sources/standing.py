@@ -1,4 +1,4 @@
-"""How each wiki is being treated at present, for people: left alone, until when and why, or asked less."""
+"""How each wiki is treated now, for people: left alone, until when and why, or asked less."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -20,12 +20,12 @@ _IN_WORDS = {
 
 
 def hosts_not_as_usual(sources: Iterable[Source], folder: Path, now: datetime) -> list[dict[str, Any]]:
-    """The wikis that are not asked as their source files say.
+    """The wikis that are asked less than their source files allow.
 
     Args:
-        sources: those whose wikis are looked at.
-        folder: what processes share about hosts.
-        now: the moment.
+        sources: the sources whose wikis are checked.
+        folder: the state of hosts that processes share.
+        now: the current time.
 
     Returns:
         For each such source: source, host, treatment, until (None where no time is set), why, pace (share of
@@ -66,12 +66,12 @@ def _standing(source: Source, host: str, folder: Path, now: float) -> dict[str, 
 
 
 def left_alone(sources: Iterable[Source], folder: Path, now: datetime) -> dict[str, str]:
-    """The hosts that no run should be started for now, since it could only fail; why, and until when.
+    """Hosts for which no run should start now, since it would fail; with the reason and the time of the end.
 
     Args:
-        sources: those whose wikis are looked at.
-        folder: what processes share about hosts.
-        now: the moment.
+        sources: the sources whose wikis are checked.
+        folder: the state of hosts that processes share.
+        now: the current time.
     """
     return {
         row["host"]: f"{row['host']}: {row['why']}, until {row['until']:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,4 +1,4 @@
-"""Listing what a source starts from on its wiki: named titles, categories, all pages."""
+"""Listing the titles that a source starts from on its wiki: named titles, categories, all pages."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,17 +14,17 @@ _Pages = Callable[[Continuation | None], Iterator[tuple[list[str], Continuation 
 
 
 def list_wiki(source: Source, site: Site, client: WikiClient, journal: Journal) -> None:
-    """Append the titles that a wiki lists to a journal: those that it does not hold yet.
+    """Append the titles that a wiki lists to a journal, unless the journal holds them already.
 
     Args:
         source: whose seeds.
         site: the wiki's title rules.
         client: asks the wiki.
-        journal: of the listing so far.
+        journal: the journal of the listing so far.
 
     Raises:
-        PermanentError: a category cannot be called so.
-        WikiRefused: the wiki will not list something, or not from where a killed listing stopped: the journal
+        PermanentError: a category's name is not valid.
+        WikiRefused: the wiki will not list something, or not from where a killed listing stopped. The journal
             is thrown away.
         WikiUnavailable: the wiki gave no answer.
     """
@@ -44,14 +44,14 @@ def list_wiki(source: Source, site: Site, client: WikiClient, journal: Journal) 
 
 
 def listed_titles(source: Source, journal: Journal) -> Iterator[tuple[str, str]]:
-    """Origin and title of each seed as it is written, those named in the source first."""
+    """Origin and title of each seed as it is written, with the titles named in the source first."""
     yield from (("title", title) for title in source.seeds.titles)
     for record in journal.records():
         yield from ((record["origin"], title) for title in record.get("titles", ()))
 
 
 def _lists(source: Source, site: Site, client: WikiClient) -> Iterator[tuple[str, str, _Pages]]:
-    """Origin and name of each list that is wanted, and how to ask for it."""
+    """Origin and name of each wanted list, and how to ask for it."""
     for category in source.seeds.categories:
         name = f"category:{category}"
         members = client.list_category_members
@@ -62,7 +62,7 @@ def _lists(source: Source, site: Site, client: WikiClient) -> Iterator[tuple[str
 
 
 def _category_name(source: Source, site: Site, category: str) -> str:
-    """A category's name, whether or not the prefix was given."""
+    """A category's name without the prefix, which may have been given."""
     try:
         page = site.parse_title(category)
     except InvalidTitle as error:

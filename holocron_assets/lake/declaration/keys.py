@@ -1,4 +1,4 @@
-"""Keys and hashes: the one place where titles and contents become numbers."""
+"""Keys and hashes: the only place where titles and contents become numbers."""
 
 import json
 import unicodedata
@@ -18,11 +18,11 @@ _Streams = defaultdict[tuple[str, ...], xxhash.xxh3_128]
 def title_key(source: str, title: str) -> int:
     """The signed 64-bit key of a page title within a source.
 
-    Joining on it instead of on text keeps "what is unfetched" fast over hundreds of millions of links.
+    Joins on it are faster than joins on text, which matters for hundreds of millions of links.
 
     Args:
         source: the source's name.
-        title: the canonical title with its namespace prefix; composed (NFC) first, as MediaWiki stores it.
+        title: the canonical title with its namespace prefix; it is composed (NFC) first, as MediaWiki does.
 
     Returns:
         xxhash64 of source and title, as a signed integer.
@@ -38,13 +38,13 @@ def content_hash(text: str) -> str:
 
 
 def table_hash(table: pa.Table) -> str:
-    """The 128-bit hash of a table's values in row order, the same wherever and whenever it is computed.
+    """The 128-bit hash of a table's values in row order, the same on every machine and at every time.
 
-    Column names, types and values count. Metadata, what a list's items are called, how the rows are chunked
-    and what lies in memory beside them do not.
+    Column names, types and values count. Metadata, the name of a list's items, the chunks of the rows and
+    other bytes in memory do not.
 
     Raises:
-        TypeError: a column's type is none that the lake uses.
+        TypeError: a column has a type that the lake does not use.
     """
     whole = TableHash()
     whole.update(table)
@@ -52,24 +52,24 @@ def table_hash(table: pa.Table) -> str:
 
 
 class TableHash:
-    """What `table_hash` gives, of a table that comes in pieces."""
+    """Computes `table_hash` for a table that comes in pieces."""
 
     def __init__(self) -> None:
         """Start with no rows."""
         self._streams: _Streams = defaultdict(xxhash.xxh3_128)
 
     def update(self, piece: pa.Table) -> None:
-        """Add the next rows. Every piece has the same columns.
+        """Add the next rows. All pieces must have the same columns.
 
         Raises:
-            TypeError: a column's type is none that the lake uses.
+            TypeError: a column has a type that the lake does not use.
         """
         for name, column in zip(piece.column_names, piece.columns, strict=True):
             for chunk in (*column.chunks, pa.array([], column.type)):
                 _feed(self._streams, (name,), chunk)
 
     def hexdigest(self) -> str:
-        """The hash of all rows so far; there must have been a piece, even if without rows."""
+        """The hash of all rows so far. At least one piece must have been added, even if it had no rows."""
         whole = xxhash.xxh3_128()
         for path, stream in self._streams.items():
             whole.update(json.dumps([*path, stream.hexdigest()]).encode())
@@ -77,9 +77,9 @@ class TableHash:
 
 
 def _feed(streams: _Streams, path: tuple[str, ...], values: pa.Array) -> None:
-    """Add values to the stream of each part that they consist of: which are there, lengths, contents.
+    """Add values to the streams of their parts: which are present, lengths, contents.
 
-    Parts have streams of their own, so that where one chunk ends and the next begins leaves no trace.
+    Each part has its own stream, so that the limits of chunks do not change the hash.
     """
     kind = values.type
     streams[*path, "is there"].update(values.is_valid().to_numpy(zero_copy_only=False))
@@ -109,7 +109,7 @@ def _numbers(values: pa.Array) -> Any:
 
 
 def _text(values: pa.StringArray) -> Any:
-    """The UTF-8 bytes of all values, one after the other."""
+    """The UTF-8 bytes of all values, joined."""
     if not len(values):
         return b""
     _, offsets, data = values.buffers()

@@ -1,7 +1,7 @@
-"""Python source without what no machine runs: no comments, docstrings or layout.
+"""Python source without the parts that do not run: comments, docstrings and layout.
 
-The text is the same on every Python that Holocron supports: it is written from the syntax tree, whose nodes
-that matter are the same, and not by `ast.dump` or `ast.unparse`, which write them differently.
+The text is the same on every Python that Holocron supports: it is written from the relevant nodes of the
+syntax tree, which are the same. `ast.dump` and `ast.unparse` would write them differently.
 """
 
 import ast
@@ -9,22 +9,22 @@ from collections.abc import Iterator
 
 
 def plain_code(source: str) -> str:
-    """What a module does, as a text that changes only if that does.
+    """A module's code as a text that changes only if the module does something else.
 
     Args:
         source: the module's text.
 
     Raises:
-        SyntaxError: it is not Python.
+        SyntaxError: the text is not Python.
     """
     return _written(ast.parse(source))
 
 
 def imported_modules(source: str) -> set[str]:
-    """Full names that a module imports, wherever in it: modules, and names that may be modules.
+    """Full names that a module imports, at any place in it: modules, and names that may be modules.
 
     Raises:
-        SyntaxError: it is not Python.
+        SyntaxError: the text is not Python.
     """
     found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
@@ -37,10 +37,10 @@ def imported_modules(source: str) -> set[str]:
 
 
 def texts_within(source: str) -> set[str]:
-    """The strings that a module's code holds, docstrings left out. Of one with holes, the parts between them.
+    """The strings in a module's code, without docstrings. Of an f-string, the constant parts.
 
     Raises:
-        SyntaxError: it is not Python.
+        SyntaxError: the text is not Python.
     """
     return {
         node.value
@@ -58,7 +58,7 @@ def _trees(module: ast.Module) -> list[ast.stmt]:
 
 
 def _written(node: object) -> str:
-    """A node and what is below it. A field that is empty is left out: later Pythons have more of these."""
+    """A node and the nodes below it. Empty fields are left out, since later Pythons have more of them."""
     if isinstance(node, ast.AST):
         fields = [f"{name}={_written(value)}" for name, value in _fields(node)]
         return f"{type(node).__name__}({','.join(fields)})"
@@ -75,14 +75,14 @@ def _fields(node: ast.AST) -> Iterator[tuple[str, object]]:
 
 
 def _kept(node: ast.AST, parts: list[object]) -> list[object]:
-    """Without docstrings, notes on attributes, and the empty end that Python 3.12.1 gives an f-string."""
+    """Parts without docstrings, notes on attributes, and the empty end of f-strings in Python 3.12.1."""
     if isinstance(node, ast.JoinedStr):
         return [part for part in parts if not (isinstance(part, ast.Constant) and part.value == "")]
     return [part for part in parts if not _is_text(part)]
 
 
 def _is_text(node: object) -> bool:
-    """Whether a statement is but a string: a docstring, or a note on an attribute."""
+    """Whether a statement is only a string: a docstring, or a note on an attribute."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)

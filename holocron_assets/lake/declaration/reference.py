@@ -1,4 +1,4 @@
-"""`docs/tables.md`: every table of the lake with its columns, written from the declarations themselves.
+"""`docs/tables.md`: every table of the lake with its columns, written from the declarations.
 
 .venv/bin/python -m holocron_assets.lake.declaration.reference > docs/tables.md
 """
@@ -13,12 +13,12 @@ from holocron_assets.lake.tables import ALL_TABLES
 _HEAD = """\
 # Tables
 
-The tables of the lake as they are declared in `holocron_assets/lake/tables/`; [lake.md](lake.md) tells how
+The tables of the lake as they are declared in `holocron_assets/lake/tables/`; [lake.md](lake.md) says how
 they are stored and read. A test compares this page with the declarations. After a change:
 
     .venv/bin/python -m holocron_assets.lake.declaration.reference > docs/tables.md
 
-A column marked `?` may be empty. Columns in *italics* tell how or when a row was made; a change in them alone
+A column marked `?` may be empty. Columns in *italics* say how or when a row was made; a change in them alone
 is no change of content.
 """
 _TYPE_NAMES = {

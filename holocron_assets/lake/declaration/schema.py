@@ -24,7 +24,7 @@ Row = Mapping[str, Any]
 
 
 class SchemaError(ValueError):
-    """Rows do not fit the table that they are written to. Nothing was written."""
+    """Rows do not fit their table. Nothing was written."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Column:
     Attributes:
         name: its name, the same in Parquet, SQL and Dagster.
         type: its Arrow type.
-        description: what it holds, with its unit where it has one.
+        description: what it holds, with its unit if it has one.
         nullable: whether a row may leave it empty.
-        provenance: it says how or when the row was made, not what it says; left out of the content hash, so
-            that making the same facts again counts as no change.
-        added: it was declared after the table; older files lack it, and are read as if it were empty.
+        provenance: whether it says how or when the row was made. Such a column is left out of the content
+            hash, so that making the same facts again counts as no change.
+        added: whether it was declared after the table. Older files lack it, and are read as if it were empty.
     """
 
     name: str
@@ -59,11 +59,11 @@ class Table:
         description: what one row is.
         key: the columns that identify a row inside one partition file.
         columns: the columns, in file order.
-        row_group_rows: rows in a Parquet row group; small where single rows are read.
-        partition_column: the column that holds the partition's name, if one does. Only then can partitions be
-            packed.
-        folder: the folder of its partitions; by default called as the table. A table whose columns anybody
-            may change at any time has one for each set of columns, since no reader could mix them.
+        row_group_rows: rows in a Parquet row group; few for tables of which single rows are read.
+        partition_column: the column that holds the partition's name, if there is one. Only then can
+            partitions be packed.
+        folder: the folder of its partitions; by default it has the table's name. A table whose columns people
+            may change has one folder for each set of columns, since no reader could mix them.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Table:
 
     @cached_property
     def content_columns(self) -> list[str]:
-        """Names of the columns that say something, without those that tell how the row was made."""
+        """Names of the columns without provenance columns."""
         return [c.name for c in self.columns if not c.provenance]
 
     def to_arrow(self, rows: Sequence[Row], partition: str) -> pa.Table:
@@ -100,14 +100,14 @@ class Table:
 
         Args:
             rows: mappings with exactly the declared columns; nullable ones may be absent.
-            partition: named in errors.
+            partition: the name to use in errors.
 
         Returns:
             The rows in the table's schema.
 
         Raises:
-            SchemaError: an unknown or missing column, a wrong type, an empty required value or a repeated
-                key; it names table, partition, column and the first row at fault.
+            SchemaError: a column is unknown or missing, a type is wrong, a required value is empty or a key
+                is repeated. It names table, partition, column and the first wrong row.
         """
         self._refuse_unknown_columns(rows, partition)
         arrays = [self._array(column, rows, partition) for column in self.columns]
@@ -116,7 +116,7 @@ class Table:
         return table
 
     def revive(self, record: Row) -> dict[str, Any]:
-        """Turn a row that was JSON back into one of the declared types: times become datetimes again."""
+        """Turn a row from JSON back into the declared types: times become datetimes again."""
         times = {c.name for c in self.columns if pa.types.is_timestamp(c.type)}
         return {
             name: datetime.fromisoformat(value) if name in times and value is not None else value
@@ -170,7 +170,7 @@ class Table:
 
 
 def _same_type(one: pa.DataType, other: pa.DataType) -> bool:
-    """Whether two types are one but for the name of a list's items, which Parquet does not keep."""
+    """Whether two types are the same apart from the name of a list's items, which Parquet does not keep."""
     if pa.types.is_list(one) and pa.types.is_list(other):
         return _same_type(one.value_type, other.value_type)
     if pa.types.is_struct(one) and pa.types.is_struct(other):

@@ -1,4 +1,4 @@
-"""Which Python values a column takes. Arrow would convert much of the rest in silence."""
+"""Which Python values a column takes. Arrow would convert many other values without a warning."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 REFUSALS = (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError)
-"""What Arrow raises for a value of the right type that it cannot hold, such as a number too large."""
+"""Arrow's errors for a value of the right type that it cannot hold, such as a number that is too large."""
 
 _EMPTY = type(None)
 _SCALARS = {
@@ -21,10 +21,10 @@ _SCALARS = {
 
 
 def misfit(values: Sequence[Any], kind: pa.DataType) -> str | None:
-    """Say what is wrong with values of a column, or None if all fit.
+    """Say what is wrong with the values of a column; None if all fit.
 
-    Whole columns are looked at, not value by value, since every row of the lake passes here. None is an empty
-    value and fits, as it does in a struct's field; a list's items are never empty.
+    It checks whole columns, not single values, since every row of the lake passes here. None is an empty
+    value and fits, also in a struct's field; a list's items are never empty.
 
     Args:
         values: the column's values.
@@ -49,7 +49,7 @@ def misfit(values: Sequence[Any], kind: pa.DataType) -> str | None:
 
 
 def first_misfit(values: Sequence[Any], kind: pa.DataType) -> tuple[int, str]:
-    """The first value that does not fit, or that Arrow cannot hold: its position, and what is wrong with it.
+    """Position of the first value that does not fit or that Arrow cannot hold, and what is wrong with it.
 
     Args:
         values: the column's values, of which at least one does not fit.
@@ -71,7 +71,7 @@ def _python_types(kind: pa.DataType) -> tuple[type, ...]:
 
 def _time_misfit(values: Sequence[datetime]) -> str | None:
     if any(found is not datetime for found in set(map(type, values))):
-        return "a time is not a plain datetime"  # pandas' are finer than microseconds, or NaT
+        return "a time is not a plain datetime"  # times of pandas are finer than microseconds, or NaT
     if None in set(map(attrgetter("tzinfo"), values)):
         return "a time has no time zone"
     return None

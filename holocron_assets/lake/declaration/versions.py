@@ -1,4 +1,4 @@
-"""Versions of code, taken from the code itself: nobody has to remember to raise one."""
+"""Versions of code, computed from the code itself, so that nobody has to raise a number."""
 
 from functools import cache
 from importlib.util import find_spec
@@ -13,15 +13,15 @@ _DATA = (".yaml", ".sql")
 
 @cache
 def code_version(*modules: str) -> str:
-    """A hash of what some modules do: their code, and that of all modules of their own rooms that they reach.
+    """A hash of the code of some modules, and of all modules of their own rooms that they import.
 
-    A room is a package of Holocron's root. Comments, docstrings and layout do not count. The data files that
-    the code names, beside it, do. Another version has what was derived derived again: that fetches nothing,
-    and costs less than a lake that keeps what older code said. It is the same on every Python: machines that
-    share a lake may have different ones.
+    A room is a package of Holocron's root. Comments, docstrings and layout do not count; data files next to
+    the code that it names do. If the version changes, everything that the code derived is derived again. That
+    fetches nothing, and is cheaper than a lake with results of older code. The version is the same on every
+    Python, since machines that share a lake may have different ones.
 
     Args:
-        modules: import names; their rooms are the own ones.
+        modules: import names of the modules.
     """
     rooms = {_room(name) for name in modules}
     reached: dict[str, Path] = {}
@@ -52,13 +52,13 @@ def module_version(name: str) -> str:
 
 
 def _room(name: str) -> str | None:
-    """The room that a module is in; None if it is none of Holocron's."""
+    """The room that a module is in; None if the module is not Holocron's."""
     package, _, rest = name.partition(".")
     return rest.partition(".")[0] if package == _PACKAGE else None
 
 
 def _file(name: str) -> Path | None:
-    """The file of a module of Holocron; None if that is the name of something else."""
+    """The file of a module of Holocron; None if the name is that of something else."""
     root = Path(__file__).parents[2]
     file = root.joinpath(*name.split(".")[1:]).with_suffix(".py")
     return file if file.is_file() else None

@@ -1,1 +1,1 @@
-"""Files of the lake: written whole or not at all, read with their damage noticed."""
+"""Files of the lake: they are written whole or not at all, and readers notice damage."""

@@ -7,25 +7,25 @@ from pathlib import Path
 import pyarrow as pa
 
 _SET_ASIDE = (
-    "The next run or sensor that meets it sets it aside, and what it held is made again; "
+    "The next run or sensor that reads it sets it aside, and its rows are made again; "
     "`holocron verify` does so at once."
 )
 OUTLOOK: Mapping[str, str] = {
     "decisions": (
-        "It holds what people decided, which nothing can make again: restore this file from a backup. Until "
-        "then nothing is typed, resolved or cut anew, lest what they decided be undone; if there is no "
-        "backup, move the file away, and they have to decide it again."
+        "It holds people's decisions, which nothing can make again: restore this file from a backup. Until "
+        "then nothing is typed, resolved or cut anew, so that no decision is undone. If there is no "
+        "backup, move the file away, and let people decide again."
     ),
     "controls": (
         "It holds what people paused or drained, which nothing can make again: restore this file from a "
-        "backup, or move it away and say again what is held back. Until then nothing is started, lest what "
-        "they held back goes on."
+        "backup, or move it away and pause again what must be held back. Until then nothing is started, so "
+        "that nothing that was held back goes on."
     ),
 }
-"""What becomes of a damaged file of a table, where it is not what becomes of all others."""
+"""What happens to damaged files of some tables. Other files are set aside."""
 
 PACK_FOLDER = ".packs"
-"""The folder of a table that holds its packs: no partition can have that name."""
+"""The folder of a table that holds its packs. No partition can have this name."""
 
 
 class DamagedPartitionError(RuntimeError):
@@ -37,7 +37,7 @@ class DamagedPartitionError(RuntimeError):
     """
 
     def __init__(self, file: Path, why: str) -> None:
-        """Name what is damaged, and what becomes of it."""
+        """Name what is damaged, and what happens to it."""
         *_, table, partition, name = file.parts
         what = f"pack {name!r}" if partition == PACK_FOLDER else f"partition {partition!r}"
         super().__init__(
@@ -47,7 +47,7 @@ class DamagedPartitionError(RuntimeError):
 
     @property
     def is_for_good(self) -> bool:
-        """Whether nothing can make again what the file holds."""
+        """Whether nothing can make the file's content again."""
         return self.file.parts[-3] in OUTLOOK
 
 
@@ -58,10 +58,10 @@ def damaged_file(file: Path, error: Exception) -> DamagedPartitionError:
 
 @contextmanager
 def damage_named(file: Path) -> Iterator[None]:
-    """Raise DamagedPartitionError for what reading a damaged file raises; other troubles stay themselves."""
+    """Turn the errors of reading a damaged file into DamagedPartitionError; other errors stay as they are."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None):
-            raise  # the system's own, such as too many open files: the file may be good
+            raise  # an error of the system, such as too many open files: the file may be good
         raise damaged_file(file, error) from error

@@ -1,4 +1,4 @@
-"""Files and folders that are still there after the power went, whole, and are never half of two."""
+"""Files and folders that survive a power failure whole: each is the old version or the new one."""
 
 import errno
 import fcntl
@@ -23,7 +23,7 @@ _ADVICE = {
     errno.EPERM: "let this user write there",
     errno.EMFILE: "let this process open more files (`ulimit -n`)",
     errno.ENFILE: "let the machine open more files (sysctl fs.file-max)",
-    errno.EIO: "see to its disk",
+    errno.EIO: "check its disk",
 }
 
 _REPLACED: ContextVar[set[Path] | None] = ContextVar("replaced_files", default=None)
@@ -31,7 +31,7 @@ _REPLACED: ContextVar[set[Path] | None] = ContextVar("replaced_files", default=N
 
 @contextmanager
 def replaced_files() -> Iterator[set[Path]]:
-    """Record which files are replaced until the block ends, also by threads that carry its context.
+    """Record which files are replaced until the block ends, also by threads with the same context.
 
     A block within a block has a record of its own.
     """
@@ -45,7 +45,7 @@ def replaced_files() -> Iterator[set[Path]]:
 
 @contextmanager
 def trouble_named(path: Path) -> Iterator[None]:
-    """Have errors of the disk and the system name the file, and say what to do; not all do by themselves."""
+    """Let errors of the disk and the system name the file and say what to do, which not all do themselves."""
     try:
         yield
     except OSError as error:
@@ -53,19 +53,19 @@ def trouble_named(path: Path) -> Iterator[None]:
         if advice is None or advice in str(error):
             raise
         what = f"{os.strerror(error.errno or 0)}; {advice}, then start again what failed"
-        # Without its cause: of a run that failed, the first cause is told, and that names no file.
+        # Without its cause: a failed run shows only the first cause, and that names no file.
         raise type(error)(error.errno, what, str(error.filename or path)) from None
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, so that a file synced inside cannot vanish with its folder.
+    """Make a folder and those above it, so that a file synced inside cannot be lost with its folder.
 
     Raises:
-        FolderGoneError: one of them has a marker that this process has seen, and is gone.
+        FolderGoneError: one of them had a marker that this process has seen, and is gone.
     """
     if folder.is_dir():
         return
-    refuse_another(folder)  # a path that was built while it was there must not begin it anew
+    refuse_another(folder)  # an older path must not make a folder again that is gone
     make_folder(folder.parent)
     with trouble_named(folder):
         folder.mkdir(exist_ok=True)
@@ -73,20 +73,20 @@ def make_folder(folder: Path) -> None:
 
 
 def open_in_folder(path: Path, flags: int) -> int:
-    """Open a file for writing as `os.open` does, and make its folder where there is none.
+    """Open a file for writing as `os.open` does, and make its folder if it is missing.
 
     Returns:
         The file descriptor.
     """
     while True:
         make_folder(path.parent)
-        # The folder may have been empty, and tidied away in between.
+        # The folder may have been empty, and removed in between.
         with trouble_named(path), suppress(FileNotFoundError):
             return os.open(path, flags, 0o666)
 
 
 def sync_folder(folder: Path) -> None:
-    """Write to disk which files a folder holds; a new or renamed file is only then sure to be found again."""
+    """Write to disk which files a folder holds: without that a crash may lose a new or renamed file."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -96,9 +96,9 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def holding(folder: Path) -> Iterator[None]:
-    """Keep others that hold a folder waiting: those who replace a file in it, or remove one.
+    """Hold a folder, so that others wait before they replace or remove a file in it.
 
-    It is let go when the process dies. In a lake that machines share, it is held on all of them.
+    It is free again when the process dies. In a lake that machines share, it is held on all of them.
     """
     mirror = mirror_of(folder)
     opened = os.open(folder, os.O_RDONLY)
@@ -112,17 +112,17 @@ def holding(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """Give the path of an empty file to write to, which becomes `target` in one step if the block ends well.
+    """Give the path of an empty file, which replaces `target` in one step if the block ends without an error.
 
-    A crash at any moment leaves the old file or the new one. What a killed process left aside is removed once
-    it is an hour old.
+    A crash at any moment leaves the old file or the new one. Files that killed processes left are removed
+    when they are an hour old.
     """
     aside = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
-    # There from the start, so that the folder is not empty and cannot be tidied away meanwhile.
+    # The file is there from the start, so that the folder is not empty and cannot be removed meanwhile.
     own = open_in_folder(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
     with trouble_named(target):
         try:
-            fcntl.flock(own, fcntl.LOCK_SH)  # tells that it is being written, whatever the clock says
+            fcntl.flock(own, fcntl.LOCK_SH)  # shows that it is being written, even if clocks differ
             _remove_abandoned(target)
             yield aside
             with aside.open("rb+") as written:
@@ -138,7 +138,7 @@ def replacing(target: Path) -> Iterator[Path]:
 
 
 def remove(*files: Path) -> None:
-    """Remove files of the lake, in this order; one that is gone already is no trouble."""
+    """Remove files of the lake, in this order; a file that is already gone is no error."""
     mirror = mirror_of(files[0]) if files else None
     if mirror:
         mirror.remove(*files)
@@ -147,7 +147,7 @@ def remove(*files: Path) -> None:
 
 
 def move(file: Path, target: Path) -> None:
-    """Move a file of the data folder to another place in it that is free."""
+    """Move a file of the data folder to a free place in it."""
     mirror = mirror_of(file)
     with mirror.moving(file, target) if mirror else nullcontext():
         file.replace(target)
@@ -157,7 +157,7 @@ def move(file: Path, target: Path) -> None:
 
 @contextmanager
 def published(aside: Path, target: Path) -> Iterator[None]:
-    """Let machines that share `target` have a file that is whole as such; the block puts it there."""
+    """Give a complete file to the machines that share `target`; the block puts it there on this machine."""
     mirror = mirror_of(target)
     with mirror.publishing(aside, target) if mirror and mirror.is_mirrored(target) else nullcontext():
         yield
@@ -165,7 +165,7 @@ def published(aside: Path, target: Path) -> Iterator[None]:
 
 def _remove_abandoned(target: Path) -> None:
     for leftover in target.parent.glob(f".{target.name}.*.tmp"):
-        # Another writer may have ended, or tidied up, in between; or it is still at work.
+        # Another writer may have ended or removed it in between, or may still be writing.
         with suppress(FileNotFoundError, BlockingIOError), leftover.open("rb") as left:
             fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if time() - os.fstat(left.fileno()).st_mtime > _ABANDONED_AFTER.total_seconds():

@@ -1,4 +1,4 @@
-"""Footers: what a file of the lake says of itself. Each is read once, as long as its file stays as it is."""
+"""Footers: what a file of the lake says of itself. Each is read again only if its file changes."""
 
 import json
 import os
@@ -16,15 +16,15 @@ from holocron_assets.lake.files.damage import damage_named
 from holocron_assets.lake.files.sealing import SEAL, UNSEALED
 
 FOOTER_KEY = b"holocron"
-"""Where a Parquet file's metadata hold the footer, or a pack's table of contents, as JSON."""
+"""Key in a Parquet file's metadata of the footer, or of a pack's table of contents, as JSON."""
 
 _OF = "of"
-"""Key in a file's footer of the place that it was written for. Older files do not say it."""
+"""Key in a file's footer of the place that it was written for. Older files lack it."""
 
 _CHECKSUM = "crc32"
 
 MOST_FOOTERS = 229_376
-"""Footers remembered by a process: those of 14,000 partitions of sixteen tables, about 175 MB."""
+"""Footers that a process keeps in memory: those of 14,000 partitions of sixteen tables, about 175 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Footer:
     inputs: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """What is stored of it: all but the number of rows, which Parquet itself knows."""
+        """The stored values: all but the number of rows, which Parquet itself stores."""
         return {
             "content_id": self.content_id,
             "code_version": self.code_version,
@@ -53,11 +53,11 @@ class Footer:
 
     @classmethod
     def from_json(cls, rows: int, stored: Mapping[str, Any]) -> "Footer":
-        """The footer of so many rows, from what was stored."""
+        """The footer for a number of rows, from the stored values."""
         return cls(
             rows,
             stored.get("content_id", ""),
-            intern(stored.get("code_version", "")),  # thousands of files share one
+            intern(stored.get("code_version", "")),  # thousands of files have the same version
             stored.get("inputs", {}),
         )
 
@@ -67,7 +67,7 @@ def file_footer(file: Path, status: os.stat_result) -> Footer:
 
     Args:
         file: its path.
-        status: its state: the file is read only if it has another one than when it was read last.
+        status: its state. The file is read only if its state has changed since the last reading.
 
     Raises:
         FileNotFoundError: there is no such file any more.
@@ -80,7 +80,7 @@ def stored_footer(file: Path, metadata: pq.FileMetaData) -> Footer:
     """The footer that a file's metadata hold.
 
     Raises:
-        ValueError: it is the file of another table or partition, that came to lie here.
+        ValueError: the file belongs to another table or partition.
     """
     stored = unsealed((metadata.metadata or {}).get(FOOTER_KEY, b"{}"))
     if (of := stored.get(_OF, place_of(file))) != place_of(file):
@@ -89,26 +89,26 @@ def stored_footer(file: Path, metadata: pq.FileMetaData) -> Footer:
 
 
 def footer_json(footer: Footer, file: Path) -> str:
-    """What a file's metadata are to hold: its footer, and whose file it is."""
+    """The text for a file's metadata: its footer, and the table and partition that it belongs to."""
     return sealed_json({**footer.to_json(), _OF: place_of(file)})
 
 
 def sealed_json(stored: Mapping[str, Any]) -> str:
-    """What is to be stored in a file's metadata, as JSON: with its own checksum, and room for the file's."""
+    """Values for a file's metadata, as JSON: with their own checksum, and room for that of the file."""
     return json.dumps({**stored, _CHECKSUM: _checksum(stored), SEAL: UNSEALED})
 
 
 def unsealed(text: bytes) -> dict[str, Any]:
-    """What was stored in a file's metadata.
+    """The values stored in a file's metadata.
 
     Raises:
-        ValueError: it is not what was stored. Older files have no checksum.
+        ValueError: they are not the values that were stored. Older files have no checksum.
     """
     stored: dict[str, Any] = json.loads(text)
     stored.pop(SEAL, None)
     checksum = stored.pop(_CHECKSUM, None)
     if checksum is not None and checksum != _checksum(stored):
-        raise ValueError("what it says of itself has another checksum than when it was written")
+        raise ValueError("its footer has another checksum than when it was written")
     return stored
 
 
@@ -117,7 +117,7 @@ def _checksum(stored: Mapping[str, Any]) -> int:
 
 
 def place_of(file: Path) -> str:
-    """Folder of the table and name of the partition that a file is of."""
+    """The table's folder and the partition's name that a file belongs to."""
     return "/".join(file.parts[-3:-1])
 
 

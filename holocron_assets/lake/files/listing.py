@@ -1,4 +1,4 @@
-"""Which partitions a table has, and where each is read: one look at its folder."""
+"""Which partitions a table has, and where each is read, found by one listing of its folder."""
 
 import os
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ JOURNAL_FILE = "journal.jsonl"
 
 @dataclass(frozen=True)
 class Listing:
-    """A table's partitions, as they were at one moment.
+    """A table's partitions at one moment.
 
     Attributes:
         folder: the table's folder.
@@ -36,12 +36,12 @@ class Listing:
         return sorted(self.own.keys() | self.packed.keys())
 
     def is_packed(self, partition: str) -> bool:
-        """Whether the partition is read from a pack: it has no own file, or the very one that was packed."""
+        """Whether the partition is read from a pack: it has no own file, or just the one that was packed."""
         packed = self.packed.get(partition)
         return packed is not None and self.own.get(partition, packed.mark) == packed.mark
 
     def mark(self, partition: str) -> FileMark | None:
-        """The mark of the partition's own file, be it there or packed; None if there is no such partition."""
+        """The mark of the partition's own file, present or packed; None if there is no such partition."""
         packed = self.packed.get(partition)
         return self.own.get(partition) or (packed.mark if packed else None)
 
@@ -56,7 +56,7 @@ def list_partitions(folder: Path) -> Listing:
     Raises:
         DamagedPartitionError: a pack cannot be read.
     """
-    # In this order: an own file that is gone by now is in a pack that was there before.
+    # In this order: an own file that is gone by now is in a pack, which was written before it was removed.
     own = own_files(folder)
     return Listing(folder, own, packs_of(folder))
 

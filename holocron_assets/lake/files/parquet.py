@@ -1,4 +1,4 @@
-"""Parquet files that are whole or absent: written aside, checked, synced and renamed into place."""
+"""Parquet files that are whole or absent: written under another name, checked, synced and renamed."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -40,7 +40,7 @@ class MissingPartitionError(LookupError):
     """A partition is not in the lake."""
 
 
-def write_partition(  # noqa: PLR0913 - two name the file, the rest is what it says of itself
+def write_partition(  # noqa: PLR0913 - two name the file, the others describe it
     lake: Lake,
     table: Table,
     partition: str,
@@ -52,7 +52,7 @@ def write_partition(  # noqa: PLR0913 - two name the file, the rest is what it s
     """Replace one partition's file, atomically.
 
     Args:
-        lake: where.
+        lake: the lake.
         table: the declaration that the rows must fit.
         partition: the partition's name.
         rows: all rows of the partition.
@@ -63,7 +63,7 @@ def write_partition(  # noqa: PLR0913 - two name the file, the rest is what it s
         The new file's footer.
 
     Raises:
-        SchemaError: the rows do not fit; the file is as it was.
+        SchemaError: the rows do not fit; the old file is kept.
     """
     arrow = table.to_arrow(rows, partition)
     return _write(lake, table, partition, arrow, code_version=code_version, inputs=inputs)
@@ -78,7 +78,7 @@ def write_table(  # noqa: PLR0913 - the same
     code_version: str = "",
     inputs: Mapping[str, str] | None = None,
 ) -> Footer:
-    """As `write_partition`, of rows that are an Arrow table, as a query gives it: columns in any order."""
+    """Like `write_partition`, for an Arrow table such as a query gives: columns may be in any order."""
     table.check(arrow, partition)
     fitting = arrow.select(table.arrow_schema.names).cast(table.arrow_schema)
     return _write(lake, table, partition, fitting, code_version=code_version, inputs=inputs)
@@ -102,7 +102,7 @@ def sealed(
 
 
 def write_file(table: Table, arrow: pa.Table, path: Path) -> None:
-    """Write sealed rows as every file of the lake is written, but neither synced nor in its place yet."""
+    """Write sealed rows to a file of the lake, without syncing it or moving it to its place."""
     pq.write_table(
         arrow, path, compression="zstd", row_group_size=table.row_group_rows, write_page_checksum=True
     )
@@ -120,8 +120,8 @@ def _write(  # noqa: PLR0913 - the same
 ) -> Footer:
     """Write rows that fit."""
     file = lake.file(table, partition)
-    told = {"holocron.table": table.name, "holocron.partition": partition, "holocron.rows": arrow.num_rows}
-    with span("write", attributes=told):
+    named = {"holocron.table": table.name, "holocron.partition": partition, "holocron.rows": arrow.num_rows}
+    with span("write", attributes=named):
         footer, rows = sealed(table, arrow, file, code_version=code_version, inputs=dict(inputs or {}))
         with replacing(file) as aside:
             write_file(table, rows, aside)
@@ -130,7 +130,7 @@ def _write(  # noqa: PLR0913 - the same
 
 
 def read_footer(lake: Lake, table: Table, partition: str) -> Footer | None:
-    """What a partition says of itself, or None if it is not in the lake.
+    """The footer of a partition; None if it is not in the lake.
 
     Raises:
         DamagedPartitionError: its file, or a pack, cannot be read.
@@ -149,7 +149,7 @@ def read_partition(
     """All rows of one partition.
 
     Args:
-        lake: where.
+        lake: the lake.
         table: which table.
         partition: the partition's name.
         columns: only these columns; all by default.
@@ -169,7 +169,7 @@ def read_partition(
 
 
 def read_table(lake: Lake, table: Table, partition: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """All rows of one partition as an Arrow table; else as `read_partition`."""
+    """All rows of one partition as an Arrow table; otherwise like `read_partition`."""
     file = lake.file(table, partition)
     try:
         with damage_named(file), pq.ParquetFile(file, page_checksum_verification=True) as opened:

@@ -1,4 +1,4 @@
-"""YAML that people write, read within bounds: no file is so small that it fills the memory."""
+"""YAML that people write, read within limits, so that no small file can fill the memory."""
 
 import re
 from typing import Any
@@ -13,20 +13,19 @@ _ANCHOR = re.compile(r"(?:^|[\s\[{,:?-])&\S", re.MULTILINE)
 
 
 class UnreadableYAMLError(YAMLError):
-    """A text that is longer or deeper than any file of ours, or holds a number or date that there is not."""
+    """A text is longer or deeper than any file of ours, or holds an impossible number or date."""
 
 
 def load_yaml(text: str) -> Any:
     """The values of a YAML file that a person wrote.
 
-    A value that is repeated by `*name` counts as often as it would be read: nine lines can stand for a
-    thousand million values.
+    A value that `*name` repeats counts each time, since nine lines can stand for a thousand million values.
 
     Args:
-        text: the file's.
+        text: the file's text.
 
     Raises:
-        YAMLError: it is no YAML, or over `MOST_CHARACTERS` long, or of over `MOST_VALUES` values.
+        YAMLError: it is no YAML, has more than `MOST_CHARACTERS`, or more than `MOST_VALUES` values.
     """
     if _ANCHOR.search(text):
         compose_yaml(text)
@@ -34,10 +33,10 @@ def load_yaml(text: str) -> Any:
 
 
 def compose_yaml(text: str) -> Node | None:
-    """The nodes of a YAML file that a person wrote, which know their lines; None where it is empty.
+    """The nodes of a YAML file that a person wrote, with their lines; None if the file is empty.
 
     Raises:
-        YAMLError: as of `load_yaml`.
+        YAMLError: as for `load_yaml`.
     """
     root: Node | None = _within_bounds(text, "compose")
     if root is not None and _values(root, {}) > MOST_VALUES:
@@ -52,12 +51,12 @@ def _within_bounds(text: str, how: str) -> Any:
         return getattr(YAML(typ="safe", pure=True), how)(text)
     except RecursionError:
         raise UnreadableYAMLError("it is nested too deeply") from None
-    except ValueError as error:  # as of a 31st of February
+    except ValueError as error:  # for example, a 31st of February
         raise UnreadableYAMLError(str(error)) from None
 
 
 def _values(node: Node, counted: dict[int, int | None]) -> int:
-    """How many values a node stands for, each repeated one as often as it comes; counted ones are kept."""
+    """How many values a node stands for, with repeated ones counted each time; `counted` keeps results."""
     if isinstance(node, ScalarNode):
         return 1
     if id(node) in counted:

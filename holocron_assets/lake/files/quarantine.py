@@ -1,10 +1,10 @@
-"""Quarantine: damaged files are moved out of the lake, with a note, so that what they held is made again.
+"""Quarantine: damaged files are moved out of the lake, with a note, so that their content is made again.
 
-    data/quarantine/<when>-<chance>/note.json       when, what it was, and why
-    data/quarantine/<when>-<chance>/data.parquet    the file as it was found
+    data/quarantine/<when>-<random>/note.json       when, which file it was, and why
+    data/quarantine/<when>-<random>/data.parquet    the file as it was found
 
-Nothing here is ever deleted by Holocron. A partition that is missing is work like any other: derived tables
-are stale without it, and pages that have no outcome are fetched.
+Holocron never deletes anything here. A missing partition is ordinary work: tables derived from it are stale,
+and pages that have no outcome are fetched.
 """
 
 import json
@@ -44,17 +44,17 @@ _NOT_MADE_AGAIN = (HTTP_ATTEMPTS, LLM_ATTEMPTS, GPU_RUNS, RUN_TAGS)
 _BECOMES: Mapping[str, str] = {
     **dict.fromkeys(
         (table.name for table in _NOT_MADE_AGAIN),
-        "it only told what was done: nothing follows from it, and it is not made again",
+        "it only recorded what was done: nothing is made from it, and it is not made again",
     ),
-    ENTITIES.name: "made again, under the same ids; how its entities changed before is in this file only",
+    ENTITIES.name: "made again, under the same ids; only this file holds how its entities changed before",
     PAGES.name: "its pages are read again, as they are now",
-    GROUP_STEPS.name: "how far a group came: `holocron group run` begins it anew",
-    REPEAT_ANSWERS.name: "a trial that `holocron repeat` can make again",
+    GROUP_STEPS.name: "it held how far a group had come: `holocron group run` begins it anew",
+    REPEAT_ANSWERS.name: "it held a trial that `holocron repeat` can make again",
 }
-_MADE_AGAIN = "made again from what it follows from"
+_MADE_AGAIN = "made again from its inputs"
 _JOURNAL_BECOMES = (
-    "answers that `llm_runs` tells of still serve, others are asked for again; prompts and replies are in "
-    "this file only"
+    "answers in `llm_runs` stay valid, others are asked for again; only this file holds the prompts and "
+    "replies"
 )
 
 
@@ -63,10 +63,10 @@ class SetAside:
     """A damaged file that was moved out of the lake.
 
     Attributes:
-        at: when.
-        table: the table that it was of.
-        partitions: the partitions that it held and that were nowhere else.
-        file: where it was, from the data folder.
+        at: when it was moved.
+        table: the table that it belonged to.
+        partitions: the partitions that only this file held.
+        file: where it was, relative to the data folder.
         why: what is wrong with it.
         kept: where it is now.
     """
@@ -79,7 +79,7 @@ class SetAside:
     kept: Path
 
     def __str__(self) -> str:
-        """What happened, and what becomes of it, for people."""
+        """What happened, and what happens next, for people."""
         is_journal = self.file.endswith(ENDING)
         becomes = _JOURNAL_BECOMES if is_journal else _BECOMES.get(self.table, _MADE_AGAIN)
         return f"{self.file} is damaged ({self.why}) and was set aside as {self.kept}: {becomes}"
@@ -88,17 +88,18 @@ class SetAside:
 def set_aside(lake: Lake, error: DamagedPartitionError) -> SetAside | None:
     """Move a damaged file out of the lake.
 
-    Of a pack, what can still be read becomes own files first.
+    The partitions of a pack that can still be read become own files first.
 
     Args:
-        lake: where.
-        error: what reading the file gave.
+        lake: the lake.
+        error: the error that reading the file gave.
 
     Returns:
-        What was moved; None if the file is whole by now, or gone: somebody replaced it, or set it aside.
+        The moved file; None if the file is whole by now, or gone, because another process replaced or moved
+        it.
 
     Raises:
-        DamagedPartitionError: nothing could make again what it holds. It stays where it is.
+        DamagedPartitionError: nothing could make its content again. It stays where it is.
     """
     file = error.file
     table = next((table for table in lake.tables if lake.folder(table).resolve() == _folder(file)), None)
@@ -109,19 +110,19 @@ def set_aside(lake: Lake, error: DamagedPartitionError) -> SetAside | None:
             return None  # it was not the file's fault
         raise error
     if mirror := mirror_of(file):
-        mirror.bring_again(file)  # what is damaged may be this machine's mirror
+        mirror.bring_again(file)  # perhaps only this machine's mirror is damaged
     with suppress(FileNotFoundError):
         if file.parent.name != PACK_FOLDER:
             with holding(file.parent):
                 return _moved(lake, table, file, [file.parent.name])
-        # Compaction removes what a pack took over: it must not do so while the pack goes.
+        # Compaction removes files that a pack replaced: it must not do so while the pack is moved away.
         with lake.lock("compaction"), holding(file.parent):
             return _moved(lake, table, file, None)
     return None
 
 
 def all_set_aside(lake: Lake) -> list[SetAside]:
-    """Every file that was set aside and that nobody removed since, the oldest first."""
+    """Every file in quarantine, the oldest first."""
     found = []
     folder = lake.root / _FOLDER
     if mirror := mirror_of(folder):
@@ -139,7 +140,7 @@ def _folder(file: Path) -> Path:
 
 
 def _moved(lake: Lake, table: Table, file: Path, partitions: Sequence[str] | None) -> SetAside | None:
-    """Move a file whose folder is held; without `partitions`, a pack, whose rows are saved before."""
+    """Move a file whose folder is held. Without `partitions` it is a pack, whose rows are saved before."""
     damage = damage_of(file)
     if damage is None:
         return None
@@ -147,16 +148,16 @@ def _moved(lake: Lake, table: Table, file: Path, partitions: Sequence[str] | Non
     now = utc_now()
     kept = lake.root / _FOLDER / f"{now:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}" / file.name
     where = file.relative_to(file.parents[4])
-    told = {"table": table.name, "partitions": list(lost), "file": str(where), "why": damage.why}
+    about = {"table": table.name, "partitions": list(lost), "file": str(where), "why": damage.why}
     make_folder(kept.parent)
-    with replacing(kept.with_name(_NOTE)) as note:  # first, so that no file lies there that nobody explains
-        note.write_text(json.dumps({"at": now.isoformat(), **told}, indent=1), encoding="utf-8")
+    with replacing(kept.with_name(_NOTE)) as note:  # first, so that each file in quarantine has a note
+        note.write_text(json.dumps({"at": now.isoformat(), **about}, indent=1), encoding="utf-8")
     move(file, kept)
     return SetAside(now, table.name, lost, str(where), damage.why, kept)
 
 
 def _saved_out_of(lake: Lake, table: Table, pack: Path) -> list[str]:
-    """Write what can be read of a pack as own files again; give the partitions that are lost with it."""
+    """Write the readable partitions of a pack as own files again; return the partitions that are lost."""
     try:
         held = held_by(pack)
     except DamagedPartitionError:
@@ -167,7 +168,7 @@ def _saved_out_of(lake: Lake, table: Table, pack: Path) -> list[str]:
 def _is_saved(lake: Lake, table: Table, name: str, packed: Packed) -> bool:
     file = lake.file(table, name)
     if file.exists():
-        return True  # it is newer, or the very file that was packed: without the pack it counts again
+        return True  # the own file is newer, or is the packed one: without the pack it counts again
     try:
         rows = read_packed(packed, None)
     except DamagedPartitionError:

@@ -1,4 +1,4 @@
-"""SQL that reads a table's rows out of own files and packs, each partition once."""
+"""SQL that reads a table's rows from own files and packs, each partition once."""
 
 import glob
 import re
@@ -16,18 +16,18 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.empty_database import empty_database
 
 NUMBERED = re.compile(r"(?P<series>.+)-(?P<number>[0-9]+)")
-"""A partition of a series, such as a batch. Only those are packed."""
+"""Names of partitions that are numbered, such as batches. Only these are packed."""
 
 _COLUMNS_FILE = ".columns.parquet"
 
 
 def rows_of(lake: Lake, table: Table, partitions: Sequence[str] | None = None) -> str:
-    """SQL that reads a table's rows as they are now, or gives its columns without rows where there are none.
+    """SQL that reads a table's rows as they are now, or gives its columns if there are no rows.
 
     Args:
         lake: where the files are.
         table: which table.
-        partitions: only these, which are there; all by default.
+        partitions: only these existing ones; all by default.
 
     Raises:
         DamagedPartitionError: a pack cannot be read.
@@ -41,11 +41,11 @@ def rows_of(lake: Lake, table: Table, partitions: Sequence[str] | None = None) -
 
 
 def rows_at_any_time(lake: Lake, table: Table) -> str:
-    """SQL that reads a table's rows whenever it is asked, also those of partitions that are written later.
+    """SQL that reads a table's rows at the time of the query, also those of partitions written later.
 
-    Packs, and which partitions are read from them, are those of now: when that changes, there is other SQL.
-    A packed partition that is written again shows its packed rows until then; its own file is left out, by
-    its name, before it is opened.
+    The SQL names the present packs and the partitions that are read from them: when these change, it must be
+    made anew. Until then a packed partition that is written again shows its packed rows. Its own file is left
+    out by its name, before it is opened.
 
     Raises:
         DamagedPartitionError: a pack cannot be read.
@@ -53,7 +53,7 @@ def rows_at_any_time(lake: Lake, table: Table) -> str:
     listing = lake.listing(table)
     packed = [name for name in listing.names if listing.is_packed(name)]
     folder = lake.folder(table)
-    # The file with the columns stands first: DuckDB takes them from there, and there need be no other.
+    # The file with the columns comes first: DuckDB takes the columns from it, and it may be the only file.
     own = _own_rows(table, [_pattern(folder / _COLUMNS_FILE), f"{_pattern(folder)}/*/{DATA_FILE}"])
     ranges = [
         f"filename between {_text(listing.file(first).resolve())} and {_text(listing.file(last).resolve())}"
@@ -89,13 +89,13 @@ def _columns(table: Table) -> str:
 def _own_rows(table: Table, patterns: Sequence[str]) -> str:
     found = f"from read_parquet([{_texts(patterns)}], hive_partitioning = false, allow_empty = true"
     if table.added_columns:
-        # Every file's columns are looked at, which costs too much where there are thousands of files.
+        # DuckDB reads the columns of every file, which takes too long for tables with thousands of files.
         return f"{no_rows(table)} union all by name {found}, union_by_name = true)"
     return f"{found})"
 
 
 def _packed_rows(table: Table, listing: Listing, partitions: Iterable[str]) -> Iterator[str]:
-    """SQL of some partitions' rows in packs: packs that are wanted whole together, each other by itself."""
+    """SQL of some partitions' rows in packs: one part for all whole packs, and one for each other pack."""
     by_pack: defaultdict[Path, list[str]] = defaultdict(list)
     for name in partitions:
         by_pack[listing.packed[name].pack].append(name)
@@ -115,7 +115,7 @@ def _packed_rows(table: Table, listing: Listing, partitions: Iterable[str]) -> I
 
 
 def _ranges(names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """First and last of each run of partitions with consecutive numbers: no other sorts between them."""
+    """First and last of each run of partitions with consecutive numbers: no other name sorts between them."""
     first = last = ""
     for name in names:
         if not _follows(last, name):
@@ -143,7 +143,7 @@ def _union(parts: Sequence[str]) -> str:
 
 
 def _pattern(path: Path) -> str:
-    """What a path is called where DuckDB takes patterns."""
+    """A path, escaped for the places where DuckDB takes patterns."""
     return glob.escape(str(path.resolve()))
 
 

@@ -1,7 +1,7 @@
-"""Seals: a checksum of a whole file in its own footer, so that no flipped bit anywhere goes unnoticed.
+"""Seals: a checksum of a whole file in its own footer, so that every changed bit is noticed.
 
-Parquet has checksums of pages at best, and none of what says where they are and what is in them. So a footer
-is written with room for a checksum, which is put there last: that of all bytes, with zeros in its own place.
+Parquet may have checksums of pages, but none of its metadata. So a footer is written with room for a checksum
+of all bytes. The checksum is computed with zeros in its own place, and is put there last.
 """
 
 import os
@@ -14,7 +14,7 @@ SEAL = "whole"
 """Key of the seal in a footer's JSON."""
 
 UNSEALED = "0" * 8
-"""What stands there until the file is sealed."""
+"""The text in this place until the file is sealed."""
 
 _MARK = f'"{SEAL}": "'.encode()
 _CHUNK = 1 << 20
@@ -22,7 +22,7 @@ _ENDING = 8  # bytes that end every Parquet file: the length of its metadata, an
 
 
 def seal(path: Path) -> None:
-    """Put the checksum of a file into the place that its footer has for it."""
+    """Write the checksum of a file into its footer."""
     with path.open("r+b") as file:
         place = _place(file)
         if place is None:
@@ -33,7 +33,7 @@ def seal(path: Path) -> None:
 
 
 def is_as_sealed(path: Path) -> bool | None:
-    """Whether every byte is as it was when the file was sealed; None if it was not, or cannot be told."""
+    """Whether no byte has changed since the file was sealed; None if it has no seal or it cannot be found."""
     with path.open("rb") as file:
         place = _place(file)
         if place is None:
@@ -44,7 +44,7 @@ def is_as_sealed(path: Path) -> bool | None:
 
 
 def _place(file: BufferedReader | BufferedRandom) -> int | None:
-    """Where the seal is: at the last mark, since the footer comes after what is said of the columns."""
+    """Where the seal is: at the last mark, since the footer comes after the descriptions of columns."""
     size = file.seek(0, os.SEEK_END)
     if size < _ENDING:
         return None

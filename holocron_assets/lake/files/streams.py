@@ -1,4 +1,4 @@
-"""Partitions of more rows than memory holds: written as they come, with the promises of `write_partition`."""
+"""Partitions with more rows than memory holds: rows are written as they come, as safely as elsewhere."""
 
 import glob
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ _MEMORY = "128MB"
 _PIECE_ROWS = 20_000
 
 
-def write_stream(  # noqa: PLR0913 - two name the file, the rest is what it says of itself
+def write_stream(  # noqa: PLR0913 - two name the file, the others describe it
     lake: Lake,
     table: Table,
     partition: str,
@@ -31,13 +31,13 @@ def write_stream(  # noqa: PLR0913 - two name the file, the rest is what it says
 ) -> Footer:
     """Replace one partition's file, atomically, without holding its rows in memory.
 
-    What is written equals what `write_partition` would write of the same rows, but for its row groups.
+    The file is the same as `write_partition` would write of the same rows, except for its row groups.
 
     Args:
-        lake: where.
+        lake: the lake.
         table: the declaration that the rows must fit.
         partition: the partition's name.
-        rows: all rows of the partition; 20,000 at a time are held in memory, and are a row group.
+        rows: all rows of the partition; memory holds 20,000 at a time, which become a row group.
         code_version: version of the code that made them.
         inputs: fingerprints of what they were made from.
 
@@ -45,7 +45,7 @@ def write_stream(  # noqa: PLR0913 - two name the file, the rest is what it says
         The new file's footer.
 
     Raises:
-        SchemaError: the rows do not fit, or a key repeats; the file is as it was.
+        SchemaError: the rows do not fit, or a key repeats; the old file is kept.
     """
     file = lake.file(table, partition)
     with replacing(file) as aside:

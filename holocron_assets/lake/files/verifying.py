@@ -1,6 +1,6 @@
-"""Whether files of the lake are as they were written: every byte against its seal, and whose file each is.
+"""Checking that files of the lake are as they were written: every byte by its seal, and whose file each is.
 
-Of journals, only the packed parts are looked at: lines in a journal's own file have checksums of their own.
+Of journals, only the packed parts are checked: lines in a journal's own file have checksums of their own.
 """
 
 import zlib
@@ -20,15 +20,13 @@ _HOUR = timedelta(hours=1)
 _MOST_AT_ONCE = 24
 _NOTE = "verified-until"
 HOURS_OF_A_ROUND = 7 * 24
-"""Hours in which every file is verified once, if something asks each hour."""
+"""Hours in which every file is verified once, if a check runs each hour."""
 
 
 def damage_of(file: Path) -> DamagedPartitionError | None:
     """What is wrong with a partition's file, a pack or a packed journal; None if it is whole.
 
-    All of it is read.
-
-    Of a file that has no seal, because it is older, pages are read against their checksums.
+    The whole file is read. An older file has no seal: its pages are checked by their own checksums.
 
     Raises:
         FileNotFoundError: there is no such file any more.
@@ -54,7 +52,7 @@ def damage_of(file: Path) -> DamagedPartitionError | None:
 
 
 def damaged_files(files: list[Path]) -> Iterator[DamagedPartitionError]:
-    """What is wrong with each of some files that is not whole; what was removed meanwhile is left out."""
+    """What is wrong with each damaged file; files that were removed meanwhile are left out."""
     for file in files:
         try:
             error = damage_of(file)
@@ -65,20 +63,20 @@ def damaged_files(files: list[Path]) -> Iterator[DamagedPartitionError]:
 
 
 def files_to_verify(lake: Lake) -> list[Path]:
-    """Every file that says itself whether it is whole, of the tables that there are."""
+    """Every file of the present tables that can be checked by itself."""
     folders = {lake.folder(table) for table in lake.tables}
     files = [*lake.files(), *lake.packed_journals()]
     return [file for file in files if file.parent.parent in folders]
 
 
 def files_due(lake: Lake, now: datetime) -> tuple[list[Path], int]:
-    """The files whose turn it is to be verified: others each hour, all of them in a week of hours.
+    """The files that are due to be verified: other files each hour, all of them within a week.
 
-    Turns that came while nobody asked are made up for, a day's at once, so that who looks once a day looks at
-    all files in a week too.
+    Files of hours without a check are due later, at most a day's at once. So a check that runs once a day
+    also verifies all files within a week.
 
     Returns:
-        The files, and the last hour whose turn that is, for `note_verified`.
+        The files, and the last hour that they cover, for `note_verified`.
     """
     hour = int(now.timestamp() // _HOUR.total_seconds())
     last = _last_hour(lake)
@@ -90,7 +88,7 @@ def files_due(lake: Lake, now: datetime) -> tuple[list[Path], int]:
 
 
 def note_verified(lake: Lake, hour: int) -> None:
-    """Remember up to which hour all turns were looked at."""
+    """Record up to which hour all due files were verified."""
     lake.note(_NOTE).write(str(hour))
 
 

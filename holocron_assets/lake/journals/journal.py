@@ -1,10 +1,10 @@
-"""Journals: records that survive a kill between two lines of a long piece of work.
+"""Journals: records of long work that survive a kill.
 
-A line is a CRC-32 in hexadecimal, a space and a JSON object. Each append is flushed and synced, so a record
-that was appended is there after a crash. A line that a crash tore has a wrong checksum and counts as never
-written: the work that it stood for is done again. Lines that are old may be in a packed part of the journal,
-which whoever reads or appends need not know (`journals/packing.py`). In a lake that machines share, each
-writer has files of its own (`shared/segments.py`), and a record that was appended is in the store.
+A line is a CRC-32 in hexadecimal, a space and a JSON object. Each append is flushed and synced, so an
+appended record is there after a crash. A line that a crash tore has a wrong checksum and does not count: its
+work is done again. Old lines may be in a packed part of the journal; readers and writers need not know that
+(`packing.py`). In a lake that machines share, each writer has files of its own (`shared/segments.py`), and an
+appended record is in the store.
 """
 
 import fcntl
@@ -34,10 +34,10 @@ _APPENDING = os.O_CREAT | os.O_APPEND | os.O_WRONLY
 
 
 class Journal:
-    """An append-only file of records; a context manager. Threads and processes may append to one at once.
+    """An append-only file of records. A context manager. Several threads and processes may append at once.
 
     Attributes:
-        path: the file; made on the first append.
+        path: the file; the first append makes it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -59,13 +59,13 @@ class Journal:
         self.close()
 
     def append(self, record: dict[str, Any]) -> None:
-        """Add one record and return when it is kept: on disk, or in the store. Datetimes become ISO 8601.
+        """Add one record and return when it is on disk or in the store. Datetimes become ISO 8601.
 
         Raises:
-            TypeError: the record holds what JSON cannot say. Nothing was written.
-            OSError: the disk is full or failing. The record may be torn; one appended later is not.
-            StoreError: the store of a shared lake took no record, as far as is known.
-            FolderGoneError: somebody removed the file since it was opened, or the lake is gone.
+            TypeError: the record holds a value that JSON cannot express. Nothing was written.
+            OSError: the disk is full or failing. The record may be torn; later records are not.
+            StoreError: the store of a shared lake did not take the record, as far as is known.
+            FolderGoneError: the file was removed since it was opened, or the lake is gone.
         """
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=_as_json)
         body = text.encode("utf-8", "surrogatepass")
@@ -77,11 +77,11 @@ class Journal:
                 self._append(line)
 
     def exists(self) -> bool:
-        """Whether there is anything of it that is not in its packed part."""
+        """Whether there are lines outside its packed part."""
         return self.path.exists() or bool(self._segments())
 
     def remove(self) -> None:
-        """Remove all of it but its packed part. Whoever has it open must not append any more."""
+        """Remove everything except its packed part. A process that has it open must not append any more."""
         self.close()
         remove(*(part for part in (self.path, *self._segments()) if part.exists()))
 
@@ -89,7 +89,7 @@ class Journal:
         """Every whole record, in order; lines that a crash or a disk damaged are left out.
 
         Raises:
-            DamagedPartitionError: the packed part cannot be read. Some records may have been given by then.
+            DamagedPartitionError: the packed part cannot be read. Some records may have been given before.
         """
         for line in self.lines():
             record = _parse(line)
@@ -97,13 +97,13 @@ class Journal:
                 yield record
 
     def lines(self) -> Iterator[bytes]:
-        """Every line as it is stored, whole or not: for who looks for little in many records.
+        """Every line as it is stored, whole or not: for a quick search in many records.
 
         Raises:
-            DamagedPartitionError: the packed part cannot be read. Some lines may have been given by then.
+            DamagedPartitionError: the packed part cannot be read. Some lines may have been given before.
         """
         with ExitStack() as opened:
-            # First, so that what is packed meanwhile is found in the packed part, and known to be in both.
+            # Opened first: lines that are packed meanwhile are in both files, and are skipped in one of them.
             own = None
             with suppress(FileNotFoundError):
                 own = opened.enter_context(self.path.open("rb"))
@@ -118,7 +118,7 @@ class Journal:
                 yield from lines_of(segment, begun)
 
     def marks(self) -> list[FileMark]:
-        """The marks of the files that hold its records; others as soon as one was appended or packed."""
+        """The marks of the files that hold its records. They change when records are appended or packed."""
         found = []
         for path in (self.path, packed_part(self.path), *self._segments()):
             with suppress(FileNotFoundError):
@@ -134,7 +134,7 @@ class Journal:
             self._file = None
 
     def _segments(self) -> list[Path]:
-        """Files of single writers, as they are now."""
+        """The present files of single writers."""
         if self._mirror:
             self._mirror.see(self.path.parent)
         return segments_of(self.path)
@@ -147,28 +147,28 @@ class Journal:
                 while left:
                     left = left[file.write(left) :]
                 _refuse_removed(file, self.path)
-            os.fsync(file.fileno())  # whoever packs the file from here on syncs the line himself
+            os.fsync(file.fileno())  # a process that packs the file from here on syncs the line itself
         except BaseException:
-            self.close()  # the next append opens it again, and so starts on a fresh line
+            self.close()  # the next append opens the file again, and starts on a new line
             raise
 
     @contextmanager
     def _held(self) -> Iterator[FileIO]:
-        """The file, with other processes kept away: who dies in a line did before we look, or will after."""
+        """The file, locked against other processes, so that no other process writes a line meanwhile."""
         while True:
             file = self._open()
             with alone(file):
                 if not self._was_packed(file):
                     yield file
                     return
-            self.close()  # what comes now begins another
+            self.close()  # the next line begins another file
 
     def _before(self, file: FileIO) -> bytes:
-        """What goes before the next line."""
+        """The bytes to write before the next line."""
         if not os.fstat(file.fileno()).st_size and packed_part(self.path).exists():
-            # So that no file begins like one that was packed, of which the same records may be told.
+            # A unique first line, so that no file begins like one that was packed.
             return b"begun %s\n" % uuid.uuid4().hex.encode()
-        return b"\n" if _ends_torn(self.path) else b""  # by who died since this one opened it, perhaps
+        return b"\n" if _ends_torn(self.path) else b""  # another process may have died while writing
 
     def _was_packed(self, file: FileIO) -> bool:
         """Whether the file was removed since it was opened because its lines are in the packed part."""
@@ -178,7 +178,7 @@ class Journal:
     def _open(self) -> FileIO:
         if self._file is None:
             is_new = not self.path.exists()
-            # Unbuffered: a line goes out in one piece, so that lines of several processes do not mix.
+            # Unbuffered: a line is written in one piece, so that lines of several processes do not mix.
             self._file = open(open_in_folder(self.path, _APPENDING), "ab", buffering=0)  # noqa: PTH123, SIM115 - a descriptor
             if is_new:
                 sync_folder(self.path.parent)
@@ -192,7 +192,7 @@ def _refuse_removed(file: FileIO, path: Path) -> None:
 
 @contextmanager
 def alone(file: IO[bytes]) -> Iterator[None]:
-    """Keep others from appending to a journal's file, or packing it, meanwhile."""
+    """Keep other processes from appending to a journal's file or packing it, until the block ends."""
     fcntl.flock(file, fcntl.LOCK_EX)
     try:
         yield
@@ -207,7 +207,7 @@ def _as_json(value: object) -> str:
 
 
 def _ends_torn(path: Path) -> bool:
-    """Whether a crash tore the last line, which would swallow the next record."""
+    """Whether a crash tore the last line: the next record would be added to it and be lost."""
     with path.open("rb") as file:
         if not file.seek(0, os.SEEK_END):
             return False
@@ -217,7 +217,7 @@ def _ends_torn(path: Path) -> bool:
 
 def _parse(line: bytes) -> dict[str, Any] | None:
     checksum, body = line[:_CHECKSUM_LENGTH], line[_CHECKSUM_LENGTH + 1 :].rstrip(b"\n")
-    if not body or checksum != b"%08x" % zlib.crc32(body):  # that of nothing is eight zeros
+    if not body or checksum != b"%08x" % zlib.crc32(body):  # an empty body has eight zeros
         return None
     record: dict[str, Any] = json.loads(body.decode("utf-8", "surrogatepass"))
     return record

@@ -1,4 +1,4 @@
-"""Notes: short texts that processes leave for each other. Who reads one knows half a text from a whole."""
+"""Notes: short texts that processes leave for each other. A reader notices a text that is not whole."""
 
 import os
 from collections.abc import Hashable
@@ -10,19 +10,19 @@ class Note(Protocol):
     """A text under a name."""
 
     def read(self) -> str | None:
-        """What it says; None if there is none."""
+        """The note's text; None if there is no note."""
         ...
 
     def write(self, text: str) -> None:
-        """Let it say something else."""
+        """Replace the note's text."""
         ...
 
     def remove(self) -> None:
-        """Remove it, if it is there."""
+        """Remove the note, if it is there."""
         ...
 
     def mark(self) -> Hashable | None:
-        """What tells this version of it from others; None if there is none. Quick."""
+        """A mark of this version of the note; None if there is no note. Quick."""
         ...
 
 
@@ -34,22 +34,22 @@ class FileNote:
         self._path = path
 
     def read(self) -> str | None:
-        """What it says; None if there is none."""
+        """The note's text; None if there is no note."""
         try:
             return self._path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
 
     def write(self, text: str) -> None:
-        """Let it say something else."""
+        """Replace the note's text."""
         self._path.write_text(text, encoding="utf-8")
 
     def remove(self) -> None:
-        """Remove it, if it is there."""
+        """Remove the note, if it is there."""
         self._path.unlink(missing_ok=True)
 
     def mark(self) -> tuple[int, int] | None:
-        """What tells this version of it from others."""
+        """A mark of this version of the note."""
         try:
             status = os.stat(self._path)  # noqa: PTH116 - asked before each request, and twice as fast
         except FileNotFoundError:

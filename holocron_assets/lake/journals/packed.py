@@ -1,8 +1,8 @@
-"""The packed part of a journal: its older lines, in `journal.jsonl.zst` beside it.
+"""The packed part of a journal: its older lines, in `journal.jsonl.zst` next to it.
 
-Unpacked, it is a first line that says which bytes of the journal's own file were taken into it the last time,
-and then all lines as they were appended. It is one frame with a checksum, so that one that was cut or changed
-is noticed, wherever that is. `journals/packing.py` writes it.
+Unpacked, its first line says which bytes of the journal's own file were taken into it last. Then come all
+lines as they were appended. It is one frame with a checksum, so that every cut or change is noticed.
+`packing.py` writes it.
 """
 
 import sys
@@ -23,16 +23,16 @@ ENDING = ".zst"
 _HEAD = b"taken %d %08x\n"
 _CHUNK_BYTES = 1 << 20
 _OPTIONS: Mapping[int, int] = {
-    zstd.CompressionParameter.compression_level: 9,  # real ones become an eighth of their size; 19 gains 5%
+    zstd.CompressionParameter.compression_level: 9,  # real journals shrink to an eighth; level 19 gains 5%
     zstd.CompressionParameter.checksum_flag: 1,
 }
 
 
 class Taken(NamedTuple):
-    """The bytes at the beginning of a journal's own file that its packed part holds.
+    """The first bytes of a journal's own file that its packed part holds.
 
     Attributes:
-        length: how many.
+        length: number of bytes.
         crc: their CRC-32.
     """
 
@@ -40,9 +40,10 @@ class Taken(NamedTuple):
     crc: int
 
     def skip_in(self, file: IO[bytes]) -> int:
-        """Go to the first line of a journal's own file that was not taken; give where that is.
+        """Go to the first line of a journal's own file that was not taken, and return its place.
 
-        A file that was taken is removed. It is still there if a crash came between; else this is a newer one.
+        A file that was taken is removed. It is still there only after a crash; otherwise this is a newer
+        file.
         """
         file.seek(0)
         is_same = self == taken_of(file, self.length)
@@ -53,12 +54,12 @@ NOTHING_TAKEN = Taken(0, 0)
 
 
 def packed_part(journal: Path) -> Path:
-    """Where the packed part of a journal is, if it has one."""
+    """The path of a journal's packed part, which may not exist."""
     return journal.with_name(journal.name + ENDING)
 
 
 def taken_of(file: IO[bytes], length: int) -> Taken:
-    """What is taken of a file that is taken from where it stands, up to `length` bytes."""
+    """The mark of the bytes of a file from its current position, up to `length` bytes."""
     crc, left = 0, length
     while left and (chunk := file.read(min(left, _CHUNK_BYTES))):
         crc, left = zlib.crc32(chunk, crc), left - len(chunk)
@@ -67,10 +68,10 @@ def taken_of(file: IO[bytes], length: int) -> Taken:
 
 @contextmanager
 def packed_lines(journal: Path) -> Iterator[tuple[Taken, Iterator[bytes]]]:
-    """What was taken last into a journal's packed part, and its lines; nothing, where it has none.
+    """The bytes taken last into a journal's packed part, and its lines; nothing if it has no packed part.
 
     Raises:
-        DamagedPartitionError: it cannot be read. Some of its lines may have been given by then.
+        DamagedPartitionError: it cannot be read. Some of its lines may have been given before.
     """
     path = packed_part(journal)
     try:
@@ -84,7 +85,7 @@ def packed_lines(journal: Path) -> Iterator[tuple[Taken, Iterator[bytes]]]:
 
 
 def taken_last(journal: Path) -> Taken:
-    """What was taken last into a journal's packed part."""
+    """The bytes taken last into a journal's packed part."""
     with packed_lines(journal) as (taken, _):
         return taken
 
@@ -103,7 +104,7 @@ def read_through(path: Path) -> None:
 
 
 def write_packed(path: Path, taken: Taken, *parts: Iterator[bytes]) -> None:
-    """Write a packed part to `path`: of a file of which something was taken, and the lines of its parts."""
+    """Write a packed part to `path`: a first line with the taken bytes, and the lines of all parts."""
     with zstd.ZstdFile(path, "wb", options=_OPTIONS) as packed:
         packed.write(_HEAD % taken)
         for part in parts:

@@ -1,10 +1,10 @@
-"""Packing journals: what nothing was appended to for a day becomes an eighth of its size, and loses nothing.
+"""Packing journals: a journal without a new line for a day shrinks to an eighth, and loses nothing.
 
-Only journals that are kept for ever: those of interrogations. They hold the one copy of prompts and replies,
-and answers that a lost file or an old prompt needs again.
+Only journals that are kept for ever are packed: those of interrogations. They hold the only copy of prompts
+and replies, and answers that are needed again after a file is lost or for an old prompt.
 
-    1. journal.jsonl.zst is written anew beside, with what it held and what journal.jsonl holds;
-    2. it is renamed into place: it tells which bytes of journal.jsonl it holds, and readers skip them there;
+    1. journal.jsonl.zst is written anew under another name, with its old lines and those of journal.jsonl;
+    2. it is renamed into place: it says which bytes of journal.jsonl it holds, and readers skip them there;
     3. journal.jsonl is removed. The next append begins another.
 
 In a lake that machines share, segments take the place of journal.jsonl.
@@ -35,11 +35,11 @@ _WORTH_BYTES = 4096
 
 @dataclass
 class JournalsPacked:
-    """What was packed.
+    """The result of packing.
 
     Attributes:
-        journals: how many journals.
-        bytes_freed: by how much the lake is smaller.
+        journals: number of journals that were packed.
+        bytes_freed: number of bytes by which the lake is smaller.
     """
 
     journals: int = 0
@@ -47,19 +47,19 @@ class JournalsPacked:
 
 
 def journals_are_due(lake: Lake, *, now: datetime) -> bool:
-    """Whether some journal is a day older than it must be: they are packed once a day, not one by one."""
+    """Whether a journal could have been packed for a day: they are packed once a day, not one by one."""
     return next(_idle_journals(lake, now - _SLACK), None) is not None
 
 
 def pack_journals(lake: Lake, *, now: datetime) -> JournalsPacked:
-    """Pack the journals that nothing was appended to for a day. May be killed, and run beside everything.
+    """Pack the journals without a new line for a day. It may be killed, and run while others work.
 
     Args:
-        lake: whose.
-        now: the moment.
+        lake: the lake.
+        now: the current time.
 
     Raises:
-        DamagedPartitionError: the packed part of one cannot be read. Nothing was changed about that one.
+        DamagedPartitionError: the packed part of a journal cannot be read. That journal is not changed.
     """
     done = JournalsPacked()
     with lake.lock("pack-journals"):
@@ -86,14 +86,14 @@ def _is_idle(parts: Sequence[os.stat_result], now: datetime) -> bool:
 
 
 def _pack(journal: Path, now: datetime) -> int | None:
-    """Pack a journal; give how many bytes that freed, or None if there was nothing to pack any more."""
+    """Pack a journal; return the number of bytes that it freed, or None if there was nothing to pack."""
     return _pack_segments(journal) if segments_of(journal) else _pack_file(journal, now)
 
 
 def _pack_segments(journal: Path) -> int:
-    """Pack the segments of a journal. Their first lines tell readers which of them are packed.
+    """Pack the segments of a journal. Their first lines show readers which of them are packed.
 
-    Whoever appends has begun another long ago, and holds on to none of these.
+    Every writer has begun another segment long ago, and does not use these any more.
     """
     packed = packed_part(journal)
     parts = [part for part in (journal, *segments_of(journal)) if part.exists()]
@@ -116,13 +116,13 @@ def _pack_file(journal: Path, now: datetime) -> int | None:
     try:
         opened = journal.open("rb")
     except FileNotFoundError:
-        return None  # another process was quicker
+        return None  # another process has packed it
     with opened as own, alone(own):
         status = os.fstat(own.fileno())
         if not status.st_nlink or not _is_idle([status], now):
             return None
         with packed_lines(journal) as (taken_before, older):
-            # What a killed packing took is not taken again.
+            # Lines that a killed packing took are not taken again.
             begin = taken_before.skip_in(own)
             if begin < status.st_size:
                 own.seek(0)

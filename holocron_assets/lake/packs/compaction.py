@@ -1,7 +1,7 @@
-"""Compaction: old small files of a table become packs; what packs took over is removed a day later.
+"""Compaction: old small files of a table become packs. Files that packs replace are removed a day later.
 
-A run can be killed at any moment. Nothing but a finished pack counts, and nothing is removed that is not read
-from a pack by everybody.
+A run can be killed at any moment. Only a finished pack counts, and a file is removed only when all readers
+read its rows from a pack.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,17 +23,17 @@ from holocron_assets.lake.packs.packs import FileMark, PackFile
 from holocron_assets.lake.place.paths import Lake
 
 OLD_AFTER = timedelta(days=1)
-"""Age from which a partition is expected to stay as it is."""
+"""Age from which a partition is expected not to change."""
 
 GRACE = timedelta(days=1)
-"""How long a file stays that a pack took over: for queries under way, and for clients of `holocron.duckdb`
-that opened it before the pack was there."""
+"""How long a file stays after a pack replaced it: for queries under way, and for clients of
+`holocron.duckdb` that opened it before the pack was there."""
 
 SMALL_BYTES = 16_000_000
-"""Size of the largest file that is packed. A partition is in memory while it is."""
+"""Size of the largest file that is packed. A partition is in memory while it is packed."""
 
 FEWEST = 50
-"""Partitions that a pack is made for."""
+"""Number of partitions for which a pack is made."""
 
 _NS = 1_000_000_000
 
@@ -44,13 +44,13 @@ class CompactionUnderWayError(RuntimeError):
 
 @dataclass(frozen=True)
 class Plan:
-    """What there is to do for a table.
+    """The work to do for a table.
 
     Attributes:
-        table: which.
-        pack: partitions to pack, sorted: from own files, and from packs that are to be replaced.
-        own_to_remove: partitions whose own file nobody reads any more.
-        packs_to_remove: packs that nobody reads any more.
+        table: the table.
+        pack: partitions to pack, sorted: from own files, and from packs that will be replaced.
+        own_to_remove: partitions whose own file is not read any more.
+        packs_to_remove: packs that are not read any more.
     """
 
     table: Table
@@ -65,13 +65,13 @@ class Plan:
 
 @dataclass
 class Compacted:
-    """What a compaction did.
+    """The result of a compaction.
 
     Attributes:
-        packs: packs written.
-        packed: partitions in them.
-        removed: files removed.
-        problems: why partitions could not be packed, each by name.
+        packs: number of packs written.
+        packed: number of partitions in them.
+        removed: number of files removed.
+        problems: why partitions could not be packed, each with its name.
     """
 
     packs: int = 0
@@ -81,11 +81,11 @@ class Compacted:
 
 
 def partitions_to_pack(lake: Lake, *, now: datetime) -> list[Plan]:
-    """What there is to compact, by table.
+    """The work to do, by table.
 
     Args:
         lake: where.
-        now: the moment.
+        now: the current time.
 
     Raises:
         DamagedPartitionError: a pack cannot be read.
@@ -95,19 +95,19 @@ def partitions_to_pack(lake: Lake, *, now: datetime) -> list[Plan]:
 
 
 def compact(lake: Lake, *, now: datetime, tell: Callable[[str], None] = lambda _: None) -> Compacted:
-    """Pack old partitions, and remove what packs took over a day ago.
+    """Pack old partitions, and remove the files that packs replaced a day ago.
 
-    Content ids, and so what is made from a partition, stay as they are. Memory is that of one partition.
+    Content ids stay the same, and so do the tables made from a partition. Memory is that of one partition.
 
     Args:
         lake: where.
-        now: the moment.
-        tell: told of each pack.
+        now: the current time.
+        tell: called with a line of text for each pack.
 
     Raises:
         CompactionUnderWayError: another process compacts this lake.
-        DamagedPartitionError: a pack cannot be read. A partition that cannot is left as it is and named in
-            the result.
+        DamagedPartitionError: a pack cannot be read. A partition that cannot be read is not changed, and is
+            named in the result.
     """
     done = Compacted()
     try:
@@ -177,9 +177,9 @@ def _own_to_remove(lake: Lake, listing: Listing, moment: int) -> list[str]:
 def _packs_to_remove(
     lake: Lake, listing: Listing, live: Mapping[PackFile, Sequence[str]], moment: int
 ) -> list[Path]:
-    """Packs of which nothing was read for a day."""
+    """Packs from which nothing has been read for a day."""
     removable = []
-    # Since when a newer version of each partition is there: in its own file, or in a pack after this one.
+    # When a newer version of each partition was written: in its own file, or in a pack after this one.
     newer = {name: mark.mtime_ns for name, mark in listing.own.items() if not listing.is_packed(name)}
     for pack, held in reversed(listing.packs.contents.items()):
         if not live[pack] and all(_is_known(lake, newer[name], moment) for name in held):
@@ -194,9 +194,9 @@ def _written(listing: Listing) -> dict[Path, int]:
 
 
 def _is_known(lake: Lake, since: int, moment: int) -> bool:
-    """Whether everybody reads what was written at a time.
+    """Whether all readers know the files that were written at a time.
 
-    The views were published since, and who had opened them before had a day to open them again.
+    The views were published after that, and clients with older views had a day to open them again.
     """
     published = lake.database.stat().st_mtime_ns if lake.database.exists() else moment
     return moment - since > GRACE.total_seconds() * _NS and published > since
@@ -204,7 +204,7 @@ def _is_known(lake: Lake, since: int, moment: int) -> bool:
 
 def _pack(lake: Lake, plan: Plan, done: Compacted, tell: Callable[[str], None]) -> None:
     folder = lake.folder(plan.table) / PACK_FOLDER
-    for leftover in folder.glob(".*.tmp"):  # a killed compaction's: ours is the only one
+    for leftover in folder.glob(".*.tmp"):  # a killed compaction left it, since only one runs at a time
         leftover.unlink()
     left = list(plan.pack)
     while left:
@@ -225,14 +225,14 @@ def _remove(lake: Lake, plan: Plan, done: Compacted) -> None:
 
 
 def _remove_own(lake: Lake, table: Table, packed: FileMark, name: str) -> bool:
-    """Remove a partition's own file, unless it was written again by now; and its folder, if it is empty."""
+    """Remove a partition's own file, unless it was written again, and its folder, if it is empty."""
     with suppress(FileNotFoundError), holding(lake.partition_folder(table, name)):
         lake.read_anew()
         file = lake.file(table, name)
         if FileMark.of(file.stat()) != packed:
             return False
         remove(file)
-        with suppress(OSError):  # something else is kept there
+        with suppress(OSError):  # the folder holds other files
             file.parent.rmdir()
         return True
     return False

@@ -22,14 +22,14 @@ from holocron_assets.lake.packs.packs import FileMark, Packed, read_packed
 from holocron_assets.lake.place.paths import Lake
 
 PACK_BYTES = 256_000_000
-"""Bytes of the partitions' own files from which a pack takes no more."""
+"""Bytes of partitions' own files after which a pack takes no more."""
 
 PACK_PARTITIONS = 1_000
-"""Partitions that a pack takes at most."""
+"""The most partitions in a pack."""
 
 _GROUP_ROWS = 10_000
 _GROUP_BYTES = 32_000_000
-"""Rows and bytes in memory from which a row group takes no more partitions. To read one, all are read."""
+"""Rows and bytes in memory after which a row group takes no more partitions. A row group is read whole."""
 
 
 Problem = DamagedPartitionError | SchemaError
@@ -42,7 +42,7 @@ class _NothingToPackError(Exception):
 
 @dataclass(frozen=True)
 class _Partition:
-    """A partition's rows, and what they are known by."""
+    """A partition's rows, with their footer and mark."""
 
     name: str
     rows: pa.Table
@@ -53,19 +53,19 @@ class _Partition:
 def write_pack(
     lake: Lake, table: Table, partitions: Sequence[str]
 ) -> tuple[list[str], list[Problem], list[str]]:
-    """Write the next pack of a table with the first of some partitions: as many as it takes.
+    """Write the next pack of a table, with as many of the first partitions as it takes.
 
     Args:
-        lake: where.
+        lake: the lake.
         table: which table.
-        partitions: what to pack, in the order in which it will lie.
+        partitions: the partitions to pack, in their order in the pack.
 
     Returns:
-        The partitions packed; of others, that stay as they are, what is wrong with each; and those that it
-        did not come to. One that somebody has removed is none of them.
+        The packed partitions; the problems of those that cannot be packed; and those that did not fit any
+        more. A partition that was removed meanwhile is in none of these.
 
     Raises:
-        DamagedPartitionError: the new pack does not hold what it should. It is not put in its place.
+        DamagedPartitionError: the new pack does not hold the rows that it should. It is not put in its place.
     """
     problems: list[Problem] = []
     left = deque(partitions)
@@ -85,14 +85,14 @@ def write_pack(
 
 
 class _PackWriter:
-    """A pack that is being written; a context manager that ends it with its table of contents."""
+    """A pack that is being written. A context manager, which ends the pack with its table of contents."""
 
     def __init__(self, table: Table, path: Path) -> None:
         self._table, self._path = table, path
         self._group_rows = min(_GROUP_ROWS, 10 * table.row_group_rows)
         self._file = pq.ParquetWriter(path, table.arrow_schema, compression="zstd", write_page_checksum=True)
         self._waiting: list[_Partition] = []
-        self._waiting_rows = self._waiting_bytes = 0  # summed up anew for each, many small ones take minutes
+        self._waiting_rows = self._waiting_bytes = 0  # running totals: quick for many small ones
         self._groups = 0
         self._bytes = 0
         self.packed: dict[str, Packed] = {}
@@ -133,20 +133,20 @@ class _PackWriter:
 
 
 def _read(lake: Lake, table: Table, name: str) -> _Partition | None:
-    """A partition out of its own file, or else out of its pack.
+    """A partition from its own file, or else from its pack.
 
     Returns:
-        The partition; None if neither holds it any more, or if it lacks a column that was declared since: it
-        is going to be made anew.
+        The partition; None if neither holds it any more, or if it lacks a column that was declared later, so
+        that it will be made anew.
 
     Raises:
         DamagedPartitionError: it cannot be read.
-        SchemaError: it does not fit the table's declaration, or what its footer says.
+        SchemaError: it does not fit the table's declaration or its own footer.
     """
     path = lake.file(table, name)
     try:
         with path.open("rb") as file, damage_named(path):
-            # Of the opened file: by now another may have its name.
+            # The mark of the opened file: another file may have its name by now.
             mark = FileMark.of(os.fstat(file.fileno()))
             with pq.ParquetFile(file, page_checksum_verification=True) as opened:
                 footer, rows = stored_footer(path, opened.metadata), opened.read()
@@ -157,7 +157,7 @@ def _read(lake: Lake, table: Table, name: str) -> _Partition | None:
         footer, mark, rows = packed.footer, packed.mark, read_packed(packed, None)
     if not set(table.added_columns) <= set(rows.column_names):
         return None
-    table.check(rows.slice(0, 0), name)  # only columns and types: the content id speaks for the rows
+    table.check(rows.slice(0, 0), name)  # only columns and types: the content id checks the rows
     rows = rows.select(table.arrow_schema.names).cast(table.arrow_schema)
     names = set(pc.unique(rows.column(table.partition_column)).to_pylist())
     if _content_id(table, rows) != footer.content_id or not names <= {name}:
@@ -169,11 +169,11 @@ def _read(lake: Lake, table: Table, name: str) -> _Partition | None:
 
 
 def _verify(table: Table, path: Path, packed: dict[str, Packed]) -> None:
-    """Read every partition of a new pack back.
+    """Read back every partition of a new pack.
 
     Raises:
-        _NothingToPackError: there is none.
-        DamagedPartitionError: one is not what was to be written.
+        _NothingToPackError: the pack is empty.
+        DamagedPartitionError: a partition differs from the one that was written.
     """
     if not packed:
         raise _NothingToPackError
@@ -194,6 +194,6 @@ def _content_id(table: Table, rows: pa.Table) -> str:
 
 
 def _next_name(folder: Path) -> Path:
-    """One more than the newest. The rest is chance, lest a stale reader takes one pack for another."""
+    """A number after the newest, and a random part, so that no reader takes one pack for another."""
     numbers: Iterable[str] = (path.name.partition("-")[0] for path in folder.glob("[0-9]*.parquet"))
     return folder / f"{max(map(int, numbers), default=0) + 1:08d}-{uuid.uuid4().hex[:8]}.parquet"

@@ -1,8 +1,8 @@
 """Packs: immutable files that each hold many old partitions of a table, rows unchanged.
 
-A partition's own file wins, unless it is the very file that was packed; then, and where there is none, the
-newest pack that holds the partition does. So putting a pack in its place is all it takes to pack: a reader
-that lists own files first and packs after them sees each partition once, before, during and after.
+A partition is read from its own file, unless exactly that file was packed. In this case, or without an own
+file, it is read from the newest pack that holds it. So packing needs only one step: putting a pack in its
+place. A reader that lists own files first and then packs always sees each partition once.
 """
 
 import os
@@ -23,14 +23,14 @@ _TRIES = 5
 
 
 class FileMark(NamedTuple):
-    """What tells one version of a partition's file from another, on this disk or on a copy of it."""
+    """A mark of one version of a partition's file, on this disk or on a copy of it."""
 
     mtime_ns: int
     size: int
 
     @classmethod
     def of(cls, status: os.stat_result) -> "FileMark":
-        """The mark of a file in some state."""
+        """The mark of a file with this state."""
         return cls(status.st_mtime_ns, status.st_size)
 
 
@@ -40,7 +40,7 @@ class Packed:
 
     Attributes:
         pack: the pack's file.
-        row_group: the row group that holds all its rows, maybe with those of other partitions.
+        row_group: the row group that holds all its rows, perhaps with rows of other partitions.
         first_row: place of its first row in the row group.
         footer: the footer of its own file.
         mark: the mark of its own file.
@@ -66,7 +66,7 @@ class Packed:
 
 
 class PackFile(NamedTuple):
-    """A pack as it was found. Packs never change, but a restore may bring another of the same name."""
+    """A pack as it was found. Packs never change, but a restore may bring another one with the same name."""
 
     path: Path
     mtime_ns: int
@@ -77,7 +77,7 @@ class Packs(NamedTuple):
     """The packs of a table.
 
     Attributes:
-        contents: what each pack holds, by partition; the oldest pack first.
+        contents: the partitions of each pack, by name; the oldest pack first.
         newest: every partition that is in a pack, as the newest such pack holds it.
     """
 
@@ -95,16 +95,16 @@ def packs_of(folder: Path) -> Packs:
         try:
             return _read(tuple(_pack_files(folder)))
         except FileNotFoundError:
-            continue  # one was removed since it was listed; what it held is in another
+            continue  # the pack was removed since it was listed; its partitions are in another
     return _read(tuple(_pack_files(folder)))
 
 
 def held_by(pack: Path) -> Mapping[str, Packed]:
-    """What a pack holds that no younger pack of its table does, as far as those can be read.
+    """The partitions of a pack that no newer readable pack of its table holds.
 
     Raises:
         FileNotFoundError: there is no such pack any more.
-        DamagedPartitionError: it does not even tell what it holds.
+        DamagedPartitionError: even its table of contents cannot be read.
     """
     files = _pack_files(pack.parent.parent)
     place = next((place for place, file in enumerate(files) if file.path == pack), None)
@@ -119,7 +119,7 @@ def held_by(pack: Path) -> Mapping[str, Packed]:
 
 
 def read_packed(packed: Packed, columns: Sequence[str] | None) -> pa.Table:
-    """The rows of one partition out of its pack.
+    """The rows of one partition from its pack.
 
     Raises:
         FileNotFoundError: there is no such pack any more.
@@ -130,7 +130,7 @@ def read_packed(packed: Packed, columns: Sequence[str] | None) -> pa.Table:
         pq.ParquetFile(packed.pack, page_checksum_verification=True) as opened,
     ):
         wanted = list(columns) if columns else None
-        if not packed.footer.rows:  # it lies in no row group
+        if not packed.footer.rows:  # it is in no row group
             return opened.schema_arrow.empty_table().select(wanted or opened.schema_arrow.names)
         group = opened.read_row_group(packed.row_group, columns=wanted)
     return group.slice(packed.first_row, packed.footer.rows)

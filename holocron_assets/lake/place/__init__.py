@@ -1,1 +1,1 @@
-"""Where the lake lies, and whether it is still the one it was."""
+"""Where the lake is, and whether it is still the same lake."""

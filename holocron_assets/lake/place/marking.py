@@ -1,4 +1,4 @@
-"""Giving a folder the marker that tells it from another at its place; `presence.py` says what for."""
+"""Giving a folder the marker that distinguishes it from another at its place; `presence.py` says why."""
 
 import os
 import uuid
@@ -10,10 +10,10 @@ from holocron_assets.lake.shared.places import mirror_of
 
 
 def mark(folder: Path) -> None:
-    """Make a folder with a marker, or give a marker to one that has none.
+    """Make a folder with a marker, or give a marker to a folder without one.
 
     Raises:
-        FolderGoneError: this process has worked in a folder at that place, and it is not there any more.
+        FolderGoneError: this process has used a folder at that place, and it is not there any more.
     """
     refuse_another(folder)
     mirror = mirror_of(folder)
@@ -22,10 +22,10 @@ def mark(folder: Path) -> None:
     if (folder / MARKER).exists():
         return
     make_folder(folder)
-    # Of several processes at once, one gives it its name.
+    # If several processes do this at once, one of them writes the marker.
     with trouble_named(folder / MARKER), holding(folder):
         if mirror:
-            mirror.recognise()  # another machine may have been first
+            mirror.recognise()  # another machine may have made the marker first
         if not (folder / MARKER).exists():
             aside = folder / f"{MARKER}.tmp"
             with aside.open("w", encoding="utf-8") as written:

@@ -1,4 +1,4 @@
-"""Which disk the data folder was on: without it, the folder below its mount point looks like a new lake."""
+"""The disk of the data folder: if it is not mounted, its empty mount point looks like a new lake."""
 
 import json
 from pathlib import Path
@@ -13,13 +13,13 @@ def refuse_unmounted(data: Path, state: Path) -> None:
 
     Args:
         data: the data folder, absolute.
-        state: the folder of what this user's processes know; on the user's own disk.
+        state: the folder of this user's state, on the user's own disk.
     """
     try:
-        told = json.loads(_record(data, state).read_text(encoding="utf-8"))
-        mount_point = Path(told["mount_point"])
+        recorded = json.loads(_record(data, state).read_text(encoding="utf-8"))
+        mount_point = Path(recorded["mount_point"])
     except (OSError, ValueError, KeyError, TypeError):
-        return  # nothing is known, or nothing that can be read
+        return  # nothing is recorded, or it cannot be read
     if not (data / "lake").exists() and not mount_point.is_mount():
         raise PermanentError(
             f"{data} was on a disk mounted at {mount_point}, which is not mounted now. Mount it. To begin "
@@ -28,16 +28,16 @@ def refuse_unmounted(data: Path, state: Path) -> None:
 
 
 def remember_mount(data: Path, state: Path) -> None:
-    """Remember where the disk of the data folder is mounted, unless it is the one of the whole machine."""
+    """Record where the disk of the data folder is mounted, unless it is the machine's root disk."""
     record = _record(data, state)
     mount_point = next(folder for folder in (data, *data.parents) if folder.is_mount())
-    told = json.dumps({"data": str(data), "mount_point": str(mount_point)})
+    recorded = json.dumps({"data": str(data), "mount_point": str(mount_point)})
     if mount_point == Path(mount_point.anchor):
         record.unlink(missing_ok=True)
-    elif not record.exists() or record.read_text(encoding="utf-8") != told:
+    elif not record.exists() or record.read_text(encoding="utf-8") != recorded:
         make_folder(record.parent)
         with replacing(record) as aside:
-            aside.write_text(told, encoding="utf-8")
+            aside.write_text(recorded, encoding="utf-8")
 
 
 def _record(data: Path, state: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Where things lie in the data folder. Nothing else builds a path into it."""
+"""The places of files in the data folder. Only this module builds paths in it."""
 
 import re
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ _PARTITION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 class PartitionNameError(ValueError):
-    """A partition name that could lead outside its folder."""
+    """A partition's name could lead outside its folder."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Lake:
 
     Attributes:
         root: the folder that holds `lake/`, `locks/` and `holocron.duckdb`; `data/` unless moved.
-        derived_tables: the tables that interrogations declare. One without a folder yet has no rows.
+        derived_tables: the tables that interrogations declare. A table without a folder has no rows yet.
     """
 
     root: Path
@@ -50,7 +50,7 @@ class Lake:
         """The folder of all tables.
 
         Raises:
-            FolderGoneError: this process has worked in it, and it is gone: it must not be taken for empty.
+            FolderGoneError: this process has used it, and it is gone. It must not be taken for an empty lake.
         """
         folder = self.root / "lake"
         refuse_another(folder)
@@ -66,43 +66,43 @@ class Lake:
         """Folder of lock files, made on first use.
 
         Raises:
-            FolderGoneError: this process has used it, and it is gone: others may hold locks in it.
+            FolderGoneError: this process has used it, and it is gone. Others may hold locks in it.
         """
         folder = self.root / "locks"
         mark(folder)
         return folder
 
     def lock(self, name: str, *, timeout: float = -1, blocking: bool = True) -> Lock:
-        """A lock that one process holds at a time, of all that work on this lake. It is not taken yet.
+        """A lock that one process of this lake holds at a time. It is not taken yet.
 
-        Any thread may give it back. It is free when its process dies.
+        Any thread may release it. It is free when its process dies.
 
         Args:
             name: the lock's name.
-            timeout: seconds that are waited for it; for ever if negative.
-            blocking: whether it is waited for at all.
+            timeout: seconds to wait for it; without limit if negative.
+            blocking: whether to wait for it at all.
         """
         if mirror := mirror_of(self.root):
             return mirror.lock(name, timeout=timeout, blocking=blocking)
         return FileLock(self.locks / f"{name}.lock", timeout=timeout, blocking=blocking, thread_local=False)
 
     def note(self, name: str) -> Note:
-        """A short text that all processes that work on this lake see."""
+        """A short text that all processes of this lake see."""
         if mirror := mirror_of(self.root):
             return mirror.note(name)
         return FileNote(self.locks / name)
 
     def read_anew(self) -> None:
-        """See all that was written before now, on other machines too. Who takes a lock does that as well."""
+        """See everything that was written before now, also on other machines. Taking a lock does this too."""
         if mirror := mirror_of(self.root):
             mirror.read_anew()
 
     def folder(self, table: Table) -> Path:
-        """The folder that holds a table's partitions, as they are now."""
+        """The folder that holds a table's present partitions."""
         return self._seen(self._folder(table))
 
     def earlier_partitions(self, table: Table) -> set[str]:
-        """Names of partitions that a table has in folders of its own from when it had other columns."""
+        """Names of partitions in the folders that a table had when it had other columns."""
         folder = self._folder(table)
         self._seen(folder.parent)
         others = set(folder.parent.glob(f"{table.name}-*")) - {folder}
@@ -131,24 +131,24 @@ class Lake:
         return packs_of(folder)
 
     def file(self, table: Table, partition: str) -> Path:
-        """Where one partition is written. A partition that is packed has no file of its own."""
+        """The file of one partition. A packed partition has no file of its own."""
         return self.partition_folder(table, partition) / DATA_FILE
 
     def written_at(self, table: Table, partition: str) -> int:
-        """When a partition's own file was written, in ns; to the second where machines share the lake.
+        """When a partition's own file was written, in ns; exact to the second where machines share the lake.
 
         Raises:
-            FileNotFoundError: it has none.
+            FileNotFoundError: the partition has no own file.
         """
         mtime_ns = self.file(table, partition).stat().st_mtime_ns
         return mtime_ns // _NS * _NS if mirror_of(self.root) else mtime_ns
 
     def journal(self, table: Table, partition: str) -> Path:
-        """The journal that one partition is built from."""
+        """The journal from which one partition is built."""
         return self.partition_folder(table, partition) / JOURNAL_FILE
 
     def journals(self, table: Table) -> list[Path]:
-        """The journals of a table's partitions, sorted; also those of which all is in their packed part."""
+        """The journals of a table's partitions, sorted; also journals that have only a packed part."""
         every_part = self.folder(table).glob("*/journal*.jsonl*")
         return sorted({part.with_name(JOURNAL_FILE) for part in every_part})
 
@@ -157,7 +157,7 @@ class Lake:
         return sorted(self._seen(self.layers).glob(f"*/*/*/{JOURNAL_FILE}{ENDING}"))
 
     def dump_copy(self, table: Table, partition: str) -> Path:
-        """The copy of a packed dump that can be read from its middle, beside what says where."""
+        """The copy of a packed dump that can be read from its middle, next to the index of its places."""
         return self.partition_folder(table, partition) / "copy.xml.zst"
 
     def listing(self, table: Table) -> Listing:
@@ -173,7 +173,7 @@ class Lake:
         return self.listing(table).names
 
     def names_used(self, table: Table) -> set[str]:
-        """Names of partitions that are there, and of those whose folder was made or is left over."""
+        """Names of all partitions, and of folders that have no partition yet or any more."""
         folder = self.folder(table)
         folders = folder.glob("[!.]*")
         return {path.name for path in folders} | packs_of(folder).newest.keys()
@@ -185,7 +185,7 @@ class Lake:
         return sorted(file for kind in kinds for file in layers.glob(kind))
 
     def mark(self, tables: Iterable[Table]) -> str:
-        """A text that changes whenever a partition of some tables is written or removed; cheap to compute.
+        """A text that changes whenever a partition of some tables is written or removed. Quick to compute.
 
         It stays the same when partitions are packed.
         """
@@ -206,7 +206,7 @@ class Lake:
         return self.layers / table.layer / (table.folder or table.name)
 
     def _seen(self, folder: Path) -> Path:
-        """A folder, once what other machines wrote there is in it."""
+        """A folder, after the files that other machines wrote were brought into it."""
         if mirror := mirror_of(self.root):
             mirror.see(folder)
         return folder

@@ -1,7 +1,7 @@
-"""Whether a folder is still the one it was: a disk that was unmounted leaves an empty folder behind.
+"""Whether a folder is still the same: a disk that was unmounted leaves an empty folder behind.
 
-An empty lake means that all is to be fetched again, and an empty folder of locks that nobody holds any. So
-both carry a marker with a name of their own, and a process that has seen it goes on only where it is.
+An empty lake would mean that everything must be fetched again, and an empty folder of locks that no lock is
+held. So both have a marker with a unique name. A process that has seen it goes on only if it is still there.
 """
 
 import os
@@ -11,11 +11,11 @@ from typing import NamedTuple
 from holocron_assets.errors import TransientError
 
 MARKER = ".holocron"
-"""The file that tells one folder from another at the same place."""
+"""The file that distinguishes a folder from another one at the same place."""
 
 
 class FolderGoneError(TransientError):
-    """A folder that was there is gone, or another is in its place. Work goes on once it is back."""
+    """A folder is gone, or another folder is in its place. Work goes on when it is back."""
 
 
 class _Seen(NamedTuple):
@@ -25,13 +25,14 @@ class _Seen(NamedTuple):
 
 
 _KNOWN: dict[Path, _Seen] = {}
-"""The folders with a marker that this process has worked in."""
+"""The folders with a marker that this process has used."""
 
 
 def refuse_another(folder: Path) -> None:
     """Raise FolderGoneError if `folder` is not the one that this process saw at that place before.
 
-    A folder without a marker that was never seen with one is new. Costs one look at a file's state.
+    A folder without a marker is new, unless this process has seen a marker there. This reads one file's
+    state.
     """
     known = _KNOWN.get(folder)
     try:
@@ -48,7 +49,7 @@ def refuse_another(folder: Path) -> None:
 
 
 def marker_of(folder: Path) -> str | None:
-    """The name of the folder at a place, whichever it is; None if it has none."""
+    """The name in the marker of a folder; None if it has no marker."""
     try:
         return _name_in(folder)
     except (FileNotFoundError, NotADirectoryError):

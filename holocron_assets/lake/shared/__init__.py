@@ -1,1 +1,1 @@
-"""One lake for several machines: objects in a store, a mirror of them on each machine, a server of locks."""
+"""One lake for several machines: objects in a store, a mirror on each machine, and a server for locks."""

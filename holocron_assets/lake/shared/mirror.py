@@ -1,11 +1,11 @@
-"""A machine's mirror of a shared lake: the data folder, in which all of Holocron reads as it always does.
+"""A machine's mirror of a shared lake: the data folder, from which all of Holocron reads as usual.
 
-What is written is put into the store first, and then into the mirror. What others wrote is brought when a
-folder is looked at. A look is a second old at most, and never older than the last lock that was taken: so who
-holds a lock sees all that was written under it before, on whichever machine.
+Files are written to the store first, and then to the mirror. Files of other machines are brought when a
+folder is read, by a listing that is at most a second old and never older than the last lock that was taken.
+So the holder of a lock sees everything that was written under it before, on any machine.
 
-A mirrored file's time is made of what the store says of its object, and so the same on all machines: two that
-have seen the same files give the same marks. A mirror can be removed at any time; it is brought again.
+A mirrored file's time is made from the store's facts about its object. So it is the same on all machines, and
+machines with the same files give the same marks. A mirror can be removed at any time; it is brought again.
 """
 
 import fcntl
@@ -30,20 +30,20 @@ LAYERS, QUARANTINE = "lake", "quarantine"
 DATA_FILE = "data.parquet"
 _PARTS_OF_A_TABLE = 3  # lake/<layer>/<table>
 _JOURNALS = "journal"
-_OLDEST_LOOK_SECONDS = 1.0
+_OLDEST_LISTING_SECONDS = 1.0
 _UNCOUNTED_WRITE_SECONDS = 60.0
-"""A machine that dies between a write and its count leaves it to be found by a listing so much later."""
+"""If a machine dies between a write and its count, a listing finds the write after this time."""
 
 
 @dataclass
-class _Look:
-    """What a folder was when this process last looked.
+class _Listed:
+    """A folder as this process last listed it.
 
     Attributes:
-        at: when that was.
+        at: when it was last known to be current.
         listed_at: when it was listed in the store.
         number: how often its table had been written to by then.
-        files: what the listing showed.
+        files: the files in the listing.
     """
 
     at: float = -1e9
@@ -53,18 +53,18 @@ class _Look:
 
 
 class Mirror:
-    """The data folder of one machine, of a lake that several share. Safe for threads and processes.
+    """The data folder of one machine, for a lake that several machines share. Safe for threads and processes.
 
     Attributes:
         root: the data folder.
-        session: what is told between machines.
+        session: the session with the server that machines share.
     """
 
     def __init__(self, root: Path, objects: Objects, session: Session) -> None:
-        """Mirror a store in a data folder; nothing is asked yet."""
+        """Mirror a store in a data folder, without any request yet."""
         self.root, self.session = root, session
         self._objects = objects
-        self._looks: dict[str, _Look] = {}
+        self._listings: dict[str, _Listed] = {}
         self._marking = threading.Lock()
         self._anew_at = 0.0
         self._writes: dict[str, int] = {}
@@ -77,8 +77,8 @@ class Mirror:
         return self._objects.url
 
     def lock(self, name: str, *, timeout: float = -1, blocking: bool = True) -> ServerLock:
-        """A lock between machines. Who has taken it looks anew."""
-        return _LookingLock(self, name, timeout=timeout, blocking=blocking)
+        """A lock between machines. After it is taken, folders are listed anew."""
+        return _FreshLock(self, name, timeout=timeout, blocking=blocking)
 
     def note(self, name: str) -> ServerNote:
         """A note that all machines see."""
@@ -91,40 +91,40 @@ class Mirror:
             yield
 
     def read_anew(self) -> None:
-        """Let the next look at each folder see all that was written before now."""
-        with self._marking:  # another thread's later moment is not put back
+        """Let the next reading of each folder see everything that was written before now."""
+        with self._marking:  # so that a later time of another thread stays
             self._anew_at = monotonic()
 
     def see(self, folder: Path) -> None:
-        """Bring what is new in a folder of the lake, and remove what is gone; subfolders included.
+        """Bring new files of a folder of the lake, and remove files that are gone; also in subfolders.
 
         Raises:
             StoreError: the store gives no answer.
-            FolderGoneError: it holds another lake than this mirror, or none any more.
+            FolderGoneError: the store holds another lake than this mirror, or no lake any more.
         """
         self.recognise()
         table = self._table_of(folder)
-        whole = self._looks.get(table)
+        whole = self._listings.get(table)
         scope = table if whole else self._name(folder)
-        look = self._looks.get(scope, _Look())
-        if look.at >= self._anew_at and monotonic() - look.at < _OLDEST_LOOK_SECONDS:
+        known = self._listings.get(scope, _Listed())
+        if known.at >= self._anew_at and monotonic() - known.at < _OLDEST_LISTING_SECONDS:
             return
         at, number = monotonic(), self._written(table)
-        if number != look.number or at - look.listed_at > _UNCOUNTED_WRITE_SECONDS:
+        if number != known.number or at - known.listed_at > _UNCOUNTED_WRITE_SECONDS:
             with self._alone(table, fcntl.LOCK_EX):
-                here = self._here(scope)  # before it is listed: what is put in between is not gone
+                here = self._here(scope)  # before the list: files put in between are not gone
                 files = self._objects.list(scope)
-                self._bring(look, files, here)
-            look = _Look(at, at, number, files)
-        look.at = at
-        self._looks[scope] = look
+                self._bring(known, files, here)
+            known = _Listed(at, at, number, files)
+        known.at = at
+        self._listings[scope] = known
 
     @contextmanager
     def publishing(self, aside: Path, target: Path) -> Iterator[None]:
-        """Put a file that is whole into the store as `target`; the block puts it there in the mirror.
+        """Put a complete file into the store as `target`; the block puts it into the mirror.
 
         Raises:
-            LocksLostError: others may work on the same by now. Nothing was put.
+            LocksLostError: others may work on the same files by now. Nothing was put.
             StoreError: the store did not take it.
         """
         self.recognise()
@@ -137,10 +137,10 @@ class Mirror:
 
     @contextmanager
     def moving(self, file: Path, target: Path) -> Iterator[None]:
-        """Put a file into the store under another name, and remove it under its own; the block does it here.
+        """Rename a file in the store, by putting it under the new name; the block renames it in the mirror.
 
         Raises:
-            LocksLostError, StoreError: as `publishing`.
+            LocksLostError, StoreError: as for `publishing`.
         """
         with self.publishing(file, target), self._alone(self._table_of(file), fcntl.LOCK_SH):
             self._objects.remove([self._name(file)])
@@ -149,12 +149,12 @@ class Mirror:
 
     @contextmanager
     def publishing_grown(self, content: bytes, target: Path) -> Iterator[None]:
-        """Put what a file is going to be into the store; the block makes it so in the mirror.
+        """Put the next content of a growing file into the store; the block writes it in the mirror.
 
-        The file keeps the time that the mirror gives it, which other machines do not see.
+        The file keeps its time in the mirror, which other machines do not see.
 
         Raises:
-            LocksLostError, StoreError: as `publishing`.
+            LocksLostError, StoreError: as for `publishing`.
         """
         self.recognise()
         with self._alone(self._table_of(target), fcntl.LOCK_SH):
@@ -167,7 +167,7 @@ class Mirror:
         """Remove files from the store, and then from the mirror.
 
         Raises:
-            LocksLostError: others may work on the same by now. Nothing was removed.
+            LocksLostError: others may work on the same files by now. Nothing was removed.
         """
         for table in {self._table_of(file) for file in files}:
             with self._alone(table, fcntl.LOCK_SH):
@@ -179,7 +179,7 @@ class Mirror:
             self.session.count_write(table)
 
     def bring_again(self, file: Path) -> None:
-        """Bring one file from the store, whatever the mirror has in its place."""
+        """Bring one file from the store again, in place of the mirror's file."""
         with self._alone(self._table_of(file), fcntl.LOCK_EX):
             name = self._name(file)
             stored = self._objects.list(self._name(file.parent)).get(name)
@@ -188,28 +188,28 @@ class Mirror:
                 file.unlink(missing_ok=True)
 
     def holds(self, path: Path) -> bool:
-        """Whether a path is in a part of the data folder that is mirrored."""
+        """Whether a path is in a mirrored part of the data folder."""
         return any(self.root / part in (path, *path.parents) for part in (LAYERS, QUARANTINE))
 
     def is_mirrored(self, file: Path) -> bool:
-        """Whether a file of the data folder is one that all machines see, and not one machine's own."""
+        """Whether all machines see a file of the data folder; other files are one machine's own."""
         if file.name.startswith("."):
             return file == self.root / LAYERS / MARKER
         is_kept = self.root / QUARANTINE in file.parents or file.parent.name == PACK_FOLDER
         return is_kept or file.name == DATA_FILE or file.name.startswith(_JOURNALS)
 
     def _written(self, table: str) -> int:
-        """How often a table, or all tables of a folder, were written to, as far as is told."""
-        if self._writes_at < self._anew_at or monotonic() - self._writes_at > _OLDEST_LOOK_SECONDS:
+        """How often a table, or all tables of a folder, were written to, by the counts of the server."""
+        if self._writes_at < self._anew_at or monotonic() - self._writes_at > _OLDEST_LISTING_SECONDS:
             at, writes = monotonic(), self.session.writes()
-            with self._marking:  # the moment last: threads that find it new use what was told by then
+            with self._marking:  # the time last: threads that find it new use the counts of that time
                 if at > self._writes_at:
                     self._writes, self._writes_at = writes, at
         below = f"{table}/"
         return sum(n for folder, n in self._writes.items() if folder == table or folder.startswith(below))
 
-    def _bring(self, before: _Look, files: Mapping[str, Stored], here: Iterable[str]) -> None:
-        """Bring what differs from the mirror, and only then remove what is gone: it may be in a pack now."""
+    def _bring(self, before: _Listed, files: Mapping[str, Stored], here: Iterable[str]) -> None:
+        """Bring files that differ, and only then remove files that are gone: they may be in a pack now."""
         self._get(
             {
                 name: stored
@@ -217,7 +217,7 @@ class Mirror:
                 if self.is_mirrored(self.root / name) and _differs(self.root / name, stored)
             }
         )
-        for name in here:  # also what another process brought or put, which no look of this one showed
+        for name in here:  # also files of other processes, which no listing of this one had
             if name not in files and self.is_mirrored(self.root / name):
                 (self.root / name).unlink(missing_ok=True)
 
@@ -228,7 +228,7 @@ class Mirror:
         try:
             self._objects.get(asides)
             for name, aside in asides.items():
-                if aside.exists():  # else it was removed since it was listed
+                if aside.exists():  # otherwise it was removed since it was listed
                     os.utime(aside, ns=(wanted[name].mtime_ns, wanted[name].mtime_ns))
                     aside.replace(self.root / name)
         finally:
@@ -242,10 +242,10 @@ class Mirror:
         return [f"{at[start:]}/{name}" for at, _, names in os.walk(folder) for name in names]
 
     def recognise(self) -> None:
-        """See that the store holds the lake that is mirrored here; bring the marker of one that is new here.
+        """Check that the store holds the lake that is mirrored here; bring the marker of a new lake.
 
         Raises:
-            FolderGoneError: it holds another, or none any more.
+            FolderGoneError: the store holds another lake, or no lake any more.
         """
         if self._is_known:
             return
@@ -256,7 +256,7 @@ class Mirror:
             what = "holds no lake any more" if there is None else "holds another lake by now"
             raise FolderGoneError(
                 f"{self._objects.url} {what}, and {self.root} mirrors one. Nothing is written until it is "
-                "as it was. To work on what is there, remove the mirror's folders `lake` and `quarantine`"
+                "as it was. To work on the store's lake, remove the mirror's folders `lake` and `quarantine`"
             )
         if there is not None and here is None:
             aside = _aside(marker)
@@ -266,7 +266,7 @@ class Mirror:
         self._is_known = there is not None
 
     def _table_of(self, path: Path) -> str:
-        """The folder of a table that a path is in; of a path above all tables, the path itself."""
+        """The folder of the table that a path is in; for a path above all tables, the path itself."""
         parts = path.relative_to(self.root).parts
         return "/".join(parts[:1] if parts[0] == QUARANTINE else parts[:_PARTS_OF_A_TABLE])
 
@@ -275,7 +275,7 @@ class Mirror:
 
     @contextmanager
     def _alone(self, table: str, how: int) -> Iterator[None]:
-        """Keep apart, on this machine, who brings a table (exclusively) and who writes to it (together)."""
+        """Lock a table on this machine: exclusively to bring its files, shared to write to it."""
         folder = self.root / "locks"
         folder.mkdir(parents=True, exist_ok=True)
         opened = os.open(folder / f"mirror-{table.replace('/', '-')}.lock", os.O_RDWR | os.O_CREAT, 0o666)
@@ -286,26 +286,26 @@ class Mirror:
             os.close(opened)
 
 
-class _LookingLock(ServerLock):
-    """A lock after whose taking everything is looked at anew."""
+class _FreshLock(ServerLock):
+    """A lock after which all folders are listed anew."""
 
     def __init__(self, mirror: Mirror, name: str, *, timeout: float, blocking: bool) -> None:
         super().__init__(mirror.session, name, timeout=timeout, blocking=blocking)
         self._mirror = mirror
 
-    def acquire(self, timeout: float | None = None, *, blocking: bool | None = None) -> "_LookingLock":
+    def acquire(self, timeout: float | None = None, *, blocking: bool | None = None) -> "_FreshLock":
         super().acquire(timeout, blocking=blocking)
         self._mirror.read_anew()
         return self
 
 
 def _differs(path: Path, stored: Stored) -> bool:
-    """Whether a file of the mirror is not what the store has by now."""
+    """Whether a file of the mirror differs from the one in the store."""
     try:
         status = path.stat()
     except FileNotFoundError:
         return True
-    if is_segment(path):  # it only grows, and who writes it gives it a time of its own
+    if is_segment(path):  # it only grows, and its writer gives it a time of its own
         return status.st_size < stored.size
     return (status.st_mtime_ns, status.st_size) != stored
 

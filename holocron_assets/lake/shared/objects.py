@@ -1,7 +1,7 @@
-"""The store of a shared lake: named objects, through fsspec. Nothing else knows what kind of store it is.
+"""The store of a shared lake: named objects, through fsspec. Only this module knows the kind of store.
 
-One put is whole or not at all, and whoever lists after it sees it: every store that speaks S3 promises that.
-Nothing is renamed and nothing is appended to.
+A put happens whole or not at all, and every later listing shows it: every store that speaks S3 promises this.
+Objects are never renamed, and nothing is appended to them.
 """
 
 import zlib
@@ -26,8 +26,8 @@ class Stored(NamedTuple):
     """One version of an object, as every machine sees it.
 
     Attributes:
-        mtime_ns: when it was put, to the second; below that, a number that its content gives.
-        size: its bytes.
+        mtime_ns: when it was put, to the second; the rest is a number made from its content.
+        size: its size in bytes.
     """
 
     mtime_ns: int
@@ -37,12 +37,12 @@ class Stored(NamedTuple):
 class Objects:
     """The objects below one address of a store, such as `s3://bucket/prefix`.
 
-    Keys and endpoint come from where the store's library looks for them, such as AWS_ACCESS_KEY_ID,
+    The store's library finds keys and endpoint by itself, for example in AWS_ACCESS_KEY_ID,
     AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL.
     """
 
     def __init__(self, url: str) -> None:
-        """Name the store without asking it.
+        """Name the store without a request to it.
 
         Raises:
             PermanentError: the library of this kind of store is not installed.
@@ -70,18 +70,18 @@ class Objects:
         return {path[cut:]: _stored(info) for path, info in found.items()}
 
     def put(self, file: Path, name: str) -> Stored:
-        """Put a file's content under a name, in the place of what was there."""
+        """Put a file's content under a name, and replace an earlier object."""
         with self._troubles_named():
             self._files.put_file(str(file), self._at(name))
             return _stored(self._files.info(self._at(name)))
 
     def write(self, content: bytes, name: str) -> None:
-        """Put some bytes under a name, in the place of what was there."""
+        """Put some bytes under a name, and replace an earlier object."""
         with self._troubles_named():
             self._files.pipe_file(self._at(name), content)
 
     def get(self, wanted: Mapping[str, Path]) -> None:
-        """Bring objects to files, many at once. Of one that is gone, there is no file after it."""
+        """Copy objects to files, many at once. An object that is gone gives no file."""
         if not wanted:
             return
         with self._troubles_named():
@@ -92,7 +92,7 @@ class Objects:
                     self._get_if_there(name, path)
 
     def read(self, name: str) -> bytes | None:
-        """What a small object holds; None if it is not there."""
+        """The content of a small object; None if it is not there."""
         with self._troubles_named():
             try:
                 return bytes(self._files.cat_file(self._at(name)))
@@ -100,7 +100,7 @@ class Objects:
                 return None
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove objects; one that is gone already is no trouble."""
+        """Remove objects; an object that is already gone is no error."""
         with self._troubles_named():
             for name in names:
                 try:
@@ -123,7 +123,7 @@ class Objects:
             yield
         except (FileNotFoundError, StoreError):
             raise
-        except Exception as error:  # each store's library has its own
+        except Exception as error:  # each store's library has errors of its own
             raise StoreError(f"{self.url} cannot be used now ({type(error).__name__}: {error})") from error
 
 
@@ -131,6 +131,6 @@ def _stored(info: Mapping[str, Any]) -> Stored:
     moment = next((info[key] for key in _MOMENTS if info.get(key) is not None), 0)
     seconds = moment.astimezone(UTC).timestamp() if isinstance(moment, datetime) else float(moment)
     version = next((str(info[key]) for key in _VERSIONS if info.get(key)), str(moment))
-    # A listing tells more of the moment than an answer about one object does: only seconds are the same.
+    # A listing gives the time more exactly than an answer about one object: only the seconds are the same.
     mtime_ns = int(seconds) * _NS + zlib.crc32(version.strip('"').encode()) % _NS
     return Stored(mtime_ns, int(info["size"]))

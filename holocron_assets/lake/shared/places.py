@@ -1,4 +1,4 @@
-"""Which data folder mirrors a lake that several machines share: the only one, if HOLOCRON_LAKE is set."""
+"""Which data folder mirrors a lake that several machines share: HOLOCRON_LAKE makes it the only one."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -15,10 +15,10 @@ _MIRRORS: dict[Path, Mirror] = {}
 
 
 def mirror_of(path: Path) -> Mirror | None:
-    """The mirror that a data folder is, or that a path in its lake is of; None on a machine of its own.
+    """The mirror of a data folder or of a path in its lake; None on a single machine.
 
     Raises:
-        PermanentError: HOLOCRON_LAKE is set, and what it needs is not.
+        PermanentError: HOLOCRON_LAKE is set, and a setting that it needs is not.
     """
     for root, mirror in _all_mirrors().items():
         if path == root or mirror.holds(path):
@@ -28,7 +28,7 @@ def mirror_of(path: Path) -> Mirror | None:
 
 @contextmanager
 def mirrored(mirror: Mirror) -> Iterator[Mirror]:
-    """Let a data folder be a mirror, in this process, for as long as the block lasts."""
+    """Let a data folder be a mirror in this process until the block ends."""
     before = _MIRRORS.get(mirror.root)
     _MIRRORS[mirror.root] = mirror
     try:
@@ -41,10 +41,10 @@ def mirrored(mirror: Mirror) -> Iterator[Mirror]:
 
 
 def mirror_from(environment: Mapping[str, str] = os.environ) -> Mirror | None:
-    """The mirror that settings ask for; None if they ask for none.
+    """The mirror that the settings name; None if they name none.
 
     Raises:
-        PermanentError: HOLOCRON_LAKE is set, and what it needs is not.
+        PermanentError: HOLOCRON_LAKE is set, and a setting that it needs is not.
     """
     url = shared_lake(environment)
     if url is None:
@@ -53,10 +53,10 @@ def mirror_from(environment: Mapping[str, str] = os.environ) -> Mirror | None:
 
 
 def shared_server(environment: Mapping[str, str] = os.environ) -> Connection | None:
-    """Another session with the server of the machines that share a lake; None on a machine of its own.
+    """A new session with the server of the machines that share a lake; None on a single machine.
 
     Raises:
-        PermanentError: HOLOCRON_LAKE is set, and what it needs is not.
+        PermanentError: HOLOCRON_LAKE is set, and a setting that it needs is not.
     """
     return Connection(database_address(environment)) if shared_lake(environment) else None
 

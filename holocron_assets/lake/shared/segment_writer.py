@@ -1,4 +1,4 @@
-"""Appending to a journal in a shared lake: one writer's segments, one after the other."""
+"""Appending to a journal in a shared lake: one writer's segments, one after another."""
 
 from pathlib import Path
 from time import monotonic
@@ -16,7 +16,7 @@ class SegmentWriter:
     """Writes a journal's lines to segments of its own. One thread at a time."""
 
     def __init__(self, mirror: Mirror, journal: Path) -> None:
-        """Prepare to write; the first line begins a segment."""
+        """Prepare to write. The first line begins a segment."""
         self._mirror, self._journal = mirror, journal
         self._path: Path | None = None
         self._content = b""
@@ -26,8 +26,8 @@ class SegmentWriter:
         """Add a line and return when the store has it.
 
         Raises:
-            StoreError, LocksLostError: it has not, as far as is known. A line added later does not suffer.
-            FolderGoneError: somebody removed the segment since it was begun.
+            StoreError, LocksLostError: the store does not have it, as far as is known. Later lines are safe.
+            FolderGoneError: the segment was removed since it was begun.
         """
         path, content = self._path, self._content
         is_old = monotonic() - self._begun_at > _OLD_SECONDS
@@ -37,7 +37,7 @@ class SegmentWriter:
         elif not path.exists():
             raise FolderGoneError(f"{path} was removed while it was written to")
         content += line
-        self._path = None  # should this fail, the next line begins another
+        self._path = None  # if this fails, the next line begins another segment
         with self._mirror.publishing_grown(content, path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)

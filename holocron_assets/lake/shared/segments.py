@@ -1,8 +1,8 @@
-"""Segments: the parts of a journal in a shared lake, each of one writer: no object is appended to.
+"""Segments: the parts of a journal in a shared lake, each by one writer, as no object can be appended to.
 
-A segment begins with a line of its own, by which it is known in a packed journal too; then come lines as in
-every journal. With each line it is put anew as a whole, until it is large or old; then another is begun.
-Their names sort by when they were begun.
+A segment begins with a unique line, by which it is recognized in a packed journal too; then come lines as in
+every journal. Each new line puts the whole segment anew, until it is large or old; then another one begins.
+Their names sort by the time of their beginning.
 """
 
 import re
@@ -21,12 +21,12 @@ def is_segment(path: Path) -> bool:
 
 
 def segments_of(journal: Path) -> list[Path]:
-    """The segments of a journal that are here, in the order in which they were begun."""
+    """The segments of a journal in this mirror, in the order in which they were begun."""
     return sorted(path for path in journal.parent.glob("journal-*.jsonl") if is_segment(path))
 
 
 def new_segment(journal: Path, now: datetime) -> tuple[Path, bytes]:
-    """Where another segment of a journal goes, and its first line, which is no record: it has no checksum."""
+    """The path of a new segment of a journal, and its first line, which is no record: it has no checksum."""
     name = uuid.uuid4().hex
     return journal.with_name(
         f"journal-{now:%Y%m%dT%H%M%S%f}-{name[:8]}.jsonl"
@@ -34,7 +34,7 @@ def new_segment(journal: Path, now: datetime) -> tuple[Path, bytes]:
 
 
 def noting_segments(lines: Iterable[bytes], begun: set[bytes]) -> Iterator[bytes]:
-    """Some lines as they are; the first ones of segments among them are added to `begun`."""
+    """The lines unchanged; first lines of segments among them are added to `begun`."""
     for line in lines:
         if line.startswith(_BEGUN):
             begun.add(line)
@@ -42,7 +42,7 @@ def noting_segments(lines: Iterable[bytes], begun: set[bytes]) -> Iterator[bytes
 
 
 def lines_of(segment: Path, packed: Container[bytes]) -> list[bytes]:
-    """A segment's lines; none if it is gone, or if its first line is among those that were packed."""
+    """A segment's lines; none if it is gone, or if its first line is among the packed ones."""
     try:
         lines = segment.read_bytes().splitlines(keepends=True)
     except FileNotFoundError:

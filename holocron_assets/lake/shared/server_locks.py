@@ -1,4 +1,4 @@
-"""Locks between machines, used as `filelock.FileLock` is."""
+"""Locks between machines, used like `filelock.FileLock`."""
 
 import threading
 from time import monotonic, sleep
@@ -13,7 +13,7 @@ _POLL_SECONDS = 0.05
 
 
 class Lock(Protocol):
-    """What Holocron uses of a lock, be it a file's or a server's."""
+    """The methods of a lock that Holocron uses, for locks of files and of a server."""
 
     @property
     def is_locked(self) -> bool:
@@ -22,39 +22,39 @@ class Lock(Protocol):
 
     @property
     def lock_counter(self) -> int:
-        """How often it was acquired and not released since."""
+        """How often it was acquired and not yet released."""
         ...
 
     def acquire(self, timeout: float | None = None, *, blocking: bool | None = None) -> object:
-        """Take it, or raise `filelock.Timeout`."""
+        """Acquire it, or raise `filelock.Timeout`."""
         ...
 
     def release(self, force: bool = False) -> None:  # noqa: FBT001, FBT002 - FileLock's own
-        """Give it back, as often as it was taken; at once by force."""
+        """Release it once; by force, release it entirely."""
         ...
 
     def __enter__(self) -> Self:
-        """Take it."""
+        """Acquire it."""
         ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give it back."""
+        """Release it."""
         ...
 
 
 class ServerLock:
-    """A lock that one process of all machines holds at a time. May be released by another thread."""
+    """A lock that one process of all machines holds at a time. Another thread may release it."""
 
     def __init__(self, session: Session, name: str, *, timeout: float = -1, blocking: bool = True) -> None:
-        """Name a lock without taking it.
+        """Name a lock without acquiring it.
 
         Args:
             session: whose server holds it.
             name: the lock's name.
-            timeout: seconds that are waited for it; for ever if negative.
-            blocking: whether it is waited for at all.
+            timeout: seconds to wait for it; without limit if negative.
+            blocking: whether to wait for it at all.
         """
         self._session, self.name = session, name
         self._timeout, self._blocking = timeout, blocking
@@ -67,10 +67,10 @@ class ServerLock:
         return self.lock_counter > 0
 
     def acquire(self, timeout: float | None = None, *, blocking: bool | None = None) -> Self:
-        """Take the lock; who holds it takes it once more.
+        """Acquire the lock; its holder may acquire it again.
 
         Raises:
-            Timeout: another holds it.
+            Timeout: another process holds it.
             DatabaseGoneError: the server gives no answer.
         """
         seconds = self._timeout if timeout is None else timeout
@@ -82,21 +82,21 @@ class ServerLock:
             sleep(_POLL_SECONDS)
         return self
 
-    def release(self, force: bool = False) -> None:  # noqa: FBT001, FBT002 - as FileLock has it
-        """Give the lock back, as often as it was taken; at once by force."""
+    def release(self, force: bool = False) -> None:  # noqa: FBT001, FBT002 - FileLock's own
+        """Release the lock once; by force, release it entirely."""
         with self._counting:
             self.lock_counter = 0 if force else max(self.lock_counter - 1, 0)
             if not self.lock_counter:
                 self._session.unlock(self.name)
 
     def __enter__(self) -> Self:
-        """Take the lock."""
+        """Acquire the lock."""
         return self.acquire()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give it back."""
+        """Release it."""
         self.release()
 
     def _take(self) -> bool:

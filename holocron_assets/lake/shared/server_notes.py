@@ -11,19 +11,19 @@ class ServerNote:
         self._session, self._name = session, name
 
     def read(self) -> str | None:
-        """What it says; None if there is none."""
+        """The note's text; None if there is no note."""
         found = self._session.note(self._name)
         return found[0] if found else None
 
     def write(self, text: str) -> None:
-        """Let it say something else."""
+        """Replace the note's text."""
         self._session.write_note(self._name, text)
 
     def remove(self) -> None:
-        """Remove it, if it is there."""
+        """Remove the note, if it is there."""
         self._session.remove_note(self._name)
 
     def mark(self) -> int | None:
-        """What tells this version of it from others."""
+        """A mark of this version of the note."""
         found = self._session.note(self._name)
         return found[1] if found else None

@@ -1,7 +1,7 @@
-"""A session with PostgreSQL: locks between machines, counts of what was written, and notes.
+"""A session with PostgreSQL: locks between machines, counts of writes, and notes.
 
-Locks are the server's advisory locks. They are free as soon as the session ends, whatever ended it: a process
-that was killed, or a machine that fell silent for half a minute (a whole one, if it waited for an answer).
+Locks are the server's advisory locks. They are free as soon as the session ends, even if its process was
+killed or its machine was silent for half a minute (for a minute, if it waited for an answer).
 """
 
 import os
@@ -21,8 +21,8 @@ create table if not exists holocron.notes (lake text, name text, note text not n
     number bigint generated always as identity, primary key (lake, name));
 create table if not exists holocron.hosts (host text primary key, state text not null);
 """
-# Keepalives find a silent side only while nothing that was sent to it waits to be acknowledged; then the user
-# timeout counts, and without one a quarter of an hour. A Unix socket passes over all of them.
+# Keepalives notice a silent peer only while nothing that was sent waits to be acknowledged. Otherwise the
+# user timeout counts, and without one a quarter of an hour. A Unix socket ignores all of these.
 _SILENCE = {
     "keepalives": 1,
     "keepalives_idle": 10,
@@ -53,7 +53,7 @@ class Connection:
     """One session with the server; every statement is a transaction of its own. Safe for threads.
 
     Attributes:
-        number: of the session: another one after each that ended.
+        number: the session's number: a new session after an ended one has a new number.
     """
 
     def __init__(self, address: str | None) -> None:
@@ -63,7 +63,7 @@ class Connection:
             address: as in HOLOCRON_POSTGRES_URL.
 
         Raises:
-            PermanentError: there is none.
+            PermanentError: there is no address.
         """
         if not address:
             raise PermanentError(
@@ -78,14 +78,14 @@ class Connection:
 
     @property
     def alone(self) -> threading.RLock:
-        """Keeps other threads from using the session meanwhile."""
+        """A lock that keeps other threads from using the session."""
         return self._alone
 
     def ask(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows that a statement gives. The first one connects.
+        """The rows that a statement gives. The first statement connects.
 
         Raises:
-            DatabaseGoneError: the server is gone, or the session has ended; the next statement connects anew.
+            DatabaseGoneError: the server is gone, or the session has ended. The next statement connects anew.
         """
         import psycopg2  # noqa: PLC0415 - only a shared lake needs it
 
@@ -107,20 +107,20 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a session of this process."""
+        """Whether this process has a session."""
         return self._opened is not None and self._process == os.getpid()
 
     def _connected(self) -> Any:
         import psycopg2  # noqa: PLC0415 - the same
 
         if not self.is_open:
-            # A session that was there before a fork is the parent's.
+            # A session from before a fork belongs to the parent.
             try:
                 self._opened = psycopg2.connect(
                     self._address, application_name=f"holocron {os.getpid()}", **_SILENCE
                 )
             except psycopg2.ProgrammingError:
-                raise PermanentError(_NO_ADDRESS) from None  # it repeats what it could not read
+                raise PermanentError(_NO_ADDRESS) from None  # it would show the address
             self._process, self.number = os.getpid(), self.number + 1
             self._opened.autocommit = True
             with self._opened.cursor() as cursor:
@@ -133,25 +133,25 @@ class Connection:
 
 
 class Session:
-    """What the processes that share one lake tell each other. Safe for threads."""
+    """Locks, counts and notes that the processes of one lake share. Safe for threads."""
 
     def __init__(self, address: str | None, lake: str) -> None:
         """Name the server and the lake, without connecting.
 
         Raises:
-            PermanentError: there is no server.
+            PermanentError: no server is named.
         """
         self.connection = Connection(address)
         self._lake = lake
         self._held: dict[str, int] = {}
-        """The session that each lock was taken in."""
+        """The session in which each lock was taken."""
         self._process = os.getpid()
 
     def try_lock(self, name: str) -> bool:
-        """Take a lock if nobody has it, here or on another machine.
+        """Take a lock if no process has it, here or on another machine.
 
         Raises:
-            LocksLostError: locks that this process held are lost; none is given before all are given back.
+            LocksLostError: this process has lost locks. It gets no lock before it has released all of them.
         """
         with self.connection.alone:
             self.refuse_if_lost()
@@ -164,15 +164,15 @@ class Session:
             return got
 
     def unlock(self, name: str) -> None:
-        """Give a lock back; one that was lost with its session is forgotten."""
+        """Release a lock; a lock that was lost with its session is only forgotten."""
         with self.connection.alone:
             number = self._held_here().pop(name, None)
             if self.connection.is_open and number == self.connection.number:
-                with suppress(DatabaseGoneError):  # then it is free
+                with suppress(DatabaseGoneError):  # then the lock is free
                     self.connection.ask("select pg_advisory_unlock(%s)", [self._key(name)])
 
     def refuse_if_lost(self) -> None:
-        """Raise LocksLostError if this process believes to hold locks, and its session has ended."""
+        """Raise LocksLostError if this process took locks in a session that has ended."""
         with self.connection.alone:
             held = self._held_here()
             if not held:
@@ -190,7 +190,7 @@ class Session:
         return {str(folder): int(number) for folder, number in self.connection.ask(sql, [self._lake])}
 
     def count_write(self, folder: str) -> None:
-        """Tell other machines that a folder was written to."""
+        """Count a write to a folder, so that other machines see it."""
         self.connection.ask(
             "insert into holocron.writes as w values (%s, %s, 1) "
             "on conflict (lake, folder) do update set number = w.number + 1",
@@ -198,13 +198,13 @@ class Session:
         )
 
     def note(self, name: str) -> tuple[str, int] | None:
-        """A note's text, and a number that no other version of it has; None if there is none."""
+        """A note's text, and the number of this version; None if there is no note."""
         sql = "select note, number from holocron.notes where lake = %s and name = %s"
         rows = self.connection.ask(sql, [self._lake, name])
         return (str(rows[0][0]), int(rows[0][1])) if rows else None
 
     def write_note(self, name: str, text: str) -> None:
-        """Write a note in the place of what it said."""
+        """Write a note, and replace its earlier text."""
         self.connection.ask(
             "insert into holocron.notes (lake, name, note) values (%s, %s, %s) "
             "on conflict (lake, name) do update set note = excluded.note, number = default",
@@ -227,5 +227,5 @@ class Session:
     def _lost(self) -> LocksLostError:
         return LocksLostError(
             f"the session with PostgreSQL ended, and with it the locks {sorted(self._held)}: others may work "
-            "on the same by now, so nothing is written"
+            "on the same files by now, so nothing is written"
         )

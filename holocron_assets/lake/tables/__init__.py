@@ -1,4 +1,4 @@
-"""Every table of the lake, declared once. Files, checks, views, column schemas and docs follow from here."""
+"""Every table of the lake, declared once. Files, checks, views, schemas and docs are made from this."""
 
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.tables.classify import PAGE_TYPES, RULE_CLASSIFICATIONS
@@ -24,12 +24,12 @@ from holocron_assets.lake.tables.identity import (
     ENTITY_MENTIONS,
     ENTITY_PAIRS,
 )
+from holocron_assets.lake.tables.notices import ALERTS, NOTICES
 from holocron_assets.lake.tables.operations import CONTROLS, GROUP_STEPS, RUN_TAGS
 from holocron_assets.lake.tables.resolve import ENTITIES, ENTITY_ALIASES, ENTITY_CANDIDATES
 from holocron_assets.lake.tables.review import REVIEW_ITEMS
 from holocron_assets.lake.tables.signals import PAGE_LINKS, PAGE_SIGNALS, UNREAD_PAGES
 from holocron_assets.lake.tables.tags import ENTITY_TAGS, PAGE_TAGS, TAG_RELATIONS, TAGS
-from holocron_assets.lake.tables.told import ALERTS, NOTICES
 
 ALL_TABLES: tuple[Table, ...] = (
     SITES,

@@ -1,4 +1,4 @@
-"""Tables of what a page is about: each method's answer, and the one that counts."""
+"""Tables of what a page is about: each method's answer, and the answer that counts."""
 
 import pyarrow as pa
 
@@ -25,10 +25,10 @@ PRIMARY_TYPE = Column("primary_type", type_string, "One of the taxonomy's 15 typ
 WEIGHTED_TYPES = Column(
     "types",
     pa.list_(pa.struct([("type", pa.string()), ("weight", pa.float64())])),
-    "Every type that something speaks for, heaviest first; weights are between 0 and 1",
+    "Every type with evidence for it, heaviest first; weights are between 0 and 1",
 )
 CONFIDENCE = Column("confidence", type_float, "Between 0 and 1; a page is settled at .80 and above")
-NEEDS_REVIEW = Column("needs_review", type_bool, "Whether a model or a person should look")
+NEEDS_REVIEW = Column("needs_review", type_bool, "Whether a model or a person should check it")
 WORK_MEDIUM = Column("work_medium", type_string, "Medium of a WorkMedia page", nullable=True)
 CANON_CONTEXT = Column(
     "canon_context", type_string, "'canon', 'legends', 'both' or 'unknown' of a WorkMedia page", nullable=True
@@ -71,7 +71,7 @@ RULE_CLASSIFICATIONS = Table(
                     ]
                 )
             ),
-            "Each rule that fired: its stage, the type it speaks for, how surely, why, and on what text",
+            "Each rule that fired: its stage, its type, its confidence, its reason, and the matched text",
         ),
         TAXONOMY_VERSION,
         Column("rules_version", type_string, "Version of the rules", provenance=True),
@@ -99,7 +99,7 @@ PAGE_TYPES = Table(
         NEEDS_REVIEW,
         WORK_MEDIUM,
         CANON_CONTEXT,
-        Column("rule_ids", type_strings, "Rules that speak for the type, strongest first"),
+        Column("rule_ids", type_strings, "Rules in favour of the type, strongest first"),
         Column("reason", type_string, "Why, in a sentence"),
         TAXONOMY_VERSION,
         Column("rules_type", type_string, "What the rules say", nullable=True, added=True),
@@ -109,21 +109,21 @@ PAGE_TYPES = Table(
         Column(
             "model_confidence",
             type_float,
-            "How sure the model says it is, which is not how sure it can be; not used",
+            "How sure the model says it is; not calibrated, not used",
             nullable=True,
             added=True,
         ),
         Column(
             "description",
             type_string,
-            "What the page is about, in a model's sentence; only where its type counts",
+            "What the page is about, in a model's sentence; only if the model's type counts",
             nullable=True,
             added=True,
         ),
         Column(
             "tags",
             type_strings,
-            "Words to find the page by, a model's; only where its type counts",
+            "A model's words to find the page by; only if the model's type counts",
             nullable=True,
             added=True,
         ),

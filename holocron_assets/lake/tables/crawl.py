@@ -1,4 +1,4 @@
-"""Tables of the crawl: sites, seeds, batches, pages, and the attempts made to get them."""
+"""Tables of the crawl: sites, seeds, batches, pages, and the attempts to fetch them."""
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ from holocron_assets.lake.tables.shared import BATCH, NAMESPACE, PAGE_ID, RUN_ID
 SITES = Table(
     name="sites",
     layer="crawl",
-    description="What a wiki says of itself: needed to read its titles and links",
+    description="What a wiki says of itself; reading its titles and links needs it",
     key=("source",),
     columns=(
         SOURCE,
@@ -78,8 +78,8 @@ DUMP_INDEX = Table(
     key=("ordinal",),
     columns=(
         SOURCE,
-        Column("ordinal", type_int, "Position in the dump of the page; in the last row, the number of pages"),
-        Column("unpacked_offset", type_int, "Byte where the page starts, in the dump as it is unpacked"),
+        Column("ordinal", type_int, "Position of the page in the dump; in the last row, the number of pages"),
+        Column("unpacked_offset", type_int, "Byte where the page starts, in the unpacked dump"),
         Column("file_offset", type_int, "Byte to read from: in the dump, or in the copy of a packed dump"),
     ),
 )
@@ -87,7 +87,7 @@ DUMP_INDEX = Table(
 BATCH_PAGES = Table(
     name="batch_pages",
     layer="crawl",
-    description="Manifest: a page that a batch was cut to fetch. Written before the batch's partition exists",
+    description="Manifest: a page of a batch to be fetched. Written before the batch's partition exists",
     key=("title_key",),
     partition_column="batch",
     columns=(
@@ -136,7 +136,7 @@ PAGES = Table(
         Column("redirect_target", type_string, "Title that a redirect leads to", nullable=True),
         Column("status", type_string, "'ok', 'missing', 'invalid', 'failed' (will be retried) or 'dead'"),
         Column("http_status", type_int, "Status of the request's answer; empty for dumps", nullable=True),
-        Column("attempts", type_int, "Attempts so far, those of earlier batches and crashes included"),
+        Column("attempts", type_int, "Attempts so far, including those of earlier batches and crashes"),
         Column("error", type_string, "What went wrong, naming the page", nullable=True),
         Column("due_at", type_time, "When a failed page may be tried again", nullable=True),
         Column("fetched_at", type_time, "When the answer came"),
@@ -145,7 +145,7 @@ PAGES = Table(
         Column(
             "payload",
             type_string,
-            "The page object as it came, as JSON, its text replaced by null (it is in `wikitext`)",
+            "The page object as it came, as JSON, with null for its text (which is in `wikitext`)",
             nullable=True,
         ),
         RUN_ID,
@@ -164,7 +164,7 @@ HTTP_ATTEMPTS = Table(
         Column(
             "scope",
             type_string,
-            "Batch that it served, or NAME-seeds-YYYYMMDD, so too -changes- and -recheck-",
+            "Batch that it served, or NAME-seeds-YYYYMMDD; likewise with -changes- and -recheck-",
         ),
         Column("host", type_string, "Host and port asked"),
         Column("verb", type_string, "HTTP method"),
@@ -177,13 +177,15 @@ HTTP_ATTEMPTS = Table(
             "outcome",
             type_string,
             "'ok', 'maxlag', 'throttled', 'captcha', 'server_error', 'client_error', 'not_api', 'api_error' "
-            "or 'network_error'; for what was not sent 'held', 'breaker_open', 'quiet_hours', 'daily_limit', "
-            "'rate', 'slot', 'robots' or 'private_address'",
+            "or 'network_error'; for a request that was not sent 'held', 'breaker_open', 'quiet_hours', "
+            "'daily_limit', 'rate', 'slot', 'robots' or 'private_address'",
         ),
         Column("latency_ms", type_float, "Milliseconds from sending to the body's end"),
         Column("bytes", type_int, "Body size after decompression, in bytes"),
         Column("limiter_wait_s", type_float, "Seconds waited for rate and slot before sending"),
-        Column("held_s", type_float, "Seconds spent leaving the host alone before sending", nullable=True),
+        Column(
+            "held_s", type_float, "Seconds in which the host was left alone before sending", nullable=True
+        ),
         Column(
             "retry_wait_s", type_float, "Seconds to wait before the next try; empty if none", nullable=True
         ),
@@ -195,7 +197,7 @@ HTTP_ATTEMPTS = Table(
         Column(
             "decision",
             type_string,
-            "What changed in how the host is treated, and why; or nothing",
+            "What changed in the treatment of the host, and why; empty if nothing",
             nullable=True,
         ),
     ),
@@ -204,7 +206,7 @@ HTTP_ATTEMPTS = Table(
 PAGE_CHANGES = Table(
     name="page_changes",
     layer="crawl",
-    description="The newest change of a page that its wiki told of, and that was perhaps not fetched yet",
+    description="The newest change of a page that its wiki reported, and that may not be fetched yet",
     key=("title_key",),
     columns=(
         SOURCE,
@@ -213,16 +215,21 @@ PAGE_CHANGES = Table(
         NAMESPACE,
         Column("kind", type_string, "'edit', 'new', 'delete', 'restore' or 'move'"),
         Column("seen_in", type_string, "'recent_changes', or 'check' where revision ids were compared"),
-        Column("revision_id", type_int, "Revision that the page has since; empty if not told", nullable=True),
+        Column(
+            "revision_id",
+            type_int,
+            "Revision that the page has since then; empty if the wiki did not name it",
+            nullable=True,
+        ),
         Column(
             "changed_at",
             type_time,
-            "When it changed, or was found changed, by the wiki's clock, which is set right by whole minutes",
+            "When it changed, or was found changed, by the wiki's clock, corrected by whole minutes",
         ),
         Column(
             "seen_at",
             type_time,
-            "When we were first told, by our clock; of several edits that were not fetched, of the first",
+            "When it was first reported, by our clock; of several edits that were not fetched, the first one",
         ),
     ),
 )
@@ -237,13 +244,13 @@ CHANGE_LOOKS = Table(
         Column(
             "place",
             type_time,
-            "Up to when the wiki told of its changes, by its clock; empty before it was first asked",
+            "Up to when the wiki has reported its changes, by its clock; empty before it was first asked",
             nullable=True,
         ),
         Column(
             "continuation",
             type_string,
-            "Where its list goes on, as JSON; empty when it was read to its end",
+            "Where its list continues, as JSON; empty when it was read to its end",
             nullable=True,
         ),
         Column(
@@ -260,24 +267,24 @@ CHANGE_LOOKS = Table(
         Column(
             "unproven_since",
             type_time,
-            "Where a look began whose list may not reach back so far: that is asked next; else empty",
+            "Where a reading began, if the list may not reach back so far; the next request asks that",
             nullable=True,
         ),
-        Column("changes", type_int, "Changes of wanted namespaces that the last look told of"),
-        Column("problem", type_string, "Why the last look told of no more", nullable=True),
-        Column("looked_at", type_time, "When we last looked, by our clock"),
-        Column("due_at", type_time, "When the next look is due, by our clock"),
+        Column("changes", type_int, "Changes of wanted namespaces in the last reading"),
+        Column("problem", type_string, "Why the last reading stopped early", nullable=True),
+        Column("looked_at", type_time, "When it was last read, by our clock"),
+        Column("due_at", type_time, "When the next reading is due, by our clock"),
     ),
 )
 
 REVISION_CHECKS = Table(
     name="revision_checks",
     layer="crawl",
-    description="A pass over all fetched pages of a wiki, comparing their revisions with those it has now",
+    description="A pass over all fetched pages of a wiki; it compares their revisions with the present ones",
     key=("started_at",),
     columns=(
         SOURCE,
-        Column("started_at", type_time, "When it was decided on"),
+        Column("started_at", type_time, "When it was begun"),
         Column(
             "why",
             type_string,
@@ -290,17 +297,17 @@ REVISION_CHECKS = Table(
             nullable=True,
         ),
         Column("checked", type_int, "Pages checked so far"),
-        Column("changed", type_int, "Pages found to be otherwise than they were fetched"),
+        Column("changed", type_int, "Pages that had changed since they were fetched"),
         Column("continued_at", type_time, "When it last went on", nullable=True),
-        Column("finished_at", type_time, "When it ended; empty while it goes on", nullable=True),
+        Column("finished_at", type_time, "When it ended; empty while it is unfinished", nullable=True),
     ),
 )
 
 KNOWN_LINKS = Table(
     name="known_links",
     layer="crawl",
-    description="A title that a source knows of: what its seeds, fetched pages and their links say of it, "
-    "so that the frontier reads no batch twice. Made anew from them at any time",
+    description="A title that a source knows: what its seeds, fetched pages and their links say of it, "
+    "so that the frontier reads no batch twice. Can be made anew from them at any time",
     key=("title_key",),
     columns=(
         SOURCE,
@@ -314,13 +321,13 @@ KNOWN_LINKS = Table(
         Column(
             "depth",
             type_int,
-            "Fewest links from any seed; empty where none leads to it, or more than are followed",
+            "Fewest links from any seed; empty if none leads to it, or only more links than are followed",
             nullable=True,
         ),
-        Column("via_key", type_int, "Title key of the page before it on that way", nullable=True),
-        Column("inbound", type_int, "Links to it from pages as they were last answered for"),
+        Column("via_key", type_int, "Title key of the page before it on this path", nullable=True),
+        Column("inbound", type_int, "Links to it from the last answered revisions of pages"),
         Column(
-            "status", type_string, "Status of the last outcome; empty if it was not asked for", nullable=True
+            "status", type_string, "Status of the last outcome; empty if it was not requested", nullable=True
         ),
         Column("attempts", type_int, "Attempts that led to the last outcome", nullable=True),
         Column("error", type_string, "What went wrong the last time", nullable=True),

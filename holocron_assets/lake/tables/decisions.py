@@ -1,4 +1,4 @@
-"""People's decisions: one append-only table, from which everything that people changed can be replayed."""
+"""People's decisions: one append-only table, from which all changes by people can be replayed."""
 
 from holocron_assets.lake.declaration.schema import Column, Table, type_int, type_string, type_time
 
@@ -18,21 +18,21 @@ DECISIONS = Table(
             "(what was given up about the page is tried again) or 'undo' (of the decision `undoes`)",
         ),
         Column("source", type_string, "Source of the page that it is about", nullable=True),
-        Column("title", type_string, "That page; of an entity, the one it was read from", nullable=True),
+        Column("title", type_string, "That page; for an entity, the page it was read from", nullable=True),
         Column("title_key", type_int, "Title key of that page", nullable=True),
         Column("entity_id", type_string, "The entity that it is about", nullable=True),
         Column(
-            "other_id", type_string, "The other entity; of a merge, the one that it goes into", nullable=True
+            "other_id", type_string, "The other entity; for a merge, the one that it goes into", nullable=True
         ),
         Column("other_title", type_string, "Page that the other entity was read from", nullable=True),
         Column("statement_id", type_string, "The fact or relation that it is about", nullable=True),
         Column(
             "value",
             type_string,
-            "The type that was decided; for people, what the statement says",
+            "The decided type; or what the statement says, for people",
             nullable=True,
         ),
-        Column("undoes", type_string, "The decision that is taken back", nullable=True),
+        Column("undoes", type_string, "The decision that is undone", nullable=True),
         Column("author", type_string, "Who decided"),
         Column("reason", type_string, "Why"),
         Column("decided_at", type_time, "When"),

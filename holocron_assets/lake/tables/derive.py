@@ -1,4 +1,4 @@
-"""Tables of the LLM half: what became of each item, each call and each GPU run.
+"""Tables of the LLM half: the outcome of each item, each call and each GPU run.
 
 The tables `derived_NAME` are declared by the interrogations themselves: see `derive/interrogations/`.
 """
@@ -45,7 +45,7 @@ PARSE_STRATEGY = Column(
 LLM_RUNS = Table(
     name="llm_runs",
     layer="derive",
-    description="What became of one item of an interrogation: its answer, what it cost, or why there is none",
+    description="The outcome of one item of an interrogation: its answer and cost, or why there is none",
     key=("item_id",),
     partition_column="scope",
     columns=(
@@ -62,8 +62,8 @@ LLM_RUNS = Table(
         MODEL_DIGEST,
         Column("status", type_string, "'ok', 'failed' (will be tried again) or 'dead'"),
         PARSE_STRATEGY,
-        Column("attempts", type_int, "Attempts so far, crashes included"),
-        Column("calls", type_int, "Calls made, of all attempts; 0 where another batch's answer served"),
+        Column("attempts", type_int, "Attempts so far, including crashes"),
+        Column("calls", type_int, "Calls made in all attempts; 0 if another batch's answer was used"),
         TOKENS_IN,
         TOKENS_OUT,
         LOAD_MS,
@@ -79,7 +79,7 @@ LLM_RUNS = Table(
         Column(
             "inputs_hash",
             type_string,
-            "Hash of what the interrogation's inputs were answered about the item; empty where it has none",
+            "Hash of the answers of the interrogation's inputs about the item; empty without inputs",
             nullable=True,
             added=True,
         ),
@@ -103,7 +103,7 @@ LLM_ATTEMPTS = Table(
         MODEL,
         MODEL_DIGEST,
         Column("attempt", type_int, "Attempt at the item, from 1"),
-        Column("try", type_int, "Try within the attempt, from 1; each is asked otherwise"),
+        Column("try", type_int, "Try within the attempt, from 1; each asks in another way"),
         Column("turn", type_string, "'question', 'follow_up', 'follow_up 2' and so on"),
         Column("tag", type_string, "Name of the experiment that asked; empty for work", nullable=True),
         Column("started_at", type_time, "When it was sent"),
@@ -112,7 +112,7 @@ LLM_ATTEMPTS = Table(
             type_string,
             "'ok', 'malformed', 'invalid', 'truncated', 'overflow' (the prompt did not fit), 'timeout', "
             "'server_down', 'server_error', 'out_of_memory', 'model_missing', 'wrong_model' (another one "
-            "answered) or 'refused' (not let in)",
+            "answered) or 'refused' (no access)",
         ),
         PARSE_STRATEGY,
         Column("done_reason", type_string, "Why the model stopped, by the server", nullable=True),
@@ -138,7 +138,7 @@ LLM_ATTEMPTS = Table(
 GPU_RUNS = Table(
     name="gpu_runs",
     layer="derive",
-    description="A stretch of calls that one process made of one model",
+    description="A session of calls that one process made to one model",
     key=("gpu_run_id",),
     columns=(
         Column("gpu_run_id", type_string, "Unique id; the partition of this table"),
@@ -155,7 +155,7 @@ GPU_RUNS = Table(
         Column("items", type_int, "Items that got an outcome"),
         Column("failed_items", type_int, "Of these, without an answer"),
         Column("calls", type_int, "Calls made"),
-        Column("calls_saved", type_int, "Items that an answer kept earlier served, in this run"),
+        Column("calls_saved", type_int, "Items of this run for which an earlier answer was used"),
         Column("tokens_in", type_int, "Tokens read"),
         Column("tokens_out", type_int, "Tokens written"),
         Column("interrogations", type_string, "Items by interrogation, as JSON"),
@@ -163,8 +163,8 @@ GPU_RUNS = Table(
         Column(
             "outcome",
             type_string,
-            "'complete', 'partial' (some wait), 'stopped' (another model's turn, or time) or 'paused' (by a "
-            "person)",
+            "'complete', 'partial' (some wait), 'stopped' (for another model, or out of time) or 'paused' "
+            "(by a person)",
         ),
         Column("reason", type_string, "Why it ended"),
     ),
@@ -173,7 +173,7 @@ GPU_RUNS = Table(
 REPEAT_ANSWERS = Table(
     name="repeat_answers",
     layer="derive",
-    description="What a model answered when the same was asked several times: an experiment, no work",
+    description="A model's answer when the same question is asked several times: an experiment, not work",
     key=("partition", "item_id", "time"),
     partition_column="tag",
     columns=(
@@ -184,7 +184,7 @@ REPEAT_ANSWERS = Table(
         PARTITION,
         ITEM_ID,
         SUBJECT,
-        Column("time", type_int, "Which time it was asked, from 1"),
+        Column("time", type_int, "Number of the repetition, from 1"),
         MODEL,
         MODEL_DIGEST,
         RESULT_KEY,

@@ -1,6 +1,6 @@
-"""Tables of statements: what infoboxes and models say of an entity, and of what it has to do with others.
+"""Tables of statements: what infoboxes and models say of an entity, and of its relations to others.
 
-A statement is never merged with one that says otherwise: several and conflicting values stand side by side.
+A statement is never merged with a different one: several and conflicting values stay next to each other.
 """
 
 from holocron_assets.lake.declaration.schema import (
@@ -29,10 +29,10 @@ _DATE = (
     Column(
         "date_from",
         type_float,
-        "Where the date that the value is begins: years of its calendar, BBY negative",
+        "Start of the date in the value: years of its calendar, BBY negative",
         nullable=True,
     ),
-    Column("date_to", type_float, "Where it ends; the same year plus one for a whole year", nullable=True),
+    Column("date_to", type_float, "End of the date; the same year plus one for a whole year", nullable=True),
 )
 _PERIOD = (
     Column("start_time", type_string, "Since when, as written", nullable=True),
@@ -41,27 +41,30 @@ _PERIOD = (
     Column("ends_to", type_float, "Latest end, likewise", nullable=True),
 )
 _WORK = Column(
-    "work", type_string, "Title of the work that tells of it, where the page says so", nullable=True
+    "work", type_string, "Title of the work that it comes from, if the page says so", nullable=True
 )
 _EVIDENCE = (
     Column("evidence", type_string, "Words of the page that say it"),
     Column(
-        "evidence_start", type_int, "First character of them in the wikitext; empty if unknown", nullable=True
+        "evidence_start",
+        type_int,
+        "First character of these words in the wikitext; empty if unknown",
+        nullable=True,
     ),
     Column("evidence_end", type_int, "Character after the last", nullable=True),
     Column("supported", type_bool, "Whether the page has these words"),
 )
-_TOLD_BY = (
+_STATED_BY = (
     Column("method", type_string, "'infobox' or 'model'"),
     Column("rule_id", type_string, "The infobox rule: FILE:FIELD", nullable=True),
     Column("model", type_string, "The model", nullable=True),
-    Column("confidence", type_float, "Between 0 and 1; of a rule, what it was measured to be worth"),
+    Column("confidence", type_float, "Between 0 and 1; for a rule, its measured reliability"),
 )
 _STANDING = (
     Column(
         "status",
         type_string,
-        "'stated' (a source says so), 'unsupported' (the words are not there), 'accepted' or "
+        "'stated' (a source says so), 'unsupported' (the page lacks the words), 'accepted' or "
         "'rejected' (by a person)",
     ),
     Column("decision_id", type_string, "The person's decision", nullable=True),
@@ -70,7 +73,7 @@ _STANDING = (
 PAGE_FACTS = Table(
     name="page_facts",
     layer="resolve",
-    description="A fact or relation that an infobox rule reads on one revision of a page",
+    description="A fact or relation that an infobox rule reads from one revision of a page",
     key=("title_key", "position"),
     partition_column="batch",
     columns=(
@@ -83,7 +86,7 @@ PAGE_FACTS = Table(
         Column(
             "kind",
             type_string,
-            "'fact', 'relation' (to what `target` names), 'name' (of the entity) or 'external_id'",
+            "'fact', 'relation' (to the thing that `target` names), 'name' (of the entity) or 'external_id'",
         ),
         Column("key", type_string, "Key of the fact, or name of the relation"),
         Column("is_single", type_bool, "Whether only one value of the key can be true"),
@@ -99,7 +102,7 @@ PAGE_FACTS = Table(
         _WORK,
         *_EVIDENCE,
         Column("rule_id", type_string, "The infobox rule: FILE:FIELD"),
-        Column("confidence", type_float, "What the rule was measured to be worth, between 0 and 1"),
+        Column("confidence", type_float, "How reliable the rule was when measured, between 0 and 1"),
     ),
 )
 
@@ -112,25 +115,25 @@ ENTITY_FACTS = Table(
         Column(
             "fact_id",
             type_string,
-            "Hash of page, of whom a list says it, key, value, qualifier, method and unit; "
+            "Hash of page, entity (if a list names it), key, value, qualifier, method and unit; "
             "the same in any rebuild",
         ),
-        Column("entity_id", type_string, "The entity; of what was merged, the one that it is now"),
+        Column("entity_id", type_string, "The entity; if it was merged, the one that it is now"),
         ENTITY_TYPE,
-        Column("fact_key", type_string, "What is told, such as 'homeworld'"),
-        Column("value", type_string, "What it is, as clean text"),
+        Column("fact_key", type_string, "Name of the fact, such as 'homeworld'"),
+        Column("value", type_string, "The value, as clean text"),
         _QUALIFIER,
         *_NUMBER,
         _CALENDAR,
         *_DATE,
-        Column("is_disputed", type_bool, "Whether another value stands where only one can be true"),
+        Column("is_disputed", type_bool, "Whether there is another value although only one can be true"),
         SOURCE,
         TITLE,
         TITLE_KEY,
         BATCH,
         REVISION_ID,
         *_EVIDENCE,
-        *_TOLD_BY,
+        *_STATED_BY,
         *_STANDING,
         RUN_ID,
     ),
@@ -139,18 +142,18 @@ ENTITY_FACTS = Table(
 ENTITY_RELATIONS = Table(
     name="entity_relations",
     layer="resolve",
-    description="What a source says that one entity has to do with another",
+    description="A relation between two entities, as a source states it",
     key=("relation_id",),
     columns=(
         Column(
             "relation_id",
             type_string,
-            "Hash of page, from whom, relation, other, qualifier, method, times and work; "
+            "Hash of page, entity, relation, other entity, qualifier, method, times and work; "
             "the same in any rebuild",
         ),
-        Column("from_id", type_string, "The entity; of what was merged, the one that it is now"),
+        Column("from_id", type_string, "The entity; if it was merged, the one that it is now"),
         ENTITY_TYPE,
-        Column("relation", type_string, "What it has to do with the other, such as 'member_of'"),
+        Column("relation", type_string, "Name of the relation, such as 'member_of'"),
         Column("to_id", type_string, "The other entity, if it is known", nullable=True),
         Column("to_type", type_string, "Its type", nullable=True),
         Column("to_name", type_string, "What the page calls it"),
@@ -166,7 +169,7 @@ ENTITY_RELATIONS = Table(
         BATCH,
         REVISION_ID,
         *_EVIDENCE,
-        *_TOLD_BY,
+        *_STATED_BY,
         *_STANDING,
         RUN_ID,
     ),

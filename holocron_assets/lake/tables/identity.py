@@ -1,4 +1,4 @@
-"""Tables of who is who: what may be one, what was judged, and what list pages name."""
+"""Tables of identity: pairs that may be one entity, judgements of them, and names in list pages."""
 
 from holocron_assets.lake.declaration.schema import (
     Column,
@@ -23,7 +23,7 @@ _PAIR = (
 ENTITY_PAIRS = Table(
     name="entity_pairs",
     layer="resolve",
-    description="Two entities of one type whose names are alike, so that they may be one",
+    description="Two entities of one type whose names are alike, so that they may be the same",
     key=("pair_id",),
     columns=(
         *_PAIR,
@@ -34,13 +34,15 @@ ENTITY_PAIRS = Table(
         Column("first_batch", type_string, "Batch of the first's page"),
         Column("second_batch", type_string, "Batch of the second's page"),
         Column("first_origin", type_string, "'page', or 'mention' (only a list names the first)"),
-        Column("second_origin", type_string, "The same of the second"),
+        Column("second_origin", type_string, "The same for the second"),
         Column("continuity", type_string, "Continuity of both, or of the one whose continuity is known"),
-        Column("reason", type_string, "Why they may be one"),
+        Column("reason", type_string, "Why they may be the same"),
         Column("score", type_float, "How alike their names are, between 0 and 1"),
-        Column("method", type_string, "'exact' (one name, once normalised), or 'fuzzy'"),
+        Column("method", type_string, "'exact' (the same normalised name), or 'fuzzy'"),
         Column(
-            "verdict", type_string, "What the identity policy makes of it: 'same', or 'unsure' (to be asked)"
+            "verdict",
+            type_string,
+            "Result of the identity policy: 'same', or 'unsure' (a model or person is asked)",
         ),
     ),
 )
@@ -48,7 +50,7 @@ ENTITY_PAIRS = Table(
 COMPARED_NAMES = Table(
     name="compared_names",
     layer="resolve",
-    description="What an entity was compared by when pairs were made: only who differs is compared again",
+    description="What an entity was compared by when pairs were made: only changed ones are compared again",
     key=("entity_id",),
     columns=(
         Column("entity_id", type_string, "The entity"),
@@ -59,7 +61,7 @@ COMPARED_NAMES = Table(
 ENTITY_JUDGEMENTS = Table(
     name="entity_judgements",
     layer="resolve",
-    description="Whether two entities are one, by the strongest voice: a person, then the identity policy",
+    description="Whether two entities are the same: by a person's decision, else by the identity policy",
     key=("pair_id",),
     columns=(
         *_PAIR,
@@ -73,23 +75,23 @@ ENTITY_JUDGEMENTS = Table(
         Column("proposal_confidence", type_float, "How sure it says it is; not calibrated", nullable=True),
         Column("decision_id", type_string, "The person's decision", nullable=True),
         Column(
-            "into_id", type_string, "Of a person's merge, the one that the other goes into", nullable=True
+            "into_id", type_string, "For a person's merge, the entity that the other goes into", nullable=True
         ),
-        Column("is_followed", type_bool, "Whether the entities stand as it says"),
+        Column("is_followed", type_bool, "Whether the entities are as it says"),
         Column(
             "refused",
             type_string,
-            "Why it is not followed: it would join canon and legends, or what a person keeps apart",
+            "Why it is not followed: it would join canon and legends, or entities that a person keeps apart",
             nullable=True,
         ),
-        Column("judged_at", type_time, "When it was first judged so", provenance=True),
+        Column("judged_at", type_time, "Since when the judgement is this one", provenance=True),
     ),
 )
 
 ENTITY_MENTIONS = Table(
     name="entity_mentions",
     layer="resolve",
-    description="A thing that a list page names, and the page or name that it goes by",
+    description="A thing that a list page names, and its page or name",
     key=("mention_id",),
     columns=(
         Column("mention_id", type_string, "Hash of list page, name and type; the same in any rebuild"),
@@ -97,16 +99,16 @@ ENTITY_MENTIONS = Table(
         SOURCE,
         Column("name", type_string, "The name that the list gives"),
         Column("aliases", type_strings, "Other names that the list gives"),
-        Column("means_title", type_string, "Title that the name means: of a page, if there is one"),
+        Column("means_title", type_string, "Title that the name means; a page's title, if there is a page"),
         Column("means_key", type_int, "Title key of it"),
         Column(
             "method",
             type_string,
             "How that is known: 'link' (the list links to it), 'title', 'redirect', or "
-            "'name' (no page has it)",
+            "'name' (no page has this name)",
         ),
-        Column("said_type", type_string, "Type that the model gives it; a page's own type outranks that"),
-        Column("continuity", type_string, "That of the page it means, or of the list page"),
+        Column("said_type", type_string, "Type that the model gives it; the type of a page outranks it"),
+        Column("continuity", type_string, "Continuity of the page it means, or of the list page"),
         Column("list_title", type_string, "The list page"),
         TITLE_KEY,
         BATCH,
@@ -122,7 +124,7 @@ ENTITY_MENTIONS = Table(
 ENTITY_DEPARTURES = Table(
     name="entity_departures",
     layer="resolve",
-    description="An entity that its type gives up, since its page is of another type now",
+    description="An entity that leaves its type, since its page has another type now",
     key=("entity_id",),
     columns=(
         Column("entity_id", type_string, "The entity; the other type takes it under the same id"),
@@ -131,8 +133,8 @@ ENTITY_DEPARTURES = Table(
         TITLE,
         TITLE_KEY,
         PAGE_ID,
-        Column("to_type", type_string, "Type that its page is of now"),
-        Column("valid_from", type_time, "Which of its rows is given up: the one that is true since then"),
+        Column("to_type", type_string, "Type that its page has now"),
+        Column("valid_from", type_time, "Start of the row that ends: the row that is valid since then"),
         RUN_ID,
     ),
 )

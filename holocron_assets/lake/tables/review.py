@@ -1,4 +1,4 @@
-"""The table of what people should decide, the most important first."""
+"""The table of questions that people should decide, the most important first."""
 
 from holocron_assets.lake.declaration.schema import (
     Column,
@@ -14,22 +14,22 @@ from holocron_assets.lake.tables.shared import BATCH, SOURCE
 REVIEW_ITEMS = Table(
     name="review_items",
     layer="review",
-    description="Something that a person should decide; made anew from what machines left open",
+    description="A question that a person should decide; made anew from what machines left open",
     key=("item_id",),
     columns=(
         Column("item_id", type_string, "KIND-KEY, the same in any rebuild"),
         Column(
             "kind",
             type_string,
-            "'page' (its type is unsure), 'pair' (two entities may be one), 'entity' (its page changed, or a "
-            "machine contradicts a person), 'promotion' (sure enough to be seen, not to be promoted) or "
-            "'statement' (conflicting or unsupported)",
+            "'page' (its type is unsure), 'pair' (two entities may be the same), 'entity' (its page "
+            "changed, or a machine contradicts a person), 'promotion' (sure enough to be shown, not to be "
+            "promoted) or 'statement' (conflicting or unsupported)",
         ),
         SOURCE,
         Column("subject", type_string, "What it is about, for people"),
-        Column("question", type_string, "What is to be decided"),
+        Column("question", type_string, "The question to decide"),
         Column("reason", type_string, "Why machines left it open"),
-        Column("title", type_string, "Page to look at first"),
+        Column("title", type_string, "Page to read first"),
         Column("title_key", type_int, "Title key of it"),
         BATCH,
         Column("entity_type", type_string, "Entity type, if it has one", nullable=True),
@@ -40,9 +40,11 @@ REVIEW_ITEMS = Table(
             type_strings,
             "The fact or relation, or the facts that contradict each other, the surest first",
         ),
-        Column("inbound", type_int, "Links to the page from other pages; of a pair, to the one with fewer"),
+        Column("inbound", type_int, "Links to the page from other pages; for a pair, to the page with fewer"),
         Column(
-            "dependants", type_int, "Facts, relations and names that hang on it; of a pair, on the lesser"
+            "dependants",
+            type_int,
+            "Facts, relations and names that depend on it; for a pair, on the entity with fewer",
         ),
         Column("uncertainty", type_float, "How unsure the machines are, between 0 and 1"),
         Column(
@@ -52,7 +54,7 @@ REVIEW_ITEMS = Table(
             "ln(1 + dependants))",
         ),
         Column(
-            "since", type_time, "Only what was decided after it settles it", nullable=True, provenance=True
+            "since", type_time, "Only a decision after this time settles it", nullable=True, provenance=True
         ),
     ),
 )

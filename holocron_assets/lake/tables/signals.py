@@ -1,4 +1,4 @@
-"""Tables of what is read from a page's text without judging it: links and signals."""
+"""Tables of what is read from a page's text without a judgement: links and signals."""
 
 import pyarrow as pa
 
@@ -45,7 +45,7 @@ PAGE_LINKS = Table(
 PAGE_SIGNALS = Table(
     name="page_signals",
     layer="signals",
-    description="What can be read off one revision of a page without judging what it is about",
+    description="What can be read from one revision of a page without judging its subject",
     key=("title_key",),
     partition_column="batch",
     columns=(
@@ -58,7 +58,7 @@ PAGE_SIGNALS = Table(
         REVISION_ID,
         Column("name", type_string, "Title without namespace prefix and continuity suffix"),
         Column("continuity", type_string, "'canon', 'legends', 'both', 'real' or 'unknown'"),
-        Column("continuity_evidence", type_strings, "Markers that speak for a continuity, strongest first"),
+        Column("continuity_evidence", type_strings, "Markers of a continuity, strongest first"),
         Column(
             "lead_sentence",
             type_string,
@@ -84,7 +84,7 @@ PAGE_SIGNALS = Table(
         ),
         Column("is_redirect", type_bool, "Whether the page is a redirect"),
         Column("redirect_target", type_string, "Where a redirect leads, with its fragment", nullable=True),
-        Column("is_disambiguation", type_bool, "Whether the page lists pages of one name"),
+        Column("is_disambiguation", type_bool, "Whether the page lists pages with the same name"),
         Column("is_list", type_bool, "Whether the page is a list"),
         Column("timeline_markers", type_strings, "What marks the page as a year or timeline page"),
         Column("wikitext_length", type_int, "Characters of wikitext"),
@@ -98,14 +98,14 @@ PAGE_SIGNALS = Table(
 UNREAD_PAGES = Table(
     name="unread_pages",
     layer="signals",
-    description="A page that a step could not read: it raised, or ended the process four times",
+    description="A page that a step could not read: it failed, or the process died four times",
     key=("title_key",),
     partition_column="scope",
     columns=(
         Column("scope", type_string, "Batch and step, joined by '-'"),
         SOURCE,
         BATCH,
-        Column("step", type_string, "Table that lacks what the page says"),
+        Column("step", type_string, "Table that lacks the page's rows"),
         TITLE,
         TITLE_KEY,
         Column("attempts", type_int, "Attempts so far"),

@@ -20,12 +20,12 @@ from holocron_assets.lake.views.texts import comment_on_views
 __all__ = ["MEMORY", "connect", "publish", "query", "rows_of"]
 
 MEMORY = "1GB"
-"""What a connection to the lake may hold in memory; it spills the rest to the lake's disk."""
+"""The memory that a connection to the lake may use; it spills the rest to the lake's disk."""
 
 _TRIES = 3
 _ERRORS_OF_FILES = (duckdb.Error, duckdb.IOException, duckdb.InvalidInputException, UnicodeDecodeError)
 _NAMELESS = (duckdb.Error, UnicodeDecodeError)
-"""What Parquet's reader raises where it stumbles; errors in SQL have types of their own."""
+"""Errors of DuckDB's Parquet reader; errors in SQL have types of their own."""
 
 _T = TypeVar("_T")
 
@@ -34,11 +34,11 @@ _T = TypeVar("_T")
 def connect(
     lake: Lake, *, tables: Iterable[Table] | None = None, more_views: str = ""
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """An in-memory database whose views read the lake as it was when it was opened.
+    """An in-memory database whose views read the lake as it is now.
 
     Args:
         lake: what to read.
-        tables: only these, and views over them alone, are there, which is quicker; all by default.
+        tables: only these tables and views over them are made, which is quicker; all by default.
         more_views: SQL run after the lake's own views, for views that need configuration.
 
     Raises:
@@ -57,7 +57,7 @@ def query(
     """The rows that a query gives, as mappings by column name.
 
     Raises:
-        DamagedPartitionError: the query failed, and a file of the lake that was connected to is damaged.
+        DamagedPartitionError: the query failed, and a file of the connected lake is damaged.
     """
 
     def rows() -> list[dict[str, Any]]:
@@ -72,11 +72,11 @@ def publish(lake: Lake, *, more_views: str = "") -> Path:
     """Write `holocron.duckdb`: the same views, for any DuckDB client, with comments that describe them.
 
     Args:
-        lake: what the views read, by absolute path.
-        more_views: as in `connect`.
+        lake: the lake that the views read, by absolute path.
+        more_views: as for `connect`.
 
     Returns:
-        The database's path. It is replaced in one step, so a client that has it open keeps its own.
+        The database's path. The file is replaced in one step, so a client that has it open keeps the old one.
 
     Raises:
         DamagedPartitionError: a pack cannot be read.
@@ -85,20 +85,20 @@ def publish(lake: Lake, *, more_views: str = "") -> Path:
         write_columns(lake, table)
     rows = {table.name: rows_at_any_time(lake, table) for table in lake.tables}
     with replacing(lake.database) as aside:
-        aside.unlink()  # DuckDB takes no empty file for a new database
+        aside.unlink()  # DuckDB does not accept an empty file as a new database
         with duckdb.connect(aside) as connection:
-            connection.execute("begin")  # the disk is waited for once, not for every view and comment
+            connection.execute("begin")  # one transaction, so that the disk is synced once
             for sql in _views(lake, rows, more_views):
                 connection.execute(sql)
             comment_on_views(lake, connection)
             connection.execute("commit")
-        # What a killed client left is of the old file, and DuckDB refuses to open another beside it.
+        # A killed client may leave a log of the old file, with which DuckDB refuses to open the new one.
         lake.database.with_name(f"{lake.database.name}.wal").unlink(missing_ok=True)
     return lake.database
 
 
 def _views(lake: Lake, rows: Mapping[str, str], more_views: str) -> Iterator[str]:
-    """SQL that makes all views, from the SQL of each table's rows."""
+    """SQL that makes all views from the SQL of each table's rows."""
     yield "create schema lake"
     for name, sql in rows.items():
         yield f'create view lake."{name}" as {sql}'
@@ -108,10 +108,10 @@ def _views(lake: Lake, rows: Mapping[str, str], more_views: str) -> Iterator[str
 
 
 def _patiently(connection: duckdb.DuckDBPyConnection, ask: Callable[[], _T]) -> _T:
-    """Ask again if a file was replaced while it was read, and name the file that is damaged.
+    """Ask again if a file was replaced while it was read, and name a damaged file.
 
-    DuckDB opens a file several times in a query, and may find the footer of one version and the rows of the
-    next: it notices that.
+    DuckDB opens a file several times in a query. It may find the footer of one version and the rows of the
+    next, and then it raises an error.
     """
     for _ in range(_TRIES - 1):
         try:
@@ -125,7 +125,7 @@ def _patiently(connection: duckdb.DuckDBPyConnection, ask: Callable[[], _T]) -> 
 
 @contextmanager
 def _damaged_files_named(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Look for the damaged file behind an error of DuckDB's, which names it only sometimes."""
+    """Find the damaged file behind an error of DuckDB, which does not always name it."""
     try:
         yield
     except (duckdb.Error, UnicodeDecodeError) as error:

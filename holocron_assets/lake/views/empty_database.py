@@ -1,4 +1,4 @@
-"""A database of nothing, for what DuckDB knows by itself: types of columns, its words, how it reads SQL."""
+"""An empty database, for questions about DuckDB itself: types of columns, its words, how it reads SQL."""
 
 from functools import cache
 
@@ -6,9 +6,9 @@ import duckdb
 
 
 def empty_database() -> duckdb.DuckDBPyConnection:
-    """A connection of one's own to the process's database of nothing; who asks for it closes it.
+    """A new connection to the process's empty database. The caller closes it.
 
-    To open a database takes 17 ms, and there are dozens of tables and conditions to ask about.
+    Opening a database takes 17 ms, and there are dozens of questions about tables and conditions.
     """
     return _database().cursor()
 

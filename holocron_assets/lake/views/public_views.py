@@ -10,10 +10,10 @@ from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.place.paths import Lake
 
 _SUBJECTS = ("pages", "entities", "tags", "people", "work")
-"""Files in `sql/`, in the order in which they are run: a view stands on those before it."""
+"""Files in `sql/`, in the order in which they are run: a view may use those before it."""
 
 _LIVE = "derived_"
-"""How the tables of interrogations are called that count. A shadow's rows are seen in `lake.NAME` only."""
+"""Names of interrogations' tables that count. Rows of a shadow are in `lake.NAME` only."""
 
 _CREATED = re.compile(r"^create view \"?(\w+)\"? as", re.MULTILINE)
 _READ = re.compile(r"\b(?:from|join)\s+(lake\.)?\"?(\w+)\"?")
@@ -26,7 +26,7 @@ class View:
     Attributes:
         name: its name.
         sql: the statement that makes it.
-        tables: names of the tables that it reads, itself or by other views; what it names first stands first.
+        tables: names of the tables that it reads, directly or through other views, in the order of its SQL.
     """
 
     name: str
@@ -35,7 +35,7 @@ class View:
 
 
 def public_views(lake: Lake) -> list[View]:
-    """Views over the lake's own tables and over those of interrogations, each after those that it reads."""
+    """Views over the lake's own tables and those of interrogations, each after the views that it reads."""
     own = _own_views()
     known = {view.name: view for view in own}
     live = [table for table in lake.derived_tables if table.name.startswith(_LIVE)]
@@ -43,13 +43,13 @@ def public_views(lake: Lake) -> list[View]:
 
 
 def tables_behind(schema: str, name: str) -> tuple[str, ...]:
-    """Names of the tables that a query reads when it names a relation; none if it is none of the lake's.
+    """Names of the tables that a query reads through a relation; none if the relation is not the lake's.
 
-    Of what an interrogation was answered, that is its own table: which pages count is known elsewhere.
+    For the view of an interrogation, this is only its own table: which pages count is decided elsewhere.
 
     Args:
-        schema: of the relation, as the query says it; may be empty.
-        name: the relation's.
+        schema: the relation's schema as in the query; may be empty.
+        name: the relation's name.
     """
     if schema == "lake" or name.startswith(_LIVE):
         return (name,)
@@ -88,7 +88,7 @@ def _tables_read(statement: str, known: Mapping[str, View]) -> Iterable[str]:
 
 
 def _derived_view(table: Table) -> str:
-    """What an interrogation says of pages as they are now, or of pairs of entities."""
+    """The view of an interrogation: its answers about current pages, or about pairs of entities."""
     if "title_key" not in table.arrow_schema.names:
         return f'create view "{table.name}" as from lake."{table.name}"'
     return (

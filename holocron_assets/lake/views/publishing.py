@@ -1,4 +1,4 @@
-"""`holocron.duckdb`: when it has to be written again. Its views show what is written later too."""
+"""Writing `holocron.duckdb`, and when it must be written again. Its views also show later rows."""
 
 import duckdb
 
@@ -12,10 +12,10 @@ _PUBLIC_NAMES = "select view_name from duckdb_views() where schema_name = 'main'
 
 
 def publish_views(lake: Lake, more_views: str) -> list[str]:
-    """Write `holocron.duckdb`, with a note of what it was made from.
+    """Write `holocron.duckdb`, with a fingerprint of its views.
 
     Args:
-        lake: what the views read.
+        lake: the lake that the views read.
         more_views: SQL of views that need configuration.
 
     Returns:
@@ -29,10 +29,10 @@ def publish_views(lake: Lake, more_views: str) -> list[str]:
 
 
 def views_are_stale(lake: Lake, more_views: str) -> bool:
-    """Whether the database is missing, or what is packed or a view was changed since.
+    """Whether the database is missing, or a view or the packs of a table have changed.
 
     Args:
-        lake: what the views read.
+        lake: the lake that the views read.
         more_views: as for `publish_views`.
     """
     if not lake.database.is_file():
@@ -46,7 +46,7 @@ def views_are_stale(lake: Lake, more_views: str) -> bool:
 
 
 def _fingerprint(lake: Lake, more_views: str) -> str:
-    """The views are made otherwise when a table's packs change, or its columns."""
+    """A hash of the SQL of all views. It changes when a table's packs or columns change."""
     rows = [f"{table.name}{table.arrow_schema}{rows_at_any_time(lake, table)}" for table in lake.tables]
     views = [view.sql for view in public_views(lake)]
     return content_hash("\n".join([*rows, *views, more_views]))

@@ -1,4 +1,4 @@
-"""Databases of bounded memory: what does not fit is spilled to the lake's disk, and removed with them."""
+"""Databases of limited memory: they spill the rest to the lake's disk, and remove it when they close."""
 
 import shutil
 import uuid
@@ -15,22 +15,22 @@ from holocron_assets.lake.place.paths import Lake
 _ABANDONED_AFTER = timedelta(days=1)
 _FOLDER = "spill"
 THREADS = 2
-"""Threads of a database, so that several runs share a machine."""
+"""Threads of a database. There are few, so that several runs can share a machine."""
 
 
 @contextmanager
 def spilling_database(lake: Lake, *, memory: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """An empty database in memory, for queries over files of the lake.
 
-    Variable `now` is the moment by the lake's clock; errors of damaged files are named by `query`.
+    Variable `now` is the time by the lake's clock. Function `query` names damaged files in errors.
 
     Args:
-        lake: whose folder takes what is spilled.
-        memory: how much DuckDB may hold, such as '1GB'. Two threads share it.
+        lake: the lake whose folder takes the spilled data.
+        memory: how much memory DuckDB may use, such as '1GB'. Two threads share it.
     """
     _remove_abandoned(lake)
-    spill = lake.root / f"{_FOLDER}-{uuid.uuid4().hex}"  # made by DuckDB, if it comes to that
-    # Order is kept only where it is asked for: keeping it would hold whole results in memory.
+    spill = lake.root / f"{_FOLDER}-{uuid.uuid4().hex}"  # DuckDB makes it if it spills
+    # The order of rows is kept only where a query asks for it: otherwise whole results would stay in memory.
     settings: dict[str, str | int | bool] = {
         "memory_limit": memory,
         "threads": THREADS,
@@ -47,8 +47,8 @@ def spilling_database(lake: Lake, *, memory: str) -> Iterator[duckdb.DuckDBPyCon
 
 
 def _remove_abandoned(lake: Lake) -> None:
-    """Remove what killed processes left."""
+    """Remove the files that killed processes left."""
     for leftover in lake.root.glob(f"{_FOLDER}-*"):
-        with suppress(FileNotFoundError):  # another process ended, or tidied up, in between
+        with suppress(FileNotFoundError):  # another process may have ended or removed it
             if time() - leftover.stat().st_mtime > _ABANDONED_AFTER.total_seconds():
                 shutil.rmtree(leftover, ignore_errors=True)

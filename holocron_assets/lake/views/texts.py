@@ -1,4 +1,4 @@
-"""What public views and their columns are, in words: from the tables' declarations where they say it."""
+"""Descriptions of the public views and their columns, taken from the tables' declarations if possible."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -26,7 +26,7 @@ _COLUMNS = """
 
 
 class DeclaredText(BaseModel):
-    """What `views.yaml` says of a view; see there."""
+    """A view's entry in `views.yaml`; see there."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -37,13 +37,13 @@ class DeclaredText(BaseModel):
 
 
 class ViewText(NamedTuple):
-    """What is said of a view.
+    """The description of a view.
 
     Attributes:
-        name: the view's.
-        about: what one row is; empty if nothing is said.
-        is_helper: whether it is there for other views only.
-        columns: name, type in SQL and description of each column, which is empty if nothing is said.
+        name: the view's name.
+        about: what one row is; may be empty.
+        is_helper: whether only other views use it.
+        columns: name, type in SQL and description of each column; a description may be empty.
     """
 
     name: str
@@ -54,13 +54,13 @@ class ViewText(NamedTuple):
 
 @cache
 def declared_texts() -> Mapping[str, DeclaredText]:
-    """What `views.yaml` says, by view."""
+    """The entries of `views.yaml`, by view."""
     raw = YAML(typ="safe").load(_FILE.read_text(encoding="utf-8"))
     return {name: DeclaredText.model_validate(text) for name, text in raw.items()}
 
 
 def view_texts(lake: Lake, connection: duckdb.DuckDBPyConnection) -> list[ViewText]:
-    """What is said of the public views that a database has, by name."""
+    """The descriptions of a database's public views, by name."""
     tables = {table.name: table for table in lake.tables}
     read = {view.name: view.tables for view in public_views(lake)}
     found = connection.execute(_COLUMNS).fetchall()
@@ -68,7 +68,7 @@ def view_texts(lake: Lake, connection: duckdb.DuckDBPyConnection) -> list[ViewTe
 
 
 def comment_on_views(lake: Lake, connection: duckdb.DuckDBPyConnection) -> None:
-    """Write what is said of views and columns into the database that has them, as comments."""
+    """Write the descriptions of views and columns into their database, as comments."""
     for view in view_texts(lake, connection):
         if view.about:
             connection.execute(f'comment on view "{view.name}" is {_quoted(view.about)}')

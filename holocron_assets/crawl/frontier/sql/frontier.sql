@@ -1,4 +1,4 @@
--- What each source knows of and has not fetched, and why not.
+-- The titles that each source knows, whether they were fetched, and if not, why.
 
 create or replace view frontier as
 with known as (
@@ -20,7 +20,7 @@ with known as (
             change.kind, change.revision_id, change.seen_at, change.surely_at,
             asked_at, answered_status, answered_revision
         ) as is_changed,
-        -- Asked since it was told, to the minute that clocks are set right by, and not given yet.
+        -- It was requested after the change was reported (give or take a minute), but the answer lacked it.
         is_changed and last_status <> 'failed'
             and asked_at >= greatest(change.seen_at, change.changed_at - interval 1 minute) as is_behind
     from known_titles as known
@@ -29,7 +29,7 @@ with known as (
     left join crawl.changes as change using (title_key)
     left join crawl.sites as site on site.source = known.source
 ),
--- Why a title is not wanted, empty where it is, and where that does not matter any more.
+-- Why a title is not wanted; empty where it is wanted, or where that does not matter any more.
 wanted as (
     select
         known.*,
@@ -60,7 +60,7 @@ judged as (
             when is_answered and (not has_changed or unwanted_because is not null) then 'done'
             when is_dead then 'dead'
             when unwanted_because is not null then 'skipped'
-            -- What is due later than the longest delay was said by a clock that was ahead.
+            -- A due time later than the longest delay came from a clock that was ahead.
             when last_status = 'failed' and is_left_alone and due_at > present and due_at <= present + interval 10 minute
                 then 'waiting'
             when is_behind and surely_at > present then 'waiting'
@@ -97,7 +97,7 @@ select
     listed_at
 from judged;
 
--- What fetched pages link to and the lake has no page of, the most wanted first.
+-- Titles that fetched pages link to and that the lake has no page of, the most wanted first.
 create or replace view wanted_pages as
 select
     source, title, namespace, inbound,

@@ -1,4 +1,4 @@
--- Every title that is known of: what `crawl.compacted` says, and what came after it was made.
+-- Every title that is known: from `crawl.compacted`, and from the rows that are newer.
 
 create or replace $relation crawl.additions as
 select
@@ -45,7 +45,7 @@ from (
         if(answered_again, after.answered_at, before.answered_at) as answered_at,
         if(answered_again, after.answered_status, before.answered_status) as answered_status,
         if(answered_again, after.answered_revision, before.answered_revision) as answered_revision,
-        -- Its own links lie nearer now too, or are in reach for the first time, yet they are not among the new.
+        -- Its own links are nearer now too, or within depth for the first time, but they are not among the new rows.
         coalesce(is_nearer and before.answered_status = 'ok' and not answered_again, false) as is_shortcut
     from crawl.compacted as before full join crawl.additions as after using (title_key)
     left join crawl.linked as linked using (title_key)

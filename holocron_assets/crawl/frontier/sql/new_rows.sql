@@ -1,4 +1,4 @@
--- What the batches say that `crawl.compacted` does not cover. $relation is "view", or "table" to make it once.
+-- Rows of the batches that `crawl.compacted` does not cover. $relation is "view", or "table" to make them once.
 
 create or replace $relation crawl.new_pages as
 select
@@ -6,7 +6,7 @@ select
     fetched_at, revision_id, status in ('ok', 'missing', 'invalid') as is_answer
 from crawl.new_outcomes;
 
--- What came of asking, under the title that was asked for, and under the wiki's own.
+-- The outcome of each request, both under the requested title and under the wiki's own title.
 create or replace view crawl.mentions as
 with outcomes as materialized (from crawl.new_pages)
 select
@@ -19,7 +19,7 @@ select
 from outcomes
 where is_answer and title_key <> requested_key;
 
--- Few titles were asked for more than once: only those have to be sorted by time.
+-- Few titles were requested more than once; only those must be sorted by time.
 create or replace $relation crawl.repeated as
 select title_key from crawl.mentions group by title_key having count(*) > 1;
 
@@ -47,7 +47,7 @@ select
 from ranked as last join ranked as answer using (title_key)
 where last.recency = 1 and answer.place = 1;
 
--- A page that was read twice links as it did the last time.
+-- The links of a page that was read twice are those of the last reading.
 create or replace $relation crawl.superseded as
 select title_key, batch
 from crawl.mentions semi join crawl.repeated using (title_key)
@@ -60,7 +60,7 @@ from crawl.new_links as links
 anti join crawl.superseded as superseded
     on superseded.title_key = links.from_key and superseded.batch = links.batch;
 
--- The wiki's own names of pages that were asked for under others.
+-- The wiki's own titles of pages that were requested under other titles.
 create or replace view crawl.other_names as
 select source, requested_key, title_key
 from crawl.new_pages
@@ -69,7 +69,7 @@ where is_answer and title_key <> requested_key;
 create or replace $relation crawl.linked as
 select target_key as title_key, count(*) as inbound from crawl.current_links group by target_key;
 
--- Titles that new pages lead to, and how far they are by what was known of them.
+-- Titles that new pages lead to, and the depth that was known of them before.
 create or replace $relation crawl.named as
 select title_key, known.title_key is not null as was_known, known.source, known.depth
 from (
@@ -79,7 +79,7 @@ from (
 )
 left join crawl.compacted as known using (title_key);
 
--- Titles that nothing but new links names.
+-- Titles that only new links name.
 create or replace $relation crawl.unasked as
 with unnamed as (
     select title_key
@@ -95,7 +95,7 @@ from crawl.current_links
 semi join unnamed on unnamed.title_key = target_key
 group by target_key;
 
--- A redirect stands for its target, and a name that was asked for stands for the wiki's own. A dump has no depth.
+-- A redirect leads to its target at no distance, and a requested title to the wiki's own. A dump has no depth.
 create or replace view crawl.edges as
 with edges as (
     select source, from_key, target_key, (kind <> 'redirect')::integer as length from crawl.current_links
@@ -106,7 +106,7 @@ select from_key, target_key, length, max_depth, farthest
 from edges join crawl.settings as settings using (source)
 where not is_dump and length <= farthest;
 
--- Of a wiki that is wanted whole a page is wanted as soon as it is told of.
+-- If every page of a wiki is wanted, a page is wanted as soon as its change is reported.
 create or replace view crawl.told_titles as
 select source, title_key, title, namespace
 from crawl.changes join crawl.settings using (source)

@@ -1,6 +1,6 @@
--- How far from the nearest seed titles are, by the edges of new batches, where that is nearer than was known.
+-- The distance of titles from the nearest seed, by the edges of new batches, where it is less than was known.
 
--- Seeds, new pages of a wiki that is wanted whole, and what was reached before.
+-- Seeds, new pages of a wiki of which every page is wanted, and titles that were reached before.
 create or replace view crawl.starts as
 select title_key, 0 as depth from crawl.new_seeds
 union all
@@ -9,7 +9,7 @@ union all
 select title_key, depth from crawl.compacted where depth is not null;
 
 create or replace $relation crawl.steps as
--- Where there is no end to go to, it is enough to know that a title is reached.
+-- Where the depth is unlimited, it is enough to know that a title is reached.
 with distant as (
     select title_key, depth as known_depth
     from crawl.named left join crawl.settings using (source)

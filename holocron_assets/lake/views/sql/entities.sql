@@ -1,4 +1,4 @@
--- The knowledge base: candidates, entities, who is who, and what is told of them.
+-- The knowledge base: candidates, entities, their identity, and statements about them.
 
 create view entity_candidates as
 select candidates.*
@@ -8,8 +8,8 @@ semi join current_answers as current
 
 create view entity_history as from lake.entities;
 
--- One row an id: in the type where it stands. A retyped page leaves a suppressed row in its old type. Only ids with
--- several rows are compared, which are few.
+-- One row for each id, in the type that it has now. A retyped page leaves a suppressed row in its old type. Only ids
+-- with several rows are compared, and these are few.
 create view entities as
 with several as (
     select entity_id from lake.entities where valid_to is null group by entity_id having count(*) > 1
@@ -27,15 +27,15 @@ from lake.entities
 anti join left_behind using (entity_id, entity_type)
 where valid_to is null;
 
--- Entities that a person should look at.
+-- Entities that a person should check.
 create view entity_reviews as
 select
     entity_id, entity_type, source, title, title_key, page_id, revision_id, state, review_reason, review_since
 from entities
 where review_reason is not null;
 
--- What was merged, and the entity that it is now. Old ids are found here for ever: also of what a machine merged and
--- no page and no list tells of any more, unless a person keeps it apart.
+-- Merged entities, and the entity that each is now. Old ids are found here for ever. This includes entities that a
+-- machine merged and that no page and no list names any more, unless a person keeps them apart.
 create view entity_forwards as
 with last_stood as (
     from lake.entities
@@ -74,7 +74,7 @@ create view entity_pairs as from lake.entity_pairs;
 
 create view entity_judgements as from lake.entity_judgements;
 
--- Names in list pages, with the entity that each means: the one that its title's has become, if it was merged.
+-- Names in list pages, with the entity that each means; if that entity was merged, the one that it is now.
 create view entity_mentions as
 with meant as (
     select

@@ -1,8 +1,8 @@
--- Pages: what came of asking for them, and what was read off those that count now.
+-- Pages: the outcomes of requests for them, and the rows made from the pages that count now.
 
 create view pages as from lake.pages;
 
--- Answers in order of time: a dump is as true as its revision's date, a wiki's answer as its own. No two tie.
+-- Answers with their time: for a dump that of the revision, for a wiki that of the answer. No two are equal.
 create view answers as
 select
     source, title_key, page_id, batch, position, status,
@@ -16,9 +16,9 @@ select
 from lake.pages
 where status in ('ok', 'missing', 'invalid');
 
--- Answers that do not count any more: a title has a newer one, or its page was found at another title since. A
--- page keeps its id when it moves; what a move leaves behind at the old title is another page. Only what was
--- answered several times is compared, which is little of a large wiki.
+-- Answers that do not count any more: the title has a newer one, or its page was found at another title later. A
+-- page keeps its id when it moves; the page that a move leaves at the old title is another page. Only titles with
+-- several answers are compared, and these are few.
 create view superseded_answers as
 with keys as materialized (
     select source, title_key, page_id, status = 'ok' as is_ok
@@ -40,7 +40,7 @@ qualify
         and row_number() over (partition by source, page_id, status = 'ok' order by moment desc) > 1
     );
 
--- Pages that were read and of which the batch has nothing that counts any more.
+-- Pages that were read, but of which the batch has no answer that counts any more.
 create view superseded_pages as
 with gone as materialized (from superseded_answers)
 select batch, title_key
@@ -61,7 +61,7 @@ from lake.pages
 anti join superseded_answers using (batch, position)
 where status = 'ok';
 
--- Pages as they are now, with their addresses. A wiki names the address of its main page: others stand beside it.
+-- Pages as they are now, with their addresses, which are made from the address of the wiki's main page.
 create view source_pages as
 select
     pages.source, pages.title, pages.title_key, pages.namespace, pages.page_id,
@@ -92,7 +92,7 @@ semi join current_answers as current
 
 create view sites as from lake.sites;
 
--- The last attempt at each title that was asked for.
+-- The last attempt at each requested title.
 create view last_attempts as
 select source, title_key, unnest(last)
 from (

@@ -1,8 +1,8 @@
--- What people decided, and what they should decide.
+-- Decisions of people, and the questions that they should decide.
 
 create view decisions as from lake.decisions;
 
--- Decisions that count: those that no counting one undoes. Undoing an undo restores what it undid.
+-- Decisions that count: no decision that counts undoes them. Undoing an undo restores the first decision.
 create view standing_decisions as
 with recursive judged (decision_id, counts) using key (decision_id) as (
     select decision_id, true
@@ -37,14 +37,14 @@ create view group_steps as from lake.group_steps;
 
 create view run_tags as from lake.run_tags;
 
--- What is held back: the newest pause, drain or resume of each source, interrogation, or of all.
+-- Work that is held back, by the newest pause, drain or resume of each source, each interrogation, or of all.
 create view held_back as
 select scope, name, action, author, reason, said_at as since
 from lake.controls
 where action <> 'prioritize'
 qualify row_number() over (partition by scope, name order by said_at desc, control_id desc) = 1 and action <> 'resume';
 
--- What a person should decide, the most important first. What was decided since the queue was made has left it.
+-- Questions that a person should decide, the most important first, without those that were decided meanwhile.
 create view needs_review as
 with decided as materialized (from standing_decisions),
 judged_statements as (
@@ -53,7 +53,7 @@ judged_statements as (
     where kind in ('accept', 'reject')
     group by statement_id
 ),
--- One of several statements is accepted, or at most one is left that nobody rejected.
+-- One of several statements was accepted, or at most one is not rejected.
 agreed as (
     select item_id
     from (

@@ -1,4 +1,4 @@
--- What was asked of wikis and models, what it cost, and what was given up.
+-- Requests to wikis and calls of models, their cost, and the work that was given up.
 
 create view http_attempts as from lake.http_attempts;
 
@@ -6,7 +6,7 @@ create view llm_runs as from lake.llm_runs;
 
 create view llm_attempts as from lake.llm_attempts;
 
--- What models were asked, day by day.
+-- Calls of models, by day.
 create view llm_usage as
 select
     interrogation, model, (started_at at time zone 'UTC')::date as day,
@@ -23,8 +23,8 @@ create view gpu_runs as from lake.gpu_runs;
 
 create view repeat_answers as from lake.repeat_answers;
 
--- Pages that could not be fetched or read, and items that no model could answer: of a page, of its chunks, of a
--- pair. A pair has no title key; its title is both names.
+-- Pages that could not be fetched or read, and items that no model could answer: a page, a chunk or a pair. A pair
+-- has no title key; its title is both names.
 create view given_up as
 select
     'pages' as stage, source, title, title_key, batch, attempts, error, fetched_at as died_at
