@@ -38,7 +38,7 @@ VIEWS_OF_TABLES = {
     "current_pages": PAGES,
     "page_links": PAGE_LINKS,
     "page_signals": PAGE_SIGNALS,
-    "page_classifications": RULE_CLASSIFICATIONS,
+    "rule_classifications": RULE_CLASSIFICATIONS,
     "page_types": PAGE_TYPES,
     "entity_candidates": ENTITY_CANDIDATES,
     "entities": ENTITIES,

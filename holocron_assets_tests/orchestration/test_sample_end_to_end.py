@@ -52,7 +52,7 @@ def entity_named(lake: duckdb.DuckDBPyConnection, alias: str) -> list[str]:
 
 def test_every_page_went_all_the_way(lake: duckdb.DuckDBPyConnection) -> None:
     titles = sorted(answer["title"] for answer in answers())
-    for view in ("current_pages", "page_signals", "page_classifications", "page_types"):
+    for view in ("current_pages", "page_signals", "rule_classifications", "page_types"):
         assert sorted(by_title(lake, view)) == titles, view
 
 

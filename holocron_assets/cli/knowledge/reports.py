@@ -25,7 +25,7 @@ _PAGE_QUERIES = {
     """,
     "classifications": """
         select method, primary_type, confidence, needs_review, evidence, rules_version, batch
-        from page_classifications where title_key = $key
+        from rule_classifications where title_key = $key
     """,
     "decisions": """
         select

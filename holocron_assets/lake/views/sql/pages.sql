@@ -76,7 +76,7 @@ create view page_links as from lake.page_links;
 
 create view page_signals as from lake.page_signals;
 
-create view page_classifications as from lake.rule_classifications;
+create view rule_classifications as from lake.rule_classifications;
 
 create view page_types as
 select types.*
