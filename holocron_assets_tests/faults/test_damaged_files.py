@@ -59,7 +59,9 @@ def lake_of(folder: Path, *batches: str) -> Lake:
 def flip(file: Path, place: int) -> None:
     content = bytearray(file.read_bytes())
     content[place] ^= 1 << (place % 8)
+    written = file.stat().st_mtime_ns
     file.write_bytes(content)
+    os.utime(file, ns=(written + 1, written + 1))  # another mark, also within one tick of the clock
 
 
 def put_aside(lake: Lake, file: Path) -> SetAside:

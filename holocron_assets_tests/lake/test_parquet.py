@@ -21,6 +21,7 @@ from holocron_assets.lake.declaration.schema import (
     type_string,
     type_strings,
 )
+from holocron_assets.lake.files.durable import replacing
 from holocron_assets.lake.files.parquet import (
     DamagedPartitionError,
     Footer,
@@ -31,6 +32,7 @@ from holocron_assets.lake.files.parquet import (
     write_partition,
     write_table,
 )
+from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
 
 SHIPS = Table(
@@ -222,6 +224,18 @@ def test_an_error_while_writing_leaves_the_old_file_and_nothing_aside(tmp_path: 
     with pytest.raises(UnicodeEncodeError), replacing(target) as aside:
         aside.write_text("\ud800", encoding="utf-8")
     assert [(file.name, file.read_text()) for file in target.parent.iterdir()] == [("data.parquet", "old")]
+
+
+def test_two_versions_within_one_tick_of_the_clock_have_different_marks(tmp_path: Path) -> None:
+    target = tmp_path / "file"
+    with replacing(target) as aside:
+        aside.write_text("old")
+    before = target.stat()
+    with replacing(target) as aside:
+        aside.write_text("new")
+        os.utime(aside, ns=(before.st_mtime_ns, before.st_mtime_ns))
+    assert target.read_text() == "new"
+    assert FileMark.of(target.stat()) != FileMark.of(before)
 
 
 def test_what_a_killed_writer_left_is_removed_when_it_is_an_hour_old(tmp_path: Path) -> None:

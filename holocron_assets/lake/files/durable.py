@@ -127,14 +127,28 @@ def replacing(target: Path) -> Iterator[Path]:
             yield aside
             with aside.open("rb+") as written:
                 os.fsync(written.fileno())
-            with holding(target.parent), published(aside, target):
-                aside.replace(target)
+            with holding(target.parent):
+                _date_apart(aside, target)
+                with published(aside, target):
+                    aside.replace(target)
             if (replaced := _REPLACED.get()) is not None:
                 replaced.add(target)
         finally:
             aside.unlink(missing_ok=True)
             os.close(own)
         sync_folder(target.parent)
+
+
+def _date_apart(aside: Path, target: Path) -> None:
+    """Give a new file another time than the one that it replaces.
+
+    The clock of a file system ticks every few milliseconds. Two versions that are written within one tick and
+    are of one size would have the same mark, and caches by mark would give what the older one held.
+    """
+    with suppress(FileNotFoundError):
+        before, now = target.stat().st_mtime_ns, aside.stat()
+        if now.st_mtime_ns == before:
+            os.utime(aside, ns=(now.st_atime_ns, before + 1))
 
 
 def remove(*files: Path) -> None:
