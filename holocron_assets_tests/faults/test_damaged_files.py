@@ -161,7 +161,7 @@ def test_what_people_decided_is_never_set_aside_and_never_skipped(tmp_path: Path
     with pytest.raises(DamagedPartitionError, match="restore this file from a backup"):
         set_aside(lake, error)
     assert file.exists()
-    with pytest.raises(DamagedPartitionError, match="what people decided"):
+    with pytest.raises(DamagedPartitionError, match="people's decisions"):
         standing(lake)
 
 

@@ -21,7 +21,6 @@ from holocron_assets.lake.declaration.schema import (
     type_string,
     type_strings,
 )
-from holocron_assets.lake.files.durable import replacing
 from holocron_assets.lake.files.parquet import (
     DamagedPartitionError,
     Footer,
