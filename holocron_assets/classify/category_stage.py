@@ -1,4 +1,4 @@
-"""Third stage, beside the lead: what a page's categories say of it."""
+"""Third stage, together with the lead: what a page's categories say of it."""
 
 import re
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ class CategoryStage:
         self._patterns = [(rule, rule.category_pattern) for rule in rules if rule.category_pattern]
         self._vocabulary = vocabulary
         self._grammar = grammar
-        # A wiki's pages share categories, so most are read once.
+        # A wiki's pages share categories, so the cache reads most of them once.
         self._read = lru_cache(maxsize=_CACHED_CATEGORIES)(self._read_once)
 
     def evidence(self, signals: Row) -> list[Evidence]:
-        """What the categories of a page say of its type (a row of table page_signals)."""
+        """The evidence of a page's categories for its type (from a row of table page_signals)."""
         name = signals["name"].casefold()
         return [
             evidence

@@ -1,4 +1,4 @@
-"""What people decided about the types of pages."""
+"""People's decisions about the types of pages."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,13 +19,13 @@ from holocron_assets.lake.tables import PAGE_SIGNALS
 _Keys = npt.NDArray[np.int64]
 
 _TITLES: dict[tuple[Path, str], tuple[FileMark, _Keys]] = {}
-"""The title keys of batches, sorted, and the mark of their file: 4 KB a batch, once there is a decision."""
+"""Sorted title keys of batches, with the mark of their file: 4 KB a batch, only if there is a decision."""
 
 
 def decide_type(  # noqa: PLR0913 - each is a column
     lake: Lake, *, source: str, title: str, type_name: str, author: str, reason: str
 ) -> Row:
-    """Decide of which type a page is. It counts over rules and models, until it is undone.
+    """Decide the type of a page. The decision outranks rules and models until it is undone.
 
     Args:
         lake: where the decision goes.
@@ -51,9 +51,9 @@ def decide_type(  # noqa: PLR0913 - each is a column
 
 
 def read_decided_types(lake: Lake) -> RowsOf:
-    """Look once at people's decisions; gives the rows that count for the pages of a batch.
+    """Read people's decisions once; returns a function that gives the rows for the pages of a batch.
 
-    A batch's titles are read once a process, and not at all as long as nobody decided on a type.
+    A process reads a batch's titles once, and not at all while there is no decision on a type.
     """
     decided = standing(lake).types
     if not decided:
@@ -83,7 +83,7 @@ def _titles(lake: Lake, listing: Listing, batch: str) -> _Keys:
 
 
 def _among(wanted: _Keys, titles: _Keys) -> list[int]:
-    """Those of the wanted keys that are among a batch's, both sorted."""
+    """The wanted keys that a batch has; both are sorted."""
     if not len(titles):
         return []
     places = np.minimum(titles.searchsorted(wanted), len(titles) - 1)

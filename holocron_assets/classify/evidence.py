@@ -1,10 +1,10 @@
-"""What a rule that fired leaves behind."""
+"""The evidence of a rule that fired."""
 
 from typing import Any, NamedTuple
 
 from holocron_assets.classify.rule_file import Context, Rule
 
-# Stages as rows name them: the title's qualifier and its own words belong to the title stage.
+# Names of stages in rows: the title's qualifier and its own words belong to the title stage.
 _STAGES: dict[Context, str] = {
     "title": "title",
     "qualifier": "title",
@@ -16,7 +16,7 @@ _STAGES: dict[Context, str] = {
 
 
 class Evidence(NamedTuple):
-    """One rule that fired: the type it speaks for, how surely (0 to 1), why, and on what text."""
+    """One rule that fired: the type it supports, its confidence (0 to 1), the reason, the matched text."""
 
     rule_id: str
     stage: str
@@ -34,7 +34,7 @@ class Evidence(NamedTuple):
 
 
 def fired(rule: Rule, context: Context, matched: str) -> Evidence:
-    """The evidence of a rule that fired in a context on a text."""
+    """The evidence of a rule that fired on a text in a context."""
     return Evidence(
         rule_id=rule.id,
         stage=_STAGES[context],

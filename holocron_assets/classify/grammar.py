@@ -11,14 +11,14 @@ from holocron_assets.classify.rule_file import RuleError, read_yaml
 
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2019.\-\u2013][^\W_]+)*|[,;:.!?&]")
 _PARENTHESES = re.compile(r"\([^()]*\)")
-_LONGEST_SENTENCE = 400  # characters: the verb of a definition stands early
+_LONGEST_SENTENCE = 400  # characters: the verb of a definition comes early
 _MOST_ADVERBS = 4
 _MOST_CHUNKS = 3
 _STOPS = frozenset(".;:!?")
 
 
 class Grammar(BaseModel):
-    """Closed classes of English words, all lower case; what each is for is told in the file."""
+    """Closed classes of English words, all lower case; the file says what each is for."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -50,11 +50,11 @@ def read_grammar(path: Path) -> Grammar:
 
 
 class Phrase(NamedTuple):
-    """A noun phrase cut where its head may end.
+    """A noun phrase, cut where its head may end.
 
     Attributes:
-        chunks: its words as written, cut at "and" and commas; the head ends the first chunk that ends in a
-            known noun.
+        chunks: its words as written, cut at "and" and commas; the head is at the end of the first chunk that
+            ends in a known noun.
         determiner: the lower-case word that opened it, or empty.
         end: position after it.
     """
@@ -65,7 +65,7 @@ class Phrase(NamedTuple):
 
 
 class Clause(NamedTuple):
-    """Where a sentence says what its subject is.
+    """The place where a sentence says what its subject is.
 
     Attributes:
         subject: words before the verb, as written.
@@ -79,12 +79,12 @@ class Clause(NamedTuple):
 
 
 def tokens_of(sentence: str) -> list[str]:
-    """Words and clause marks of a sentence, without what stands in parentheses."""
+    """Words and clause marks of a sentence, without text in parentheses."""
     return _TOKEN.findall(_PARENTHESES.sub(" ", sentence[: 2 * _LONGEST_SENTENCE])[:_LONGEST_SENTENCE])
 
 
 def find_clause(tokens: Sequence[str], lower: Sequence[str], grammar: Grammar) -> Clause | None:
-    """The first verb of a sentence that a noun phrase follows; None when the sentence defines nothing."""
+    """The first verb of a sentence before a noun phrase; None if the sentence defines nothing."""
     for position, word in enumerate(lower[1:-1], start=1):
         plural = word in grammar.copulas_plural
         by_role = word in grammar.as_verbs and lower[position + 1] == "as"
@@ -138,11 +138,11 @@ def read_phrase(tokens: Sequence[str], lower: Sequence[str], start: int, grammar
 
 
 def _is_determiner(lower: Sequence[str], position: int, grammar: Grammar) -> bool:
-    """Whether a word opens a noun phrase. Before "of" it is a head itself: "one of the moons"."""
+    """Whether a word opens a noun phrase. Before "of" it is the head itself: "one of the moons"."""
     return lower[position] in grammar.determiners and lower[position + 1 : position + 2] != ["of"]
 
 
 def _starts_another_clause(lower: Sequence[str], position: int, grammar: Grammar) -> bool:
-    """Whether ", and the ..." or ", which ..." follows: somebody else, or more about the same."""
+    """Whether ", and the ..." or ", which ..." follows: another subject, or more about the same one."""
     following = [word for word in lower[position + 1 : position + 3] if word not in grammar.joiners]
     return bool(following) and (following[0] in grammar.boundaries or following[0] == "the")

@@ -1,4 +1,4 @@
-"""Second stage: what the infobox's template, and failing that its fields, say."""
+"""Second stage: what the infobox's template says of the type, or else its fields."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ _FIELD_PLURAL = re.compile(r"_s$")
 
 
 class InfoboxStage:
-    """Knows infobox templates by name, by head noun ("Infobox film director"), and by their fields."""
+    """Recognizes infobox templates by name, by head noun ("Infobox film director"), and by their fields."""
 
     def __init__(
         self, rules: Sequence[Rule], vocabulary: Vocabulary, grammar: Grammar, settled: float
@@ -24,7 +24,7 @@ class InfoboxStage:
         Args:
             rules: all rules; those that cannot fire on infoboxes are ignored.
             vocabulary: head nouns for names that no rule lists.
-            grammar: words of names that say only that it is an infobox.
+            grammar: words in names that only say that it is an infobox.
             settled: confidence from which a name needs no support from fields.
         """
         self._vocabulary = vocabulary
@@ -34,7 +34,7 @@ class InfoboxStage:
         self._fields = [(rule, rule.fields) for rule in rules if rule.fields]
 
     def evidence(self, signals: Row) -> list[Evidence]:
-        """What the infobox of a page says of its type (a row of table page_signals)."""
+        """The evidence of a page's infobox for its type (from a row of table page_signals)."""
         template = signals["infobox_template"]
         if not template:
             return []

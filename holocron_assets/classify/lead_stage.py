@@ -18,7 +18,7 @@ from holocron_assets.classify.rule_file import Reading, Rule
 from holocron_assets.classify.vocabulary import Head, Vocabulary
 from holocron_assets.lake.declaration.schema import Row
 
-_LONGEST_LOOK = 2_000  # characters of the lead in which a pronoun is looked for
+_SEARCHED = 2_000  # characters of the lead that are searched for a pronoun
 _MOST_HOPS = 3  # "one of several types of ..."
 _SENTENCE_PRONOUN = re.compile(r"""[.!?]["\u201d\u2019)\]]*\s+(He|She|It|They|His|Her|Its|Their)\b""")
 _PATTERN_REACH = 300  # characters in which a lead pattern must match
@@ -28,14 +28,14 @@ _ARTICLES = frozenset({"a", "an"})
 
 
 class Definition(NamedTuple):
-    """What a sentence says of its subject.
+    """A sentence's definition of its subject.
 
     Attributes:
         head: the noun that names it, if a rule knows one.
-        phrase: the noun phrase that the head was sought in.
-        of_class: a class of things is defined, not one of them.
-        by_name: the subject is a bare name.
-        share: what is left of the noun's confidence, by where it was found.
+        phrase: the noun phrase that was searched for the head.
+        of_class: whether a class of things is defined, not one of them.
+        by_name: whether the subject is a name without an article.
+        share: the share of the noun's confidence that is left at its place.
     """
 
     head: Head | None
@@ -51,7 +51,7 @@ class LeadStage:
     def __init__(
         self, rules: Sequence[Rule], vocabulary: Vocabulary, grammar: Grammar, subject_share: float
     ) -> None:
-        """Sort the rules by what they look at.
+        """Sort the rules by what they read.
 
         Args:
             rules: all rules; those that cannot fire in leads are ignored.
@@ -67,13 +67,13 @@ class LeadStage:
         self._pronouns = [(rule, rule.pronouns) for rule in rules if rule.pronouns]
 
     def evidence(self, signals: Row) -> list[Evidence]:
-        """What the lead of a page says of its type (a row of table page_signals)."""
+        """The evidence of a page's lead for its type (from a row of table page_signals)."""
         sentence = signals["lead_sentence"] or ""
         if not sentence:
             return []
         tokens = tokens_of(sentence)
         if len(tokens) <= len(tokens_of(signals["name"])):
-            return []  # A stub that only repeats its title says nothing that the title does not.
+            return []  # A stub that only repeats its title adds nothing to the title.
         lower = [token.lower() for token in tokens]
         definition = self._define(tokens, lower, signals["name"])
         cues = list(self._matching_patterns(sentence))
@@ -83,7 +83,7 @@ class LeadStage:
         if definition is None or definition.head is None:
             return cues
         head = _head_evidence(definition, definition.head)
-        # A cue stands in for a head noun or supports it; it never argues with one.
+        # A cue replaces a head noun or supports it; it never contradicts one.
         return [head, *(cue for cue in cues if cue.type == head.type)]
 
     def _matching_patterns(self, sentence: str) -> Iterator[Evidence]:
@@ -117,7 +117,7 @@ class LeadStage:
         )
 
     def _transparent_word(self, phrase: Phrase, lower: list[str]) -> str:
-        """The word to look through, "type" in "a type of"; empty when the phrase itself names something."""
+        """The word to skip, such as "type" in "a type of"; empty if the phrase itself names something."""
         if len(phrase.chunks) != 1 or phrase.end >= len(lower) or lower[phrase.end] not in {"of", "for"}:
             return ""
         words = [word.lower() for word in phrase.chunks[0]]
@@ -140,7 +140,7 @@ class LeadStage:
         return None, False
 
     def _head_before_verb(self, phrase: Phrase) -> tuple[Phrase, Head | None, bool]:
-        """As `_head_of`, but not past a verb that the phrase ran into; with the phrase so cut."""
+        """Like `_head_of`, but with the phrase cut before a verb in it; returns this phrase too."""
         head, names_kind = self._head_of(phrase)
         if head is None or (head.plural and phrase.determiner in _SINGULAR_OPENERS):
             phrase = _before_verb(phrase)
@@ -148,7 +148,7 @@ class LeadStage:
         return phrase, head, names_kind
 
     def _from_subject(self, tokens: list[str], lower: list[str], name: str) -> Definition | None:
-        """A sentence that defines nothing still names its subject: "A cantina was located on ..."."""
+        """The subject of a sentence that defines nothing: "A cantina was located on ..."."""
         start = _past_opening_adverbial(lower, self._grammar)
         if start >= len(lower) or lower[start] not in _SUBJECT_OPENERS:
             start = _apposition(lower, self._grammar)
@@ -174,7 +174,7 @@ class LeadStage:
                 yield fired(rule, "lead", matched)
 
     def _pronoun_cues(self, text: str) -> Iterator[Evidence]:
-        match = _SENTENCE_PRONOUN.search(text[:_LONGEST_LOOK])
+        match = _SENTENCE_PRONOUN.search(text[:_SEARCHED])
         if not match:
             return
         for rule, pronouns in self._pronouns:
@@ -195,7 +195,7 @@ def _is_single(head: Head | None) -> bool:
 
 
 def _is_class(clause: Clause, phrase: Phrase, name: str) -> bool:
-    """Whether the subject is any X or all Xs, on the page X. "A captain was the hero" is about one."""
+    """Whether the subject is any X or all Xs, on page X. "A captain was the hero" is about one captain."""
     lower = [word.lower() for word in clause.subject]
     if clause.plural:
         return "and" not in lower
@@ -214,14 +214,14 @@ def _reading(rule: Rule, definition: Definition) -> Reading | None:
 
 
 def _past_opening_adverbial(lower: Sequence[str], grammar: Grammar) -> int:
-    """Past "During the wars," where a sentence opens with a preposition."""
+    """The position after "During the wars," if a sentence opens with a preposition."""
     if lower and lower[0] in grammar.boundaries and "," in lower:
         return lower.index(",") + 1
     return 0
 
 
 def _apposition(lower: Sequence[str], grammar: Grammar) -> int:
-    """Where "X, a dealer in arms, was active" tells what X is; 0 when nothing does before the verb."""
+    """Where "X, a dealer in arms, was active" says what X is; 0 if nothing before the verb does."""
     for position, (word, following) in enumerate(pairwise(lower)):
         if word in grammar.copulas_singular or word in grammar.copulas_plural:
             break
@@ -231,7 +231,7 @@ def _apposition(lower: Sequence[str], grammar: Grammar) -> int:
 
 
 def _before_verb(phrase: Phrase) -> Phrase:
-    """The phrase up to a past tense that it ran into: "smuggler exported spices"."""
+    """The phrase up to a past tense in it: "smuggler exported spices"."""
     for chunk in phrase.chunks[:1]:
         for position, word in enumerate(chunk):
             if position and word.endswith("ed"):

@@ -14,21 +14,21 @@ from holocron_assets.classify.taxonomy import UNKNOWN, WORK, load_taxonomy
 from holocron_assets.lake.declaration.schema import Row
 
 MODEL_TABLE = "derived_page_classification"
-"""Name of the table of the interrogation that settles what rules do not."""
+"""Table of the interrogation about pages that the rules do not settle."""
 
 MODEL = "model"
 PERSON = "person"
 
-_BESIDE_THE_RULES: Mapping[Standing, str] = {
+_COMPARED: Mapping[Standing, str] = {
     "same": "which is the rules' best guess too",
-    "listed": "for which something in the rules speaks, though they would rather say",
-    "alone": "of which the rules know nothing",
-    "against": "though the rules would say",
+    "listed": "which some rule supports too, though the rules prefer",
+    "alone": "while the rules know no type",
+    "against": "though the rules say",
 }
 
 
 class _Answer(NamedTuple):
-    """What counts for a page, whoever says it."""
+    """The answer that counts for a page, by any method."""
 
     type: str
     types: list[dict[str, Any]]
@@ -47,18 +47,18 @@ def page_type_row(  # noqa: PLR0913 - a row of each input
     decision: Row | None = None,
     weighing: ModelWeighing | None = None,
 ) -> Row:
-    """The page's type, with why.
+    """The page's type and the reason for it.
 
-    A person's decision counts first. Where the rules are unsure, the surer of model and rules does, and else
-    the rules.
+    A person's decision counts first. If the rules are unsure, the surer one of model and rules counts;
+    otherwise the rules count.
 
     Args:
         signals: the page's row of table page_signals.
         rules: its row of table rule_classifications.
         run_id: the run that makes the row.
         model: its row of table derived_page_classification, if a model was asked.
-        decision: the row of table decisions that stands, if a person decided.
-        weighing: what a model's answers are worth; as the project's file says unless given.
+        decision: the row of table decisions that counts, if a person decided.
+        weighing: how reliable a model's answers are; by default the project's file.
 
     Returns:
         A row of table page_types.
@@ -91,9 +91,9 @@ def page_type_row(  # noqa: PLR0913 - a row of each input
 
 
 def _persons_answer(decision: Row) -> _Answer:
-    told = f"{decision['author']} decided on {decision['decided_at']:%Y-%m-%d}: {decision['reason']}"
+    reason = f"{decision['author']} decided on {decision['decided_at']:%Y-%m-%d}: {decision['reason']}"
     value = decision["value"]
-    return _Answer(value, [{"type": value, "weight": 1.0}], 1.0, PERSON, needs_review=False, reason=told)
+    return _Answer(value, [{"type": value, "weight": 1.0}], 1.0, PERSON, needs_review=False, reason=reason)
 
 
 def _machines_answer(rules: Row, model: Row | None, weighing: ModelWeighing) -> _Answer:
@@ -102,16 +102,16 @@ def _machines_answer(rules: Row, model: Row | None, weighing: ModelWeighing) -> 
     if model is None or model["primary_type"] == UNKNOWN or rules["confidence"] >= settled:
         return by_rules
     worth = weigh_answer(rules, model, weighing)
-    told = f"{model['model']} says {model['primary_type']}"
+    said = f"{model['model']} says {model['primary_type']}"
     if worth.confidence <= rules["confidence"]:
-        return by_rules._replace(reason=f"{by_rules.reason}; {told}")
+        return by_rules._replace(reason=f"{by_rules.reason}; {said}")
     return _Answer(
         type=model["primary_type"],
         types=_weighted(rules, model, worth.confidence),
         confidence=worth.confidence,
         method=MODEL,
         needs_review=worth.confidence < settled or model["needs_review"] or not model["supported"],
-        reason=f"{told}, {_beside_the_rules(rules, worth.standing)}: {model['rationale']}",
+        reason=f"{said}, {_compared(rules, worth.standing)}: {model['rationale']}",
     )
 
 
@@ -126,15 +126,15 @@ def _rules_answer(rules: Row) -> _Answer:
     )
 
 
-def _beside_the_rules(rules: Row, standing: Standing) -> str:
-    told = _BESIDE_THE_RULES[standing]
+def _compared(rules: Row, standing: Standing) -> str:
+    compared = _COMPARED[standing]
     if standing not in {"listed", "against"}:
-        return told
-    return f"{told} {rules['primary_type']} ({rules['confidence']:.2f})"
+        return compared
+    return f"{compared} {rules['primary_type']} ({rules['confidence']:.2f})"
 
 
 def _weighted(rules: Row, model: Row, confidence: float) -> list[dict[str, Any]]:
-    """The model's type as surely as it counts; what else speaks for others shares what that leaves."""
+    """The model's type with its confidence; the types of other evidence share the rest."""
     others: dict[str, float] = {}
     for weighted in (*rules["types"], *model["types"]):
         weight = min(round(weighted["weight"] * (1 - confidence), 4), confidence)
@@ -147,23 +147,23 @@ def _weighted(rules: Row, model: Row, confidence: float) -> list[dict[str, Any]]
 
 
 def _work(page_type: str, signals: Row, rules: Row, model: Row | None) -> dict[str, str | None]:
-    """Medium and continuity of a work: as the rules tell, else as the model does."""
+    """Medium and continuity of a work: as the rules say, else as the model says."""
     if page_type != WORK:
         return {"work_medium": None, "canon_context": None}
-    told = canon_context(signals, load_taxonomy())
+    stated = canon_context(signals, load_taxonomy())
     answers = [rules, *([model] if model else [])]
     return {
-        "work_medium": _first_told(answer["work_medium"] for answer in answers),
-        "canon_context": _first_told([told, *(answer["canon_context"] for answer in answers)]),
+        "work_medium": _first_said(answer["work_medium"] for answer in answers),
+        "canon_context": _first_said([stated, *(answer["canon_context"] for answer in answers)]),
     }
 
 
-def _first_told(values: Iterable[str | None]) -> str:
+def _first_said(values: Iterable[str | None]) -> str:
     return next((value for value in values if value and value != NOT_SAID), NOT_SAID)
 
 
 def _rule_ids(rules: Row, page_type: str) -> list[str]:
-    """The rules that speak for a type, strongest first."""
+    """The rules that support a type, strongest first."""
     if page_type == rules["primary_type"]:
         return list(rules["rule_ids"])
     speaking = [piece for piece in rules["evidence"] if piece["type"] == page_type]
@@ -172,13 +172,13 @@ def _rule_ids(rules: Row, page_type: str) -> list[str]:
 
 
 def _reason(rules: Row) -> str:
-    """The strongest evidence for the answer and, where there is any, the strongest against it."""
+    """The strongest evidence for the answer and, if there is any, the strongest against it."""
     ranked = sorted(rules["evidence"], key=lambda piece: -piece["confidence"])
     speaking = [piece for piece in ranked if piece["type"] == rules["primary_type"]]
     against = [piece for piece in ranked if piece["type"] != rules["primary_type"]]
-    reason = _told(speaking[0]) if speaking else "Too little speaks for any type"
-    return f"{reason}; against it: {against[0]['type']}, {_told(against[0])}" if against else reason
+    reason = _in_words(speaking[0]) if speaking else "There is too little evidence for any type"
+    return f"{reason}; against it: {against[0]['type']}, {_in_words(against[0])}" if against else reason
 
 
-def _told(piece: Row) -> str:
+def _in_words(piece: Row) -> str:
     return f"{piece['reason']} ({piece['matched']})"

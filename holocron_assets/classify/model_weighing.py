@@ -1,4 +1,4 @@
-"""How sure a language model's answer makes a page's type: by how it stands to the rules' answer."""
+"""How sure a language model's answer makes a page's type, by comparison with the rules' answer."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -19,7 +19,7 @@ _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
 class Figures(BaseModel):
-    """The share of a model's answers that is right, by how they stand to the rules' (told in the file)."""
+    """The share of a model's answers that are right, by their relation to the rules' (see the file)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -30,7 +30,7 @@ class Figures(BaseModel):
 
 
 class ModelWeighing(BaseModel):
-    """The figures of every model that was measured, between 0 and 1; what each is for is told in the file."""
+    """The figures of every measured model, between 0 and 1; the file says what each is for."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -40,10 +40,10 @@ class ModelWeighing(BaseModel):
 
 
 class Weighed(NamedTuple):
-    """What a model's answer is worth.
+    """How much a model's answer counts.
 
     Attributes:
-        standing: how it stands to the rules' answer.
+        standing: its relation to the rules' answer.
         confidence: how sure it makes its type, between 0 and 1.
     """
 
@@ -71,11 +71,11 @@ def load_model_weighing() -> ModelWeighing:
 
 
 def weigh_answer(rules: Row, answer: Row, weighing: ModelWeighing) -> Weighed:
-    """What a model's answer is worth beside that of the rules.
+    """How much a model's answer counts, compared with that of the rules.
 
     Args:
         rules: the page's row of rule_classifications.
-        answer: its row of derived_page_classification, of a type that is known.
+        answer: its row of derived_page_classification, with a known type.
         weighing: the figures.
     """
     standing = _standing(rules, answer["primary_type"])

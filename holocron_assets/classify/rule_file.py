@@ -1,4 +1,4 @@
-"""One rule as a YAML file declares it, and the reading of such files."""
+"""A rule as a YAML file declares it, and the reading of such files."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -18,7 +18,7 @@ _NOUN_CONTEXTS = frozenset({"qualifier", "title_word", "infobox", "category", "l
 _TITLE = frozenset({"title"})
 _LEAD = frozenset({"lead"})
 
-# Where each matcher can fire. A rule has one matcher; title rules may have several, which must all hold.
+# Where each matcher can fire. A rule has one matcher; a title rule may have several, which must all match.
 _MATCHER_CONTEXTS: dict[str, frozenset[str]] = {
     "namespaces": _TITLE,
     "flag": _TITLE,
@@ -41,7 +41,7 @@ _Words = Annotated[frozenset[str], Field(min_length=1)]
 
 
 class RuleError(ValueError):
-    """A rule file cannot be used; the message names the file and, where there is one, the rule's id."""
+    """A rule file cannot be used; the message names the file and, if possible, the rule's id."""
 
 
 class _Strict(BaseModel):
@@ -49,7 +49,7 @@ class _Strict(BaseModel):
 
 
 class Reading(_Strict):
-    """What a noun means under a condition: another type, and how surely."""
+    """The meaning of a noun under a condition: another type, and its confidence."""
 
     type: str
     confidence: _Confidence
@@ -59,13 +59,13 @@ class Rule(_Strict):
     """One rule.
 
     Attributes:
-        id: unique over all files; lands in every row that it decided.
-        type: the taxonomy type that it speaks for.
+        id: unique in all files; every row that the rule decided has it.
+        type: the taxonomy type that it supports.
         reason: why, in a sentence.
-        confidence: how surely, between 0 and 1, by the context that it fires in.
+        confidence: how sure it is, between 0 and 1, by the context in which it fires.
         work_medium: medium of the work; only with WorkMedia.
-        final: a title rule after which nothing else is read.
-        unless: ids of title rules that make this one superfluous once they fired.
+        final: whether nothing else is read after this title rule.
+        unless: ids of title rules; if one of them fired, this rule does not count.
         at_least: how many of `fields` must be there.
         when_class: another reading of `nouns` when the page is about a class ("A captain was ...").
         when_individual: another reading of `nouns` when it is about one individual ("Rex was ...").
@@ -189,7 +189,7 @@ def read_rule_folder(folder: Path, not_rules: Collection[str]) -> list[Rule]:
 
 
 def _claim(rule: Rule, path: Path, claims: dict[tuple[str, str], str]) -> None:
-    """Note what only one rule may have, where two would contradict each other."""
+    """Record an id, noun or template of a rule, which no other rule may have."""
     wanted = [("id", rule.id)]
     wanted += [("noun", " ".join(noun.casefold().split())) for noun in sorted(rule.nouns or ())]
     wanted += [("template", template.casefold()) for template in sorted(rule.templates or ())]

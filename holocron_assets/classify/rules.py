@@ -1,4 +1,4 @@
-"""The rules' answer to what a page is about."""
+"""The rules' answer to the question what a page is about."""
 
 import hashlib
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _ENGINE_VERSION = code_version(__name__)
 _GRAMMAR_FILE = "grammar.yaml"
 _WEIGHING_FILE = "weighing.yaml"
 NOT_SAID = "unknown"
-"""Medium or continuity of a work that nothing tells."""
+"""Medium or continuity of a work if nothing says it."""
 
 _BOTH = "both"
 
@@ -49,8 +49,8 @@ class RuleBook:
         """Read, validate and index the rules.
 
         Raises:
-            RuleError: a file cannot be read, a rule is not valid, or two rules claim one id, noun or
-                template; it names the file and the rule.
+            RuleError: a file cannot be read, a rule is not valid, or two rules have the same id, noun or
+                template. It names the file and the rule.
         """
         rules = read_rule_folder(folder, {_GRAMMAR_FILE, _WEIGHING_FILE})
         grammar = read_grammar(folder / _GRAMMAR_FILE)
@@ -85,7 +85,7 @@ def classify_page(signals: Row, book: RuleBook | None = None) -> Row:
 
     Args:
         signals: a row of table page_signals.
-        book: the rules to ask; the project's own unless given.
+        book: the rules to use; by default the project's own.
 
     Returns:
         A row of table rule_classifications.
@@ -95,7 +95,7 @@ def classify_page(signals: Row, book: RuleBook | None = None) -> Row:
 
 
 def unclassified_row(signals: Row) -> Row:
-    """The row of table rule_classifications for a page of which the rules can say nothing."""
+    """The row of table rule_classifications for a page about which the rules say nothing."""
     return _row(signals, [], load_rules())
 
 
@@ -130,17 +130,17 @@ def _deciding_rules(evidence: Sequence[Evidence], verdict: Verdict) -> list[str]
 
 def _medium(evidence: Sequence[Evidence]) -> str:
     """The medium of the surest rule that knows one."""
-    telling = [piece for piece in evidence if piece.work_medium not in {None, NOT_SAID}]
-    surest = max(telling, key=lambda piece: piece.confidence, default=None)
+    stating = [piece for piece in evidence if piece.work_medium not in {None, NOT_SAID}]
+    surest = max(stating, key=lambda piece: piece.confidence, default=None)
     return (surest.work_medium if surest else None) or NOT_SAID
 
 
 def canon_context(signals: Row, taxonomy: Taxonomy) -> str:
-    """The continuity that a work tells of, which the page of a work of the real world says beside it.
+    """The continuity of the story in a work, which the work's page states in addition to 'real'.
 
     Args:
         signals: the page's row of table page_signals.
-        taxonomy: knows the continuities.
+        taxonomy: has the continuities.
 
     Returns:
         One of the taxonomy's `canon_contexts`.
@@ -149,5 +149,5 @@ def canon_context(signals: Row, taxonomy: Taxonomy) -> str:
         return str(signals["continuity"])
     markers = [marker.rpartition("=")[2] for marker in signals["continuity_evidence"]]
     openings = [category.partition(" ")[0].casefold() for category in signals["categories"]]
-    told = {word for word in (*markers, *openings) if word in taxonomy.canon_contexts} - {_BOTH, NOT_SAID}
-    return NOT_SAID if not told else told.pop() if len(told) == 1 else _BOTH
+    named = {word for word in (*markers, *openings) if word in taxonomy.canon_contexts} - {_BOTH, NOT_SAID}
+    return NOT_SAID if not named else named.pop() if len(named) == 1 else _BOTH

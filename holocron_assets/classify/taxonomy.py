@@ -23,9 +23,9 @@ class PageType(BaseModel):
 
     Attributes:
         definition: what it is, in a line.
-        entity_worthy: whether a page of it can stand for an entity.
-        legacy: kept for older data; given only where a wiki itself says so.
-        kind_of: the wider type that its pages belong to as well.
+        entity_worthy: whether a page of this type can become an entity.
+        legacy: kept for older data; given only if a wiki itself says so.
+        kind_of: the wider type that its pages also belong to.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -60,7 +60,7 @@ class Taxonomy(BaseModel):
 
     @property
     def entity_worthy_types(self) -> tuple[str, ...]:
-        """Names of the types whose pages can stand for entities, in the file's order."""
+        """Names of the types whose pages can become entities, in the file's order."""
         return tuple(name for name, page_type in self.types.items() if page_type.entity_worthy)
 
 

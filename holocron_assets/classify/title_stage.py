@@ -1,4 +1,4 @@
-"""First stage: what namespace, title and page flags say."""
+"""First stage: what namespace, title and page flags say of the type."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ class TitleStage:
         self._grammar = grammar
 
     def evidence(self, signals: Row) -> list[Evidence]:
-        """What the title of a page says of its type (a row of table page_signals)."""
+        """The evidence of a page's title for its type (from a row of table page_signals)."""
         found: list[Evidence] = []
         fired_ids: set[str] = set()
         for rule in self._rules:
@@ -36,19 +36,19 @@ class TitleStage:
         return found or list(self._noun_evidence(signals["name"]))
 
     def ends_reading(self, found: Sequence[Evidence]) -> bool:
-        """Whether a final rule fired, so that the page's text is not about its type."""
+        """Whether a final rule fired, so that the page's text does not show its type."""
         return bool(found) and found[-1].rule_id in self._final
 
     def _noun_evidence(self, name: str) -> Iterator[Evidence]:
         qualifier = _QUALIFIER.search(name)
-        # A capital letter makes a qualifier a name: "(Capital City)" says where somebody was met.
+        # A qualifier with a capital letter is a name: "(Capital City)" says where somebody was met.
         if qualifier and qualifier[1].islower():
             head = self._vocabulary.head(_words(qualifier[1]), "qualifier")
             if head:
                 yield fired(head.rule, "qualifier", qualifier[1])
                 return
         words = _words(name[: qualifier.start()] if qualifier else name)
-        # A work's title says nothing by its last word; a colon, quote or slash mostly means one.
+        # The last word of a work's title says nothing; a colon, quote or slash mostly means a work.
         if len(words) > 1 and not any(mark in name for mark in ':"/'):
             head = self._vocabulary.head(_before_preposition(words, self._grammar), "title_word")
             if head and not head.plural:
@@ -56,7 +56,7 @@ class TitleStage:
 
 
 def _matched(rule: Rule, signals: Row) -> str:
-    """What a rule matched on; empty when one of its matchers does not hold."""
+    """The text that a rule matched; empty if one of its matchers does not match."""
     matched = ""
     if rule.namespaces is not None:
         if signals["namespace"] not in rule.namespaces:
@@ -77,7 +77,7 @@ def _matched(rule: Rule, signals: Row) -> str:
 
 def _flagged(flag: Flag, signals: Row) -> str:
     if flag == "timeline_markers":
-        # A title of four digits is itself a marker, and says nothing that the title rules do not know.
+        # A title of four digits is a marker too, but the title rules already know it.
         return ", ".join(marker for marker in signals[flag] if not marker.startswith("title:"))
     if flag == "is_redirect" and signals[flag]:
         return f"redirect to {signals['redirect_target']}"

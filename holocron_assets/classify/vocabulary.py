@@ -8,12 +8,12 @@ from holocron_assets.classify.rule_file import Context, Rule
 _LONGEST_PHRASE = 4
 _SHORTEST_STEM = 3
 
-# English plural endings and what the singular has in their place, most specific first.
+# English plural endings and the endings of the singular, most specific first.
 _PLURALS = (("ies", "y"), ("ves", "f"), ("ves", "fe"), ("men", "man"), ("ae", "a"), ("es", ""), ("s", ""))
 
 
 class Head(NamedTuple):
-    """The noun that a phrase ends in: the rule that knows it, and the words found."""
+    """The last noun of a phrase: the rule that knows it, and the matched words."""
 
     rule: Rule
     words: tuple[str, ...]
@@ -21,7 +21,7 @@ class Head(NamedTuple):
 
 
 def singulars(word: str) -> tuple[str, ...]:
-    """What a lower-case English plural may be the plural of; empty for a word that cannot be one."""
+    """The possible singulars of a lower-case English plural; empty for a word that cannot be a plural."""
     return tuple(
         word[: -len(ending)] + replacement
         for ending, replacement in _PLURALS
@@ -46,9 +46,9 @@ class Vocabulary:
 
         Args:
             words: the phrase's lower-case words.
-            context: where the phrase stands; a rule without confidence for it does not know the noun there.
-            split: whether a hyphenated last word that is not known whole counts by its last part; not for
-                what may be an adjective ("third-person").
+            context: where the phrase was found; a rule without a confidence for it does not know the noun.
+            split: whether a hyphenated last word that is not known as a whole counts by its last part; not
+                for possible adjectives ("third-person").
         """
         if not words:
             return None

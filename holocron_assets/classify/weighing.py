@@ -10,7 +10,7 @@ from holocron_assets.classify.evidence import Evidence
 from holocron_assets.classify.rule_file import RuleError, read_yaml
 from holocron_assets.classify.taxonomy import UNKNOWN
 
-# Title first, then infobox; categories and lead speak together.
+# Title first, then infobox; categories and lead count together.
 _ROUNDS: tuple[frozenset[str], ...] = (
     frozenset({"title"}),
     frozenset({"infobox"}),
@@ -21,7 +21,7 @@ _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
 class Weighing(BaseModel):
-    """Thresholds, between 0 and 1 except `pieces`; what each is for is told in the file."""
+    """Thresholds, between 0 and 1 except `pieces`; the file says what each is for."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -49,14 +49,14 @@ def read_weighing(path: Path) -> Weighing:
 
 
 class Verdict(NamedTuple):
-    """The answer that evidence adds up to.
+    """The answer that follows from the evidence.
 
     Attributes:
         type: the primary type, or Unknown.
         confidence: between 0 and 1.
-        weights: each type that something speaks for, heaviest first.
-        conflict: the strongest contradiction met, between 0 and 1.
-        needs_review: not settled, or settled against a strong contradiction.
+        weights: each type with evidence for it, heaviest first.
+        conflict: the strongest contradiction, between 0 and 1.
+        needs_review: whether it is not settled, or settled against a strong contradiction.
     """
 
     type: str
@@ -75,14 +75,15 @@ class _Standing(NamedTuple):
 def weigh(evidence: Sequence[Evidence], weighing: Weighing, wider_types: Mapping[str, str]) -> Verdict:
     """Weigh evidence stage by stage.
 
-    A stage's answer is its strongest type, less what the others in it say against. A later stage that agrees
-    makes the answer surer; one that disagrees makes it less sure, and overrules it only when clearly surer.
+    A stage's answer is its strongest type, minus the weight of the other types in it. A later stage that
+    agrees makes the answer surer. One that disagrees makes it less sure, and overrules it only if it is
+    clearly surer.
 
     Args:
         evidence: the rules that fired.
         weighing: the thresholds.
-        wider_types: the wider type of each type that is a kind of another; once one rule settles the
-            narrower, what speaks for the wider speaks for it.
+        wider_types: the wider type of each type that is a kind of another. If one rule settles the narrower
+            type, evidence for the wider type counts for it.
     """
     evidence = _narrowed(evidence, weighing, wider_types)
     standing: _Standing | None = None
@@ -117,12 +118,12 @@ def _narrowed(
 
 
 def _either(first: float, second: float) -> float:
-    """How sure two independent pieces make together."""
+    """The joint confidence of two independent pieces."""
     return 1 - (1 - first) * (1 - second)
 
 
 def _supports(pieces: Sequence[Evidence], weighing: Weighing) -> dict[str, float]:
-    """Support of each type: its strongest pieces of each stage together, capped unless one alone is surer."""
+    """Support of each type: its strongest pieces of each stage together, limited unless one is surer."""
     by_type: dict[str, dict[str, list[float]]] = {}
     for piece in pieces:
         by_type.setdefault(piece.type, {}).setdefault(piece.stage, []).append(piece.confidence)
@@ -156,7 +157,7 @@ def _confront(standing: _Standing, heard: _Standing, weighing: Weighing) -> _Sta
 
 
 def _weights(totals: Mapping[str, float], primary: str, confidence: float) -> list[tuple[str, float]]:
-    """The primary type with its confidence, the others with what that leaves of their support."""
+    """The primary type with its confidence; the others with their support, as far as that leaves room."""
     others = [
         (type_name, round(min(support * (1 - confidence), confidence or 1.0), 4))
         for type_name, support in totals.items()

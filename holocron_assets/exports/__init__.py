@@ -1,1 +1,1 @@
-"""The knowledge base for others: what of it stands, its content hash, and files in four formats."""
+"""The knowledge base for others: the rows that count, their content hash, and files in four formats."""

@@ -1,4 +1,4 @@
-"""The content hash: two lakes that know the same have the same, however they came to know it."""
+"""The content hash: two lakes with the same knowledge have the same hash, however they were built."""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import query
 
 VERSION = 1
-"""Counted up whenever the same knowledge would get another hash."""
+"""Raised whenever the same knowledge would get another hash."""
 
 _PARTS = 4
 _DIGITS = 16
@@ -21,7 +21,7 @@ class TableHash(NamedTuple):
     """The hash of one table of the knowledge.
 
     Attributes:
-        rows: how many rows stand.
+        rows: number of rows that count.
         sha256: the hash, in hexadecimal.
     """
 
@@ -34,7 +34,7 @@ class KnowledgeHash(NamedTuple):
 
     Attributes:
         sha256: the hash, in hexadecimal.
-        tables: that of each table, by name.
+        tables: the hash of each table, by name.
     """
 
     sha256: str
@@ -42,7 +42,7 @@ class KnowledgeHash(NamedTuple):
 
 
 def hash_lake(lake: Lake) -> KnowledgeHash:
-    """The content hash of what a lake knows.
+    """The content hash of a lake's knowledge.
 
     Raises:
         DamagedPartitionError: a file of the lake cannot be read.
@@ -52,23 +52,23 @@ def hash_lake(lake: Lake) -> KnowledgeHash:
 
 
 def hash_knowledge(connection: duckdb.DuckDBPyConnection) -> KnowledgeHash:
-    """The content hash of what a connection from `contents.reading` shows."""
+    """The content hash of the knowledge in a connection from `contents.reading`."""
     tables = {name: _table_hash(connection, name) for name, content in contents().items() if content.hashed}
     lines = [f"{name} {table.sha256}" for name, table in sorted(tables.items())]
     return KnowledgeHash(_sha256([f"holocron {VERSION}", *lines]), tables)
 
 
 def differing(one: KnowledgeHash, other: KnowledgeHash) -> list[str]:
-    """Names of the tables that are not the same in both, sorted."""
+    """Names of the tables that differ, sorted."""
     names = one.tables.keys() | other.tables.keys()
     return sorted(name for name in names if one.tables.get(name) != other.tables.get(name))
 
 
 def _table_hash(connection: duckdb.DuckDBPyConnection, name: str) -> TableHash:
-    """Rows are hashed one by one, and their hashes summed up by quarters.
+    """The hash of a table: its rows are hashed one by one, and the quarters of their hashes are added up.
 
-    A sum does not depend on the order of rows, and counts a doubled row, which XOR would not. DuckDB sums
-    64-bit numbers in 128 bits, so nothing is carried away by fewer than 2^63 rows.
+    A sum does not depend on the order of rows, and it counts a repeated row, unlike XOR. DuckDB adds up
+    64-bit numbers in 128 bits, so fewer than 2^63 rows cause no overflow.
     """
     columns = columns_of(connection, name)
     sums = ", ".join(

@@ -1,4 +1,4 @@
-"""What the knowledge is: rows and columns of public views, without how and when it came about."""
+"""The knowledge: rows and columns of public views, without how and when they were made."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,10 +22,10 @@ class Content(BaseModel):
     """One table of the knowledge, as `contents.yaml` declares it.
 
     Attributes:
-        of: the public view that is read; by default the one of the content's name.
-        key: columns that tell rows apart; rows are exported in their order.
-        rows: SQL of which rows are read at all.
-        stands: SQL of which of these stand.
+        of: the public view that is read; by default the view with the content's name.
+        key: columns that identify a row; rows are exported in their order.
+        rows: SQL condition of the rows that are read.
+        stands: SQL condition of the rows that count, among these.
         left_out: columns that are no knowledge, and why.
         hashed: whether it is part of the content hash.
         exported: whether it is exported unless other tables are named.
@@ -60,12 +60,12 @@ def contents() -> dict[str, Content]:
 
 
 def view_of(name: str) -> str:
-    """The public view that a table of the knowledge is read from."""
+    """The public view from which a table of the knowledge is read."""
     return contents()[name].of or name
 
 
 def tables_read(lake: Lake) -> list[Table]:
-    """The lake's tables that the knowledge is read from."""
+    """The lake's tables from which the knowledge is read."""
     read = {view.name: view.tables for view in public_views(lake)}
     names = {table for name in contents() for table in read[view_of(name)]}
     return [table for table in lake.tables if table.name in names]
@@ -73,7 +73,7 @@ def tables_read(lake: Lake) -> list[Table]:
 
 @contextmanager
 def reading(lake: Lake) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to the lake in which the SQL of this module can be asked."""
+    """A connection to the lake in which the SQL of this module can be run."""
     with connect(lake, tables=tables_read(lake), more_views=_STANDING) as connection:
         yield connection
 
@@ -86,12 +86,12 @@ def columns_of(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, st
 
 
 def rows_sql(name: str, columns: Sequence[str], *, everything: bool = False) -> str:
-    """SQL of a table's rows that stand, in no order.
+    """SQL of a table's rows that count, in no order.
 
     Args:
         name: the table of the knowledge.
         columns: which columns.
-        everything: those that do not stand too.
+        everything: whether rows that do not count are included.
     """
     content = contents()[name]
     stands = "true" if everything else content.stands
@@ -102,7 +102,7 @@ def rows_sql(name: str, columns: Sequence[str], *, everything: bool = False) -> 
 
 
 def row_hash(columns: Sequence[str]) -> str:
-    """SQL of a row's SHA-256, in hexadecimal: of its columns as JSON, in the order of their names."""
+    """SQL of a row's SHA-256 in hexadecimal, made of its columns as JSON in the order of their names."""
     packed = ", ".join(f'"{name}" := "{name}"' for name in sorted(columns))
     return f"sha256(to_json(struct_pack({packed}))::varchar)"
 

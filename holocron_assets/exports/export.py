@@ -1,4 +1,4 @@
-"""The whole of an export: the tables' files, their manifest, and the folder that they are in."""
+"""A whole export: the tables' files, their manifest, and their folder."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,20 +16,20 @@ from holocron_assets.lake.place.paths import Lake
 Format = Literal["parquet", "jsonl", "csv", "jsonld"]
 
 FORMAT_VERSION = 1
-"""Counted up whenever the files would look otherwise though nothing changed."""
+"""Raised whenever the files would differ although the knowledge is the same."""
 
 _TRIES = 3
 
 
 class Wanted(NamedTuple):
-    """What is to be exported.
+    """What to export.
 
     Attributes:
-        format: of the files.
-        tables: which tables, each once; those that `contents.yaml` exports by default, if there are none.
-        everything: what does not stand too: suppressed entities, and statements that a person rejected or
-            that their page does not support.
-        base: where JSON-LD has its entities and vocabulary: an IRI that ends in '/', '#' or ':'.
+        format: format of the files.
+        tables: which tables, each once; if there are none, those that `contents.yaml` exports by default.
+        everything: whether to include rows that do not count: suppressed entities, and statements that a
+            person rejected or that their page does not support.
+        base: the IRI under which JSON-LD has its entities and vocabulary; it ends in '/', '#' or ':'.
     """
 
     format: Format = "parquet"
@@ -42,16 +42,16 @@ def export_lake(lake: Lake, target: Path, wanted: Wanted) -> dict[str, Any]:
     """Write an export. The same knowledge gives the same bytes, in every file.
 
     Args:
-        lake: whose knowledge.
-        target: the folder. It must not be there yet, be empty, or be an export, which is replaced.
-        wanted: what is exported and how.
+        lake: the lake with the knowledge.
+        target: the folder. It must not exist yet, or be empty, or be an export, which is replaced.
+        wanted: what to export and how.
 
     Returns:
         The manifest.
 
     Raises:
-        ExportError: the folder holds other things, there is no such table, or the lake was written to all the
-            time.
+        ExportError: the folder holds other files, there is no such table, or the lake was written to during
+            each attempt.
         DamagedPartitionError: a file of the lake cannot be read.
     """
     _refuse_unknown(wanted)
@@ -107,7 +107,7 @@ def _columns(selection: Selection) -> list[Mapping[str, str]]:
 
 def _refuse_unknown(wanted: Wanted) -> None:
     if wanted.format == "jsonld" and wanted.tables:
-        raise ExportError("JSON-LD has all that is told of entities in one file; name no tables")
+        raise ExportError("JSON-LD has all statements about entities in one file; name no tables")
     if not wanted.base.endswith(("/", "#", ":")):
         raise ExportError(f"base {wanted.base!r} must end in '/', '#' or ':', for names to be added to it")
     if unknown := sorted(set(wanted.tables) - contents().keys()):

@@ -1,4 +1,4 @@
-"""The folder of an export: its files and a manifest, there as a whole or not at all."""
+"""The folder of an export: its files and a manifest. It is there whole or not at all."""
 
 import shutil
 import uuid
@@ -23,11 +23,11 @@ class ExportError(ValueError):
 
 @contextmanager
 def replaced_folder(target: Path) -> Iterator[Path]:
-    """Give the path of an empty folder to write to, which becomes `target` if the block ends well.
+    """Give the path of an empty folder, which becomes `target` if the block ends without an error.
 
     Raises:
-        ExportError: `target` is there, and is no export or holds other things too. It is as it was.
-        OSError: it cannot be written; names the whole path, and says what to do.
+        ExportError: `target` exists, and is no export or holds other files too. It is not changed.
+        OSError: it cannot be written. The error names the whole path, and says what to do.
     """
     target = target.absolute()
     _refuse_foreign(target)
@@ -39,31 +39,31 @@ def replaced_folder(target: Path) -> Iterator[Path]:
             aside.mkdir()
             yield aside
             _sync(aside)
-            _refuse_foreign(target)  # somebody may have put something there meanwhile
+            _refuse_foreign(target)  # another file may have been put there meanwhile
             _put_in_place(aside, target)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
 
 def write_manifest(folder: Path, about: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> None:
-    """Write what an export is and what its files hold, with their sizes and SHA-256.
+    """Write the manifest of an export, which describes its files, with their sizes and SHA-256.
 
     Args:
         folder: where the files are.
-        about: what is said of the export.
-        files: what is said of each file; `file` is its name.
+        about: values about the export.
+        files: values about each file; `file` is its name.
     """
     described = [{**one, **_state(folder / one["file"])} for one in files]
     write_mark(folder, _MARK, {**about, "files": described})
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The manifest of an export, or None if the folder is none."""
+    """The manifest of an export; None if the folder is no export."""
     return read_mark(folder, _MARK)
 
 
 def _refuse_foreign(target: Path) -> None:
-    """Raise ExportError unless there is nothing at a path, an empty folder, or an export as it was made."""
+    """Raise ExportError unless a path is free, or is an empty folder or an unchanged export."""
     if not target.exists() and not target.is_symlink():
         return
     if target.is_symlink() or not target.is_dir():
@@ -71,10 +71,12 @@ def _refuse_foreign(target: Path) -> None:
     found = {path.name for path in target.iterdir()}
     manifest = read_manifest(target)
     if found and manifest is None:
-        raise ExportError(f"{target} holds other things than an export; name another folder, or empty it")
+        raise ExportError(f"{target} holds other files than an export; name another folder, or empty it")
     known = {MANIFEST, *(one["file"] for one in (manifest or {}).get("files", ()))}
     if added := sorted(found - known):
-        raise ExportError(f"{target} holds what its export did not write, such as {added[0]}; move it away")
+        raise ExportError(
+            f"{target} holds files that its export did not write, such as {added[0]}; move it away"
+        )
 
 
 def _state(file: Path) -> dict[str, Any]:
@@ -84,12 +86,12 @@ def _state(file: Path) -> dict[str, Any]:
 
 def _sync(folder: Path) -> None:
     for file in folder.iterdir():
-        sync_folder(file)  # a file is synced as a folder is
+        sync_folder(file)  # a file is synced like a folder
     sync_folder(folder)
 
 
 def _put_in_place(aside: Path, target: Path) -> None:
-    """Let a folder be `target`. What was there is set aside first: no folder replaces one that has files."""
+    """Rename a folder to `target`. An old one is renamed first: no folder can replace one with files."""
     before = aside.with_suffix(".old.tmp")
     if target.exists():
         target.replace(before)
@@ -104,7 +106,7 @@ def _put_in_place(aside: Path, target: Path) -> None:
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove what killed exports left, but for the last export: one that was set aside is put back."""
+    """Remove folders that killed exports left; an export that was renamed before is put back."""
     for leftover in target.parent.glob(f".{target.name}.*.old.tmp"):
         if not target.exists():
             leftover.replace(target)

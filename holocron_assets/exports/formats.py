@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from holocron_assets.exports.contents import columns_of, contents, rows_sql
 
 _PIECE = 100_000
-"""Rows that are held in memory at once, and of a row group of Parquet."""
+"""Number of rows in memory at once, and in a row group of Parquet."""
 
 _TIME = "TIMESTAMP WITH TIME ZONE"
 
@@ -22,8 +22,8 @@ class Selection(NamedTuple):
 
     Attributes:
         columns: names of their columns, with their types in SQL.
-        rows: SQL of them, in no order.
-        order: SQL of the columns of `rows`, called `row`, that they are ordered by: the key, then all.
+        rows: SQL of the rows, in no order.
+        order: SQL of the order of `rows`, which are called `row` in it: by key, then by all columns.
     """
 
     columns: Mapping[str, str]
@@ -31,7 +31,7 @@ class Selection(NamedTuple):
     order: str
 
     def ordered(self, selected: str = "row.*") -> str:
-        """SQL of what is selected from each `row`, in order."""
+        """SQL of the values selected from each `row`, in order."""
         return f"select {selected} from ({self.rows}) as row order by {self.order}"  # noqa: S608 - our own names
 
 
@@ -41,7 +41,7 @@ def select_rows(connection: duckdb.DuckDBPyConnection, name: str, *, everything:
     Args:
         connection: from `contents.reading`.
         name: the table of the knowledge.
-        everything: those that do not stand too.
+        everything: whether rows that do not count are included.
     """
     columns = columns_of(connection, name)
     key = ", ".join(f'row."{part}"' for part in contents()[name].key)
@@ -58,7 +58,7 @@ def write_parquet(connection: duckdb.DuckDBPyConnection, selection: Selection, p
         path: where to write.
 
     Returns:
-        How many rows there are.
+        The number of rows.
     """
     reader = connection.sql(selection.ordered()).to_arrow_reader(_PIECE)
     written = 0
@@ -70,7 +70,7 @@ def write_parquet(connection: duckdb.DuckDBPyConnection, selection: Selection, p
 
 
 def write_json_lines(connection: duckdb.DuckDBPyConnection, selection: Selection, path: Path) -> int:
-    """Write rows as JSON lines, an object each; else as `write_parquet`."""
+    """Write rows as JSON lines, with an object for each; otherwise like `write_parquet`."""
     packed = ", ".join(
         f'"{name}" := {_with_iso_time(name, kind)}' for name, kind in selection.columns.items()
     )
@@ -84,7 +84,7 @@ def write_json_lines(connection: duckdb.DuckDBPyConnection, selection: Selection
 
 
 def write_csv(connection: duckdb.DuckDBPyConnection, selection: Selection, path: Path) -> int:
-    """Write rows as CSV by RFC 4180, lists and structs as JSON; else as `write_parquet`."""
+    """Write rows as CSV by RFC 4180, with lists and structs as JSON; otherwise like `write_parquet`."""
     texts = ", ".join(f'{_as_text(name, kind)} as "{name}"' for name, kind in selection.columns.items())
     written = 0
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -101,11 +101,11 @@ WRITERS: Mapping[str, Callable[[duckdb.DuckDBPyConnection, Selection, Path], int
     "jsonl": write_json_lines,
     "csv": write_csv,
 }
-"""How a table is written, by the ending of its file."""
+"""The function that writes a table, by the ending of its file."""
 
 
 def _pieces(reader: pa.RecordBatchReader) -> Iterator[pa.Table]:
-    """The rows in pieces of one size but for the last: DuckDB's own depend on how its threads worked."""
+    """The rows in pieces of equal size, except the last: sizes of DuckDB's pieces depend on its threads."""
     held = reader.schema.empty_table()
     for batch in reader:
         held = pa.concat_tables([held, pa.Table.from_batches([batch])])
@@ -117,7 +117,7 @@ def _pieces(reader: pa.RecordBatchReader) -> Iterator[pa.Table]:
 
 
 def _with_iso_time(name: str, kind: str) -> str:
-    """A value as it is, but for a time, which is written as ISO 8601 has it."""
+    """SQL of a value; a time is written by ISO 8601."""
     if kind == _TIME:
         return f"strftime(row.\"{name}\" at time zone 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ')"
     return f'row."{name}"'

@@ -1,4 +1,4 @@
-"""JSON-LD: entities with what is told of them, one after the other, in one document."""
+"""JSON-LD: entities with the statements about them, one after another, in one document."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,11 +17,11 @@ from holocron_assets.exports.formats import select_rows
 from holocron_assets.lake.declaration.schema import Row
 
 DEFAULT_BASE = "urn:holocron:"
-"""Where the vocabulary is, if nothing is said. Entities are then `urn:uuid:ID`."""
+"""The vocabulary's place if none is given. Entities are then `urn:uuid:ID`."""
 
 _FILE = files(__package__).joinpath("linked_data.yaml")
 _PIECE = 10_000
-_NOT_TOLD = {"entity_id", "from_id", "entity_type", "title_key", "alias_key"}
+_LEFT_OUT = {"entity_id", "from_id", "entity_type", "title_key", "alias_key"}
 
 
 class _Vocabulary(BaseModel):
@@ -36,7 +36,7 @@ class _Vocabulary(BaseModel):
 
 
 class _More(NamedTuple):
-    """How a table's rows are read: by which entity, and with which columns of which other tables."""
+    """How a table's rows are read: the column of their entity, and columns of other tables."""
 
     entity: str = "entity_id"
     selected: str = ""
@@ -57,12 +57,12 @@ _MORE = {
 
 @cache
 def vocabulary() -> _Vocabulary:
-    """What is called how."""
+    """The names of types and terms."""
     return _Vocabulary.model_validate(YAML(typ="safe").load(_FILE.read_text(encoding="utf-8")))
 
 
 class Addresses(NamedTuple):
-    """What things are called on the web.
+    """The names of things on the web.
 
     Attributes:
         base: an IRI that ends in '/', '#' or ':'.
@@ -91,12 +91,12 @@ def write_linked_data(
 
     Args:
         connection: from `contents.reading`.
-        addresses: what entities and terms are called.
+        addresses: the IRIs of entities and terms.
         path: where to write.
-        everything: what does not stand too.
+        everything: whether rows that do not count are included.
 
     Returns:
-        How many nodes there are.
+        The number of nodes.
     """
     known = vocabulary()
     context = {"@vocab": addresses.vocabulary, **known.prefixes, **known.context}
@@ -117,12 +117,12 @@ def _nodes(
     def rows(name: str) -> Iterator[Row]:
         return _rows(connection, name, everything=everything)
 
-    told = {
-        name: _Told(rows(name), _MORE[name].entity)
+    streams = {
+        name: _ByEntity(rows(name), _MORE[name].entity)
         for name in ("entity_aliases", "entity_facts", "entity_relations", "entity_tags")
     }
     for row in rows("entities"):
-        of_it = {name: stream.of(row["entity_id"]) for name, stream in told.items()}
+        of_it = {name: stream.of(row["entity_id"]) for name, stream in streams.items()}
         yield _entity(row, of_it, addresses)
     for row in rows("entity_forwards"):
         yield {
@@ -132,53 +132,53 @@ def _nodes(
         }
 
 
-def _entity(row: Row, told: Mapping[str, list[Row]], addresses: Addresses) -> dict[str, Any]:
+def _entity(row: Row, about: Mapping[str, list[Row]], addresses: Addresses) -> dict[str, Any]:
     of_schema = vocabulary().types.get(row["entity_type"])
-    names = {alias["alias"] for alias in told["entity_aliases"]} - {row["name"]}
+    names = {alias["alias"] for alias in about["entity_aliases"]} - {row["name"]}
     return _without_empty(
         {
             "id": addresses.entity(row["entity_id"]),
             "type": [row["entity_type"], *([of_schema] if of_schema else [])],
             **_renamed(row, "entity"),
             "alternateName": sorted(names),
-            "keywords": sorted({tag["word"] for tag in told["entity_tags"]}),
-            "fact": [_fact(fact, addresses) for fact in told["entity_facts"]],
-            "relation": [_relation(relation, addresses) for relation in told["entity_relations"]],
+            "keywords": sorted({tag["word"] for tag in about["entity_tags"]}),
+            "fact": [_fact(fact, addresses) for fact in about["entity_facts"]],
+            "relation": [_relation(relation, addresses) for relation in about["entity_relations"]],
         }
     )
 
 
 def _fact(row: Row, addresses: Addresses) -> dict[str, Any]:
-    told = {"type": "schema:PropertyValue", **_renamed(row, "fact")}
-    return _without_empty({"id": addresses.statement(told.pop("fact_id")), **told})
+    node = {"type": "schema:PropertyValue", **_renamed(row, "fact")}
+    return _without_empty({"id": addresses.statement(node.pop("fact_id")), **node})
 
 
 def _relation(row: Row, addresses: Addresses) -> dict[str, Any]:
-    told = {"type": "Relation", **_renamed(row, "relation")}
+    node = {"type": "Relation", **_renamed(row, "relation")}
     for name in ("to", "work_id"):
-        told[name] = told[name] and addresses.entity(told[name])
-    return _without_empty({"id": addresses.statement(told.pop("relation_id")), **told})
+        node[name] = node[name] and addresses.entity(node[name])
+    return _without_empty({"id": addresses.statement(node.pop("relation_id")), **node})
 
 
 def _renamed(row: Row, kind: str) -> dict[str, Any]:
-    """A row by the terms of the vocabulary, without what its place or type says already."""
+    """A row with the vocabulary's terms, without values that its place or type already says."""
     terms = vocabulary().renamed[kind]
-    return {terms.get(name, name): value for name, value in row.items() if name not in _NOT_TOLD}
+    return {terms.get(name, name): value for name, value in row.items() if name not in _LEFT_OUT}
 
 
 def _without_empty(node: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in node.items() if value is not None and value != []}
 
 
-class _Told:
-    """Rows about entities, ordered by entity, that are read as the entities are."""
+class _ByEntity:
+    """Rows about entities, in the order of the entities, read one entity after another."""
 
     def __init__(self, rows: Iterable[Row], entity_column: str) -> None:
         self._groups = groupby(rows, itemgetter(entity_column))
         self._next = next(self._groups, None)
 
     def of(self, entity_id: str) -> list[Row]:
-        """The rows of an entity. Entities are asked for in order; those in between are passed over."""
+        """The rows of an entity. Entities must be asked for in order; the rows of others are skipped."""
         while self._next and self._next[0] < entity_id:
             self._next = next(self._groups, None)
         if not self._next or self._next[0] != entity_id:
@@ -189,7 +189,7 @@ class _Told:
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, name: str, *, everything: bool) -> Iterator[Row]:
-    """A table's rows in the order of the entities, with what other tables know of them."""
+    """A table's rows in the order of the entities, with columns of other tables."""
     selection = select_rows(connection, name, everything=everything)
     sql = f"""
         select row.*{_MORE[name].selected}

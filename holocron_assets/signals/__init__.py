@@ -1,1 +1,1 @@
-"""What a page says, read off its wikitext without judging what it is about."""
+"""What a page says, read from its wikitext without judging its subject."""

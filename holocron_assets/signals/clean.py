@@ -1,4 +1,4 @@
-"""Wikitext to the text that a reader sees."""
+"""Turning wikitext into the text that a reader sees."""
 
 import re
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from holocron_assets.signals.outline import nesting, outline
 from holocron_assets.signals.quotes import without_quotes
 from holocron_assets.signals.vocabulary import LeadWords, normalised_name
 
-# mwparserfromhell's time grows with the square of what is never closed; MediaWiki pages nest less than this
+# mwparserfromhell's time grows with the square of unclosed markup; MediaWiki pages nest less than this
 _DEEPEST_NESTING = 30
 _LONGEST_PARSED = 40_000
 
@@ -28,13 +28,13 @@ _EMPTY_BRACKETS = re.compile(r"\(\s*+[,;]?\s*+\)|\[\s*+\]")
 _BRACKET_START = re.compile(r"\(\s*+[,;]\s*+")
 _SPACE_BEFORE_MARK = re.compile(r"[ \t]+([,.)])(?=[\s,.)]|$)")
 _SPACES = re.compile(r"[ \t\u00a0\u2009\u202f]+")
-# A link whose text cannot be anything else to any parser: nine in ten, and the slowest part of parsing
+# A link that every parser reads in the same way: nine links in ten, and the slowest part of parsing
 _PLAIN_LINK = re.compile(r"\[\[([^\[\]{}|=<>\n]++)(?:\|([^\[\]{}|=<>]*+))?\]\]")
 _WIKILINK = re.compile(r"\[\[([^\[\]|]*+)(?:\|([^\[\]]*+))?\]\]")
 
 
 def is_hostile(markup: str) -> bool:
-    """Whether a piece of markup is too long or nested too deep to be given to mwparserfromhell."""
+    """Whether a piece of markup is too long or nested too deep for mwparserfromhell."""
     return len(markup) > _LONGEST_PARSED or nesting(markup) > _DEEPEST_NESTING
 
 
@@ -50,8 +50,8 @@ class Cleaner:
     Attributes:
         site: the wiki that the page is on.
         words: templates that stand for a text.
-        page_name: what `{{PAGENAME}}` stands for.
-        problems: filled with what had to be read without mwparserfromhell.
+        page_name: the text of `{{PAGENAME}}`.
+        problems: takes a message for each part that had to be read without mwparserfromhell.
     """
 
     site: Site
@@ -64,7 +64,7 @@ class Cleaner:
         return " ".join(self._lines(self._text(markup)))
 
     def value(self, parsed: Wikicode) -> str:
-        """An infobox value as clean text; list items and lines are parted by `; `."""
+        """An infobox value as clean text; `; ` separates list items and lines."""
         return "; ".join(self._lines(self._flat(parsed)))
 
     def bounded(self, markup: str) -> str:
@@ -72,13 +72,13 @@ class Cleaner:
         return "; ".join(self._lines(self._without_blocks(self.prepared(markup))))
 
     def prepared(self, markup: str) -> str:
-        """Masked markup with all replaced that needs no parser: tags, list markers, plain links."""
+        """Masked markup with everything replaced that needs no parser: tags, list markers, plain links."""
         text = markup
         if "PAGENAME" in text:
             text = _PAGE_NAME.sub(lambda _: self.page_name, text)
         if "<" in text:
             text = _TAG.sub("", _BOLD_TAG.sub("'''", _LINE_BREAK.sub("\n", text)))
-            # what is left starts no tag, and mwparserfromhell can take minutes to find that out
+            # the remaining '<' start no tag, but mwparserfromhell can take minutes to find that out
             text = protected(text, "<")
         text = _EXTERNAL_LINK.sub(r"\1", text) if "//" in text else text
         text = _PLAIN_LINK.sub(self._plain_link, text) if "[[" in text else text

@@ -1,4 +1,4 @@
-"""Which continuity a page belongs to, and what says so."""
+"""The continuity that a page belongs to, and the evidence for it."""
 
 import re
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from holocron_assets.signals.vocabulary import ContinuityWords, normalised_name
 _UNKNOWN, _BOTH = "unknown", "both"
 _SUBPAGE = re.compile(r"(.+)/([^/]+)$")
 _SUFFIX = re.compile(r"(.+?) *\(([^()]+)\)$")
-# Where markers of one kind disagree, the first of these that is among them counts; canon with legends is both
+# If markers of one kind disagree, the first of these among them counts; canon with legends is both
 _REAL = "real"
 
 
@@ -21,7 +21,7 @@ class Continuity:
 
     Attributes:
         value: 'canon', 'legends', 'both', 'real' or 'unknown'.
-        evidence: what speaks for any continuity, strongest first, as `kind:text=continuity`.
+        evidence: the markers of any continuity, strongest first, as `kind:text=continuity`.
     """
 
     value: str
@@ -42,10 +42,10 @@ def find_continuity(
 ) -> Continuity:
     """The continuity of a page.
 
-    Markers of three kinds are looked for, strongest first: the title's suffix, arguments of marker templates
-    at the top of the page, categories. The strongest kind that says anything decides. Within one kind, 'real'
-    wins (a page on a real novel is on a real thing, whatever continuity the novel tells of), and canon
-    together with legends is 'both'. Markers that lose stay in the evidence.
+    There are three kinds of markers, strongest first: the title's suffix, arguments of marker templates at
+    the top of the page, categories. The strongest kind with a marker decides. Within one kind, 'real' wins (a
+    page on a real novel is about a real thing, whatever the continuity of its story), and canon together with
+    legends is 'both'. Markers that lose stay in the evidence.
 
     Args:
         name: title without namespace prefix.

@@ -1,4 +1,4 @@
-"""Signals of a page: a row of table `page_signals` from a row of table `pages`, whatever the page holds."""
+"""Signals of a page: a row of table `page_signals` from a row of table `pages`, for any page."""
 
 import time
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ from holocron_assets.signals.top import Top, read_top
 from holocron_assets.signals.vocabulary import VOCABULARY
 
 SIGNALS_VERSION = code_version(__name__)
-"""Changes with the code's number and with any word of the vocabulary."""
+"""The version of signals, which changes with the code's number and with any word of the vocabulary."""
 
-# MediaWiki's own limit ($wgMaxArticleSize is 2,048 KiB); what is longer is no page that anyone wrote by hand
+# MediaWiki's own limit ($wgMaxArticleSize is 2,048 KiB); nobody wrote a longer page by hand
 LONGEST_WIKITEXT = 2_097_152
 _MOST_SECTIONS = 1_000
 _LONGEST_SECTION_TITLE = 300
@@ -29,19 +29,19 @@ _COPIED = ("source", "batch", "title", "title_key", "namespace", "page_id", "rev
 
 
 def signal_row(page: Row, site: Site) -> Row:
-    """The row of table `page_signals` for a page. It never raises for anything that a page holds.
+    """The row of table `page_signals` for a page. No content of a page makes it raise an error.
 
     Args:
         page: a row of table `pages` with status 'ok'.
         site: the wiki that the page is on.
 
     Returns:
-        The signals; `extraction_error` says what could not be read and why, naming the page.
+        The signals; `extraction_error` names the page and says what could not be read and why.
     """
     started = time.perf_counter()
     try:
         signals = _signals(page, site)
-    except Exception as error:  # noqa: BLE001 - whatever one page does to a parser, the page is not lost
+    except Exception as error:  # noqa: BLE001 - no error in a parser may lose the page
         signals = _no_signals(page) | {
             "method": "bounded",
             "extraction_error": f"page {page['title']!r}: {type(error).__name__}: {error}",
@@ -97,7 +97,7 @@ def _signals(page: Row, site: Site) -> dict[str, Any]:
 
 
 def _with_fragment(target: PageTitle) -> str:
-    """A redirect to a section names a part of the page; the fragment tells it from one to the page."""
+    """The title with its fragment, which distinguishes a redirect to a section from one to the page."""
     return f"{target.title}#{target.fragment}" if target.fragment else target.title
 
 

@@ -1,6 +1,6 @@
 """The parts of wikitext that MediaWiki does not read as wikitext: comments, nowiki, code, formulas.
 
-Everything here is linear in the text's length: a tag that is never closed is searched for once.
+Everything here takes time linear in the text's length: the end of an unclosed tag is searched for once.
 """
 
 import re
@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 FILLER = "\ufddf"
-"""Stands in for each hidden character. A noncharacter: no text that may be exchanged holds it."""
+"""Replaces each hidden character. It is a Unicode noncharacter, so no exchanged text contains it."""
 
-# Markup that nowiki protects is kept as noncharacters: text to every later step, and restored at the end
+# Markup that nowiki protects becomes noncharacters: later steps see text, and the end restores them
 _MARKUP = "[]{}|=<>'*#:;!"
 _NONCHARACTERS = "".join(map(chr, range(0xFDD0, 0xFDD0 + len(_MARKUP))))
 _PROTECT = str.maketrans(_MARKUP + "\n", _NONCHARACTERS + " ")
@@ -36,7 +36,7 @@ _APART_TAGS = ("ref", "references", "gallery", "imagemap", "style", "script", "i
 
 
 class Hidden(NamedTuple):
-    """A hidden stretch of text: all of it, and what stands between its tags."""
+    """A hidden part of a text: all of it, and the content between its tags."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ class Hidden(NamedTuple):
 class _Tags:
     def __init__(self, names: Iterable[str]) -> None:
         names = tuple(names)
-        # possessive and without '<', so that a tag that never ends is not searched to the end again and again
+        # possessive and without '<', so that the end of an unclosed tag is not searched for repeatedly
         self.opening = re.compile(rf"<!--|<({'|'.join(names)})(?=[\s/>])[^<>]*+>", re.IGNORECASE)
         self.closing = {name: re.compile(rf"</{name}\s*+>", re.IGNORECASE) for name in names}
 
@@ -65,7 +65,7 @@ class _Tags:
         start, inner = match.span()
         if match[1] is None:
             end = text.find("-->", inner)
-            # a comment that is never closed hides the rest of the page
+            # an unclosed comment hides the rest of the page
             return (
                 Hidden(start, len(text), inner, len(text), "")
                 if end < 0
@@ -76,7 +76,7 @@ class _Tags:
             return Hidden(start, inner, inner, inner, tag)
         closing = None if tag in never_closed else self.closing[tag].search(text, inner)
         if closing is None:
-            # MediaWiki shows a tag that is never closed as text
+            # MediaWiki shows an unclosed tag as text
             never_closed.add(tag)
             return None
         return Hidden(start, closing.end(), inner, closing.start(), tag)
@@ -89,7 +89,7 @@ _NOT_PROSE = _Tags((*_LITERAL_TAGS, *_CODE_TAGS, *_APART_TAGS))
 def without_hidden(text: str) -> str:
     """The text without comments, nowiki, code and formulas, for reading links, categories and headings.
 
-    References and galleries stay, because links in them count. Where a tag was, a `FILLER` is left: no title
+    References and galleries stay, because links in them count. A `FILLER` replaces each tag, since no title
     can hold one. Comments leave nothing.
     """
     pieces = []
@@ -103,15 +103,15 @@ def without_hidden(text: str) -> str:
 
 
 def references(text: str) -> Iterator[Hidden]:
-    """The references of a text, in order; one that only repeats a name has nothing between its tags."""
+    """The references of a text, in order; a reference that only repeats a name is empty."""
     return (hidden for hidden in _NOT_PROSE.spans(text) if hidden.tag == "ref")
 
 
 def masked(text: str) -> str:
-    """The text at unchanged length, with all that is not prose or structure replaced by `FILLER`.
+    """The text at unchanged length, with everything but prose and structure replaced by `FILLER`.
 
-    Comments, code, references and galleries become filler; what nowiki protects becomes characters that mean
-    nothing in wikitext and that `unmasked` restores. Offsets in the result are offsets in the text.
+    Comments, code, references and galleries become filler. Markup in nowiki becomes characters without a
+    meaning in wikitext, which `unmasked` restores. Offsets in the result are offsets in the text.
     """
     pieces = []
     position = 0
@@ -128,10 +128,10 @@ def masked(text: str) -> str:
 
 
 def protected(text: str, markup: str) -> str:
-    """The text with a markup character made to mean nothing, as in nowiki; `unmasked` restores it."""
+    """The text with a markup character made meaningless, as in nowiki; `unmasked` restores it."""
     return text.replace(markup, _NONCHARACTERS[_MARKUP.index(markup)])
 
 
 def unmasked(text: str) -> str:
-    """What a reader sees of a masked text: fillers gone, nowiki's characters back."""
+    """The text that a reader sees of a masked text: without fillers, and with nowiki's characters again."""
     return text if text.isascii() else text.replace(FILLER, "").translate(_RESTORE)

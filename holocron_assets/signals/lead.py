@@ -1,4 +1,4 @@
-"""The lead of a page: what it says first about its subject, as clean text."""
+"""The lead of a page: the first prose about its subject, as clean text."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ LONGEST_SENTENCE = 1_000
 SHORTEST_EXCERPT = 1_000
 LONGEST_EXCERPT = 8_000
 EXCERPT_LIMIT = 12_000
-# Templates and links make markup longer than what is read of it; more than this is never looked at
+# Templates and links make markup longer than its text; more than this is never read
 _LONGEST_PARAGRAPH = 60_000
 
 _BOLD = re.compile("'''(.+?)'''", re.DOTALL)
@@ -27,7 +27,7 @@ class Lead:
 
     Attributes:
         sentence: its first sentence, at most `LONGEST_SENTENCE` characters.
-        excerpt: its paragraphs, parted by empty lines, at most `EXCERPT_LIMIT` characters.
+        excerpt: its paragraphs, with empty lines in between, at most `EXCERPT_LIMIT` characters.
         offset: the character of the wikitext where it starts.
         method: 'bold_title' or 'first_paragraph'.
     """
@@ -46,12 +46,11 @@ class Lead:
 def find_lead(
     text: str, blocks: Sequence[Paragraph | Heading], cleaner: Cleaner, closing_sections: frozenset[str]
 ) -> Lead | None:
-    """The lead of a page, None if the page has no prose.
+    """The lead of a page; None if the page has no prose.
 
     It starts with the paragraph before the first heading that has the title in bold, else with the first
-    paragraph. It is the lead section; where that is shorter than `SHORTEST_EXCERPT`, the prose of the
-    sections that follow is added until it is not, but for closing sections such as references. It is cut at
-    the end of a sentence.
+    paragraph. It is the lead section. If that is shorter than `SHORTEST_EXCERPT`, prose of the next sections
+    is added, except for closing sections such as references. It is cut at the end of a sentence.
 
     Args:
         text: masked wikitext.
@@ -64,7 +63,7 @@ def find_lead(
     )
     lead_section = [block for block in blocks[:first_heading] if isinstance(block, Paragraph)]
     bold = _bold_title(text, lead_section, cleaner)
-    # notices in prose may stand before the paragraph that introduces the subject
+    # notices in prose may come before the paragraph that introduces the subject
     skipped = bold or 0
     pieces: list[str] = []
     offset = 0
@@ -97,7 +96,7 @@ def _in_reach(
     cleaner: Cleaner,
     closing_sections: frozenset[str],
 ) -> Iterable[tuple[Paragraph, bool]]:
-    """Paragraphs that the lead may take, each with whether it is in the lead section."""
+    """Paragraphs that the lead may take; each with a flag whether it is in the lead section."""
     for place, block in enumerate(blocks[skipped:], start=skipped):
         if isinstance(block, Paragraph):
             yield block, place < first_heading
@@ -106,7 +105,7 @@ def _in_reach(
 
 
 def _bold_title(text: str, lead_section: Sequence[Paragraph], cleaner: Cleaner) -> int | None:
-    """Which paragraph of the lead section introduces the subject in bold."""
+    """Number of the paragraph in the lead section that introduces the subject in bold."""
     name_words = set(_WORD.findall(cleaner.page_name.casefold()))
     first_has_bold = False
     for place, paragraph in enumerate(lead_section):

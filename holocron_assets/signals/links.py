@@ -20,8 +20,8 @@ from holocron_assets.signals.hidden import FILLER, without_hidden
 # A title has 255 bytes; its fragment and percent-encoding may be longer. 2,000 characters bound the cache.
 # A pipe trick that was saved unexpanded, [[X|]], is no link: Parser::handleInternalLinks2 wants a label.
 # MediaWiki takes brackets in pairs from the left, so that "[[[Foo]]]" is no link.
-# The lookahead takes nothing, so that links inside a file's caption are found as well; what it finds tells
-# whether the link is closed before the next one opens.
+# The lookahead consumes nothing, so that links inside a file's caption are found as well. It shows whether
+# the link is closed before the next one opens.
 _LINK = re.compile(
     r"\[\[(?<!\[\[\[)(?:\[\[)*+([^\[\]{}<>|\n]{1,2000})"
     r"(?:\]\]|\|(?!\]\])(?=(?:[^\[\]]++|\](?!\])|\[(?!\[))*+(\]\]|\[\[)))"
@@ -38,12 +38,12 @@ _PIPE_TEMPLATE = re.compile(r"\{\{\s*!\s*\}\}")
 
 
 LINKS_VERSION = code_version(__name__)
-"""Another when the same text may give other links."""
+"""The version of links: it changes when the same text may give other links."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """What a page links to: each title once, in the order of first occurrence.
+    """The links of a page: each title once, in the order of first occurrence.
 
     Attributes:
         links: pages and files linked to; a redirect's target is not among them.
@@ -66,7 +66,8 @@ def extract_links(wikitext: str, site: Site, *, is_redirect: bool = False) -> Pa
     Args:
         wikitext: the page's text.
         site: the wiki that the page is on.
-        is_redirect: the wiki says that the page is a redirect, so that its magic word may be of any language.
+        is_redirect: whether the wiki says that the page is a redirect; then its magic word may be of any
+            language.
     """
     text = without_hidden(wikitext)
     redirect, text = _redirect(text, site, is_redirect=is_redirect)
@@ -84,7 +85,7 @@ def extract_links(wikitext: str, site: Site, *, is_redirect: bool = False) -> Pa
 
 
 def link_extractor(site: Site) -> Callable[[str], tuple[list[str], list[str], str | None]]:
-    """What a crawl needs to know of a text: titles linked to, category names, and the redirect target."""
+    """A function that gives what a crawl needs of a text: linked titles, category names, redirect target."""
 
     def extract(wikitext: str) -> tuple[list[str], list[str], str | None]:
         found = extract_links(wikitext, site)
@@ -102,7 +103,7 @@ def _redirect(text: str, site: Site, *, is_redirect: bool) -> tuple[PageTitle | 
     return _target(match[2], site), text[match.end() :]
 
 
-# pages of one wiki link to the same titles over and over, and most of the time goes here
+# pages of a wiki often link to the same titles, and this function takes most of the time
 @lru_cache(maxsize=1 << 16)
 def _target(written: str, site: Site) -> PageTitle | None:
     written = written.strip()
@@ -142,7 +143,7 @@ def page_links(page: Row, site: Site) -> PageLinks:
 def _reported(page: Row, column: str) -> Iterable[str]:
     """Links or category names that the wiki itself listed.
 
-    The row's columns may have been read from the text, by the code of that day; the payload tells.
+    An earlier version of the code may have read the row's columns from the text; the payload shows that.
     """
     if page.get("payload") is None:
         return page.get(column) or ()
@@ -165,7 +166,7 @@ def link_rows(page: Row, site: Site) -> list[Row]:
         site: the wiki that the page is on.
 
     Returns:
-        A row for each link, category and redirect target, as `page_links` tells them.
+        A row for each link, category and redirect target of `page_links`.
     """
     found = page_links(page, site)
     kinds = {

@@ -1,4 +1,4 @@
-"""What sort of page it is, where its form says so: a disambiguation, a list, a year or timeline page."""
+"""The sort of a page that its form shows: a disambiguation, a list, a year or timeline page."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -17,7 +17,7 @@ def template_names(text: str) -> set[str]:
 def is_disambiguation(
     name: str, templates: Collection[str], categories: Iterable[str], vocabulary: Vocabulary
 ) -> bool:
-    """Whether a page lists pages of one name: its title, a template or a category says so.
+    """Whether a page lists pages with the same name: its title, a template or a category says so.
 
     Args:
         name: title without namespace prefix and continuity suffix.
@@ -34,7 +34,7 @@ def is_disambiguation(
 
 
 def is_list(name: str, categories: Iterable[str], vocabulary: Vocabulary) -> bool:
-    """Whether a page is a list: its title or a category says so (arguments as of `is_disambiguation`)."""
+    """Whether a page is a list: its title or a category says so (arguments as for `is_disambiguation`)."""
     return vocabulary.list_titles.fullmatch(name) is not None or any(
         map(vocabulary.list_categories.fullmatch, categories)
     )
@@ -47,7 +47,7 @@ def timeline_markers(
     categories: Iterable[str],
     words: TimelineWords,
 ) -> list[str]:
-    """What marks a page as one on a year, an era or a timeline, as `kind:text`, titles first.
+    """The markers of a page about a year, an era or a timeline, as `kind:text`, titles first.
 
     Args:
         name: title without namespace prefix and continuity suffix.

@@ -18,7 +18,7 @@ _CLOSES = {"}}": _TEMPLATE, "]]": _LINK, "|}": _TABLE}
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A closed stretch of markup: a 'template', 'table' or 'link'; `end` is after its last character."""
+    """A closed piece of markup: a 'template', 'table' or 'link'; `end` is after its last character."""
 
     kind: str
     start: int
@@ -27,12 +27,12 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What is open where in a text.
+    """The open and closed brackets of a text.
 
     Attributes:
         blocks: the outermost blocks in text order.
-        unclosed: where the first template or table starts that never closes.
-        deepest: how many templates are open at once at most.
+        unclosed: where the first unclosed template or table starts.
+        deepest: the largest number of templates that are open at once.
     """
 
     blocks: tuple[Block, ...]
@@ -63,7 +63,7 @@ class _Builder:
         return kind, start
 
     def close(self, kind: str, end: int) -> None:
-        """Close the innermost block of a kind; what was left open inside it never closes."""
+        """Close the innermost block of a kind; blocks still open inside it are never closed."""
         if not self.counts[kind] or (kind == _LINK and self.open[-1][0] != _LINK):
             return
         opened, start = self.pop()
@@ -81,7 +81,7 @@ def outline(text: str) -> Outline:
         text: masked wikitext.
 
     Returns:
-        The blocks; linear in the text's length.
+        The outline, in time linear in the text's length.
     """
     builder = _Builder()
     for match in _TOKEN.finditer(text):
@@ -96,7 +96,7 @@ def outline(text: str) -> Outline:
 
 
 def nesting(text: str) -> int:
-    """How many brackets of one sort are open at once at most; those never closed count to the end."""
+    """The largest number of brackets of one sort open at once; unclosed ones count to the end."""
     deepest = square = curly = 0
     for match in _BRACKET.finditer(text):
         bracket = match.group()

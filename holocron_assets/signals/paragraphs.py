@@ -14,7 +14,7 @@ _NOT_PROSE = re.compile(
     r"|</?(?:div|table|tr|td|th|center|ul|ol|li|gallery|noinclude|blockquote)\b",
     re.IGNORECASE,
 )
-# The counts bound the search in lines of a million spaces
+# The counts limit the search in lines of a million spaces
 HEADING = re.compile(r"^(={1,6})[ \t]*+([^\n]{1,600}?)[ \t]{0,100}+\1[ \t]{0,100}+$", re.MULTILINE)
 _HAS_LETTER = re.compile(r"[^\W\d_]")
 _ITALIC_ONLY = re.compile(r"''(?!').*(?<!')''\.?$", re.DOTALL)
@@ -23,7 +23,7 @@ _BOLD = re.compile(r"'''|<(?:b|strong)>", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A stretch of prose: offsets in the text."""
+    """A paragraph of prose: its offsets in the text."""
 
     start: int
     end: int
@@ -44,7 +44,7 @@ def read_blocks(text: str, text_outline: Outline, site: Site) -> Iterator[Paragr
     Args:
         text: masked wikitext.
         text_outline: its outline.
-        site: tells which links are files and categories.
+        site: knows which links are files and categories.
     """
     paragraph: Paragraph | None = None
     position = 0
@@ -65,7 +65,7 @@ def read_blocks(text: str, text_outline: Outline, site: Site) -> Iterator[Paragr
 
 
 def blanked(text: str, text_outline: Outline, site: Site) -> str:
-    """The text at unchanged length, its templates, tables, files and categories replaced by filler."""
+    """The text at unchanged length, with templates, tables, files and categories replaced by filler."""
     pieces = []
     position = 0
     for block in text_outline.blocks:
@@ -86,5 +86,5 @@ def _is_apart(text: str, block: Block, site: Site) -> bool:
 def _is_prose(shown: str) -> bool:
     if not shown or _NOT_PROSE.match(shown) or not _HAS_LETTER.search(shown):
         return False
-    # a line that is all in italics and names nothing in bold is a hatnote
+    # a line that is all in italics and has nothing in bold is a hatnote
     return not (shown.startswith("''") and _ITALIC_ONLY.match(shown) and not _BOLD.search(shown))

@@ -35,14 +35,14 @@ def _line_without_quotes(line: str) -> str:
 
 
 def _mark(length: int) -> int:
-    """How many apostrophes of a run are a mark; those before it are text."""
+    """How many apostrophes of a run form a mark; those before it are text."""
     if length >= _BOTH:
         return _BOTH
     return _BOLD if length > _ITALIC else _ITALIC
 
 
 def _apostrophe_and_italic(line: str, runs: list[re.Match[str]], marks: list[int]) -> int | None:
-    """The bold mark that is rather an apostrophe and an italic mark, where both sorts are left unpaired."""
+    """The bold mark that is read as an apostrophe and an italic mark, if both sorts have one unpaired."""
     after_space = after_word = None
     for place, (run, mark) in enumerate(zip(runs, marks, strict=True)):
         if mark != _BOLD:

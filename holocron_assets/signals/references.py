@@ -1,4 +1,4 @@
-"""References: which work each cites."""
+"""The works that references cite."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,9 +13,9 @@ _LONGEST_READ = 2_000
 
 
 def cited_works(wikitext: str, site: Site) -> Mapping[int, str]:
-    """The work that each reference of a page cites, as far as it links to one.
+    """The work that each reference of a page cites, if it links to one.
 
-    A reference that only repeats another's name cites what that one does, wherever on the page it stands.
+    A reference that only repeats another's name cites the same work, at any place on the page.
 
     Args:
         wikitext: the page's text.

@@ -6,8 +6,8 @@ from functools import lru_cache
 
 from holocron_assets.signals.vocabulary import VOCABULARY
 
-# A sentence's last marks, with the quotes and brackets that close after them. Marks of Chinese and Japanese
-# need no space after them; the others do.
+# Marks at the end of a sentence, with the quotes and brackets that close after them. Chinese and Japanese
+# marks need no space after them; other marks do.
 _END = re.compile(r"[.!?…؟۔।]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』）]*")  # noqa: RUF001 - other scripts' marks are meant
 _WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘«]+$")  # noqa: RUF001 - typographic quotes are meant
 _PARAGRAPH_END = re.compile(r"\n\n")
@@ -19,8 +19,8 @@ _LONGEST_PARENTHESIS = 400
 def sentence_ends(text: str) -> Iterator[int]:
     """Offsets just after each sentence of a text.
 
-    Abbreviations and initials end none, nor does what stands inside a short parenthesis. The text's own end
-    is not among them unless a sentence mark is there.
+    Abbreviations and initials end no sentence, nor does a mark inside a short parenthesis. The text's own end
+    counts only after a sentence mark.
 
     Args:
         text: clean text of one paragraph or more.
@@ -57,11 +57,11 @@ def _inside_parenthesis(text: str, start: int, end: int) -> bool:
 
 
 def first_sentence(text: str, longest: int) -> str:
-    """The first sentence of a text's first paragraph, cut between words where it is longer than allowed.
+    """The first sentence of a text's first paragraph, cut between words if it is too long.
 
     Args:
         text: clean text.
-        longest: characters at most.
+        longest: the most characters.
     """
     paragraph = text.partition("\n")[0]
     end = next(sentence_ends(paragraph), len(paragraph))
@@ -73,9 +73,9 @@ def cut_at_sentence(text: str, shortest: int, longest: int, hard_limit: int) -> 
 
     Args:
         text: clean text.
-        shortest: characters that the result has at least, if the text has them.
-        longest: characters that the result has at most, where a sentence ends before them.
-        hard_limit: characters that the result never exceeds.
+        shortest: the least characters of the result, if the text has as many.
+        longest: the most characters of the result, if a sentence ends before them.
+        hard_limit: the most characters of the result in any case.
     """
     if len(text) <= longest:
         return text
@@ -93,6 +93,6 @@ def cut_between_words(text: str, longest: int) -> str:
     """A text, or as many of its first words as fit."""
     if len(text) <= longest:
         return text
-    # one character more shows whether a word ends just there
+    # one more character shows whether a word ends exactly there
     words = text[: longest + 1].rsplit(None, 1)[0].rstrip()
     return words if len(words) <= longest else text[:longest]

@@ -1,4 +1,4 @@
-"""The top of a page, where infobox, lead and markers stand: read from no more of the page than is needed."""
+"""The top of a page, with infobox, lead and markers. No more of the page is read than needed."""
 
 from dataclasses import dataclass, replace
 
@@ -11,16 +11,16 @@ from holocron_assets.signals.outline import Outline, outline
 from holocron_assets.signals.paragraphs import Heading, read_blocks
 from holocron_assets.signals.vocabulary import VOCABULARY
 
-# A first look at this many characters is enough for nearly every page; none is read further than the second
-_FIRST_LOOK = 24_000
-_SECOND_LOOK = 400_000
+# For nearly every page the first number of characters is enough; none is read further than the second
+_FIRST_LENGTH = 24_000
+_SECOND_LENGTH = 400_000
 # MediaWiki expands no deeper ($wgMaxTemplateDepth)
 _DEEPEST_TEMPLATES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """What is read off the top of a page.
+    """The parts that are read from the top of a page.
 
     Attributes:
         infobox: its infobox.
@@ -43,11 +43,11 @@ def read_top(wikitext: str, site: Site, page_name: str) -> Top:
         site: the wiki that the page is on.
         page_name: title without namespace prefix and continuity suffix.
     """
-    if len(wikitext) > _FIRST_LOOK:
-        top = _read_top(wikitext[:_FIRST_LOOK], site, page_name, is_cut=True)
+    if len(wikitext) > _FIRST_LENGTH:
+        top = _read_top(wikitext[:_FIRST_LENGTH], site, page_name, is_cut=True)
         if top and top.lead and len(top.lead.excerpt) >= SHORTEST_EXCERPT:
             return top
-    text = wikitext[:_SECOND_LOOK]
+    text = wikitext[:_SECOND_LENGTH]
     top = _read_top(text, site, page_name, is_cut=False) or Top()
     if len(text) < len(wikitext) and not top.lead:
         problem = f"no lead in the first {len(text):,} of {len(wikitext):,} characters"
@@ -56,11 +56,11 @@ def read_top(wikitext: str, site: Site, page_name: str) -> Top:
 
 
 def _read_top(wikitext: str, site: Site, page_name: str, *, is_cut: bool) -> Top | None:
-    """What a text shows of a page's top; None if the text is cut too short to tell."""
+    """The top of a page from the start of its text; None if the text is cut too short."""
     text = masked(wikitext)
     text_outline = outline(text)
     if is_cut:
-        # what is cut off may close a template that seems open here, or go on with the last paragraph
+        # the rest of the page may close a template that is open here, or continue the last paragraph
         text = text[: text_outline.unclosed].rpartition("\n\n")[0]
         text_outline = text_outline.before(len(text))
     blocks = list(read_blocks(text, text_outline, site))

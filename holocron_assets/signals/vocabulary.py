@@ -1,4 +1,4 @@
-"""The words that extraction knows, read from `vocabulary.yaml`: no wiki is special to the code."""
+"""The words that extraction knows, read from `vocabulary.yaml`: the code has no words of a wiki."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ _NOTHING = re.compile("(?!)")
 
 @dataclass(frozen=True)
 class ContinuityWords:
-    """What tells a page's continuity. Values of mappings are 'canon', 'legends' or 'real'."""
+    """Markers of a page's continuity. Values of mappings are 'canon', 'legends' or 'real'."""
 
     title_suffixes: Mapping[str, str]
     marker_templates: frozenset[str]
@@ -25,7 +25,7 @@ class ContinuityWords:
 
 @dataclass(frozen=True)
 class LeadWords:
-    """What the lead's boundaries and clean text depend on."""
+    """Words on which the lead's limits and clean text depend."""
 
     closing_sections: frozenset[str]
     abbreviations: frozenset[str]
@@ -35,7 +35,7 @@ class LeadWords:
 
 @dataclass(frozen=True)
 class TimelineWords:
-    """What marks a page as a year or timeline page."""
+    """Markers of a year or timeline page."""
 
     titles: Mapping[str, re.Pattern[str]]
     infoboxes: frozenset[str]

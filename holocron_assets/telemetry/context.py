@@ -1,7 +1,7 @@
-"""What is being worked on: the run, partition, page and request that every line and span is about.
+"""The present work: the run, partition, page and request of every log line and span.
 
-It is held by Python's own context variables. Tasks of an event loop take it along by themselves, and threads
-that `asyncio.to_thread` starts; what is given to another thread takes it along as `carried`.
+Python's context variables hold it. Tasks of an event loop and threads of `asyncio.to_thread` inherit it. A
+function for another thread takes it along with `carried`.
 """
 
 from collections.abc import Callable
@@ -17,16 +17,16 @@ _Result = TypeVar("_Result")
 
 
 def about(**what: Any) -> AbstractContextManager[None]:
-    """Say, for as long as the block lasts, what is worked on; what is None is not said."""
+    """Name the present work until the block ends; values that are None are left out."""
     return bound_contextvars(**{name: value for name, value in what.items() if value is not None})
 
 
 def request_id() -> str | None:
-    """The id of the request that is under way here, if there is one."""
+    """The id of the present request, if there is one."""
     known: str | None = get_contextvars().get("request_id")
     return known
 
 
 def carried(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """The function, for another thread, with what is worked on here and now. For one call."""
+    """The function, to be called once in another thread, with the present work of this thread."""
     return partial(copy_context().run, function)

@@ -1,5 +1,5 @@
-"""What can be wrong with what is asked of logs and traces."""
+"""The error of wrong settings of logs and traces."""
 
 
 class ObserveError(ValueError):
-    """The environment asks for logs or traces that there are not; the message names the variable."""
+    """The environment has a wrong setting of logs or traces; the message names the variable."""

@@ -1,7 +1,7 @@
-"""Log lines: JSON for machines or text for people, with what they are about, on standard error.
+"""Log lines on standard error: JSON for machines or text for people, with the work that they are about.
 
-`HOLOCRON_LOG` is 'json' or 'text' (without, text). `HOLOCRON_LOG_LEVEL` says what is worth a line; without,
-all from 'info' on as JSON, and from 'warning' on as text, since commands tell people themselves how it goes.
+`HOLOCRON_LOG` is 'json' or 'text'; the default is text. `HOLOCRON_LOG_LEVEL` is the lowest level that is
+written. The default is 'info' as JSON, and 'warning' as text, since commands show people their own progress.
 """
 
 import logging
@@ -22,11 +22,11 @@ ROOT = "holocron_assets"
 _FORMATS = ("text", "json")
 _LEVELS = ("debug", "info", "warning", "error")
 _OF_DAGSTER = ("dagster", "dagit", "dagster-webserver")
-"""Loggers that Dagster gives handlers of their own, in the processes that its commands start."""
+"""Loggers to which Dagster adds handlers, in the processes that its commands start."""
 
 
 def logger(name: str) -> BoundLogger:
-    """The logger of a module. Until `configure_logs` it says only warnings, as Python's own loggers do.
+    """The logger of a module. Before `configure_logs` it writes only warnings, like Python's own loggers.
 
     Args:
         name: the module's `__name__`.
@@ -34,7 +34,7 @@ def logger(name: str) -> BoundLogger:
     made: BoundLogger = structlog.wrap_logger(
         logging.getLogger(name),
         processors=[
-            structlog.stdlib.filter_by_level,  # first: a line that nobody wants costs next to nothing
+            structlog.stdlib.filter_by_level,  # first, so that a line below the level costs little
             *_shared(),
             structlog.processors.format_exc_info,
             ProcessorFormatter.wrap_for_formatter,
@@ -45,10 +45,10 @@ def logger(name: str) -> BoundLogger:
 
 
 def log_format(environment: Mapping[str, str] = os.environ) -> Literal["text", "json"]:
-    """How lines are written.
+    """The format of log lines.
 
     Raises:
-        ObserveError: HOLOCRON_LOG says neither.
+        ObserveError: HOLOCRON_LOG has another value.
     """
     said = environment.get("HOLOCRON_LOG") or "text"
     if said not in _FORMATS:
@@ -57,9 +57,9 @@ def log_format(environment: Mapping[str, str] = os.environ) -> Literal["text", "
 
 
 def configure_logs(environment: Mapping[str, str] = os.environ) -> None:
-    """Have this process write its lines as the environment says. It may be called again.
+    """Let this process write its lines as the environment says. It may be called again.
 
-    As JSON, everything that this process logs is: other libraries' lines too, and Dagster's.
+    If it says JSON, all lines of this process are JSON, also those of Dagster and other libraries.
 
     Raises:
         ObserveError: HOLOCRON_LOG or HOLOCRON_LOG_LEVEL cannot be used.
@@ -80,11 +80,11 @@ def configure_logs(environment: Mapping[str, str] = os.environ) -> None:
         for name in _OF_DAGSTER:
             for handler in logging.getLogger(name).handlers:
                 handler.setFormatter(json_formatter())
-                logging.getLogger(name).propagate = False  # else each line would come twice
+                logging.getLogger(name).propagate = False  # otherwise each line would be written twice
 
 
 def say(what: str) -> None:
-    """Say something to who started this process: a sentence on standard error, or a line of JSON."""
+    """Write a message for people: a sentence on standard error, or a line of JSON."""
     if log_format() == "json":
         logger(ROOT).warning(what)
     else:
@@ -93,10 +93,10 @@ def say(what: str) -> None:
 
 
 def json_formatter(*more: Processor) -> logging.Formatter:
-    """Writes a record as one line of JSON, whoever made it.
+    """A formatter that writes any record as one line of JSON.
 
     Args:
-        more: processors that see it first.
+        more: processors that come first.
     """
     return ProcessorFormatter(
         foreign_pre_chain=_shared(),
@@ -111,7 +111,7 @@ def json_formatter(*more: Processor) -> logging.Formatter:
 
 
 class _Handler(logging.Handler):
-    """Ours, so that it is known when logs are configured again. Writes to what standard error is by then."""
+    """Our handler, found again by its class. It writes to the standard error of the time of writing."""
 
     def __init__(self, formatter: logging.Formatter) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class _Handler(logging.Handler):
         try:
             sys.stderr.write(f"{self.format(record)}\n")
             sys.stderr.flush()
-        except Exception:  # noqa: BLE001 - as Python's own handlers: what cannot be written ends nothing
+        except Exception:  # noqa: BLE001 - like Python's handlers: a failed line ends nothing
             self.handleError(record)
 
 
@@ -148,5 +148,5 @@ def _with_span(_logger: WrappedLogger, _name: str, line: EventDict) -> EventDict
 
 
 def _masked(_logger: WrappedLogger, _name: str, line: EventDict) -> Any:
-    """The line, which is text by now, without secrets."""
+    """The line, which is a text here, without secrets."""
     return without_secrets(str(line))

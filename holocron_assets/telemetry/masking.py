@@ -1,7 +1,7 @@
-"""Secrets, kept out of what is said: errors end up in logs, events and tables, which others read.
+"""Keeping secrets out of messages: errors appear in logs, events and tables, which others read.
 
-Holocron itself repeats none. What others say to us may: a proxy that refuses a key together with the key, a
-tool that names the address that it could not reach.
+Holocron itself repeats no secrets. Messages of others may: a proxy repeats the key that it refuses, or a tool
+names the address that it could not reach.
 """
 
 import json
@@ -14,15 +14,15 @@ _MASK = "***"
 _SECRET = re.compile(r"(?:KEY|TOKEN|PASSWORD|PASSWD|SECRET)$", re.IGNORECASE)
 _USER = re.compile(r"(?<=://)[^\s/@'\"]+@")
 _SHORTEST = 6
-"""What is shorter would be found in any text."""
+"""The shortest secret that is masked: a shorter one would be found in any text."""
 
 
 def without_secrets(text: str, environment: Mapping[str, str] = os.environ) -> str:
     """A text without users and passwords in addresses, and without the secrets of the environment.
 
-    Those are the values of variables whose names end in KEY, TOKEN, PASSWORD or SECRET, the passwords in
-    addresses that others hold, such as HOLOCRON_POSTGRES_URL, and the values of OpenTelemetry's headers. They
-    are found as they are and as JSON and Python write them between quotation marks.
+    Secrets are the values of variables whose names end in KEY, TOKEN, PASSWORD or SECRET, the passwords in
+    addresses of other variables, such as HOLOCRON_POSTGRES_URL, and the values of OpenTelemetry's headers.
+    They are found as they are, and as JSON and Python write them between quotation marks.
     """
     for secret in sorted(_secrets(environment), key=len, reverse=True):
         text = text.replace(secret, _MASK)
@@ -38,13 +38,13 @@ def _secrets(environment: Mapping[str, str]) -> set[str]:
 
 
 def _held(name: str, value: str) -> Iterator[str]:
-    """What a variable holds that nobody else is to know."""
+    """The secrets that a variable holds."""
     if _SECRET.search(name):
         yield value
-    elif name.endswith("_HEADERS"):  # as OpenTelemetry's: name=value,name=value
+    elif name.endswith("_HEADERS"):  # such as OpenTelemetry's: name=value,name=value
         for header in value.split(","):
             sent = unquote(header.partition("=")[2]).strip()
-            yield from (sent, sent.rpartition(" ")[2])  # "Bearer" before it is no secret
+            yield from (sent, sent.rpartition(" ")[2])  # the word "Bearer" before it is no secret
     else:
         yield _password(value)
 
@@ -54,10 +54,10 @@ def _inner(quoted: str) -> str:
 
 
 def _password(value: str) -> str:
-    """The password in an address; empty where there is none."""
+    """The password in an address; empty if there is none."""
     if "://" not in value or "@" not in value:
         return ""
     try:
         return urlsplit(value).password or ""
-    except ValueError:  # no address after all
+    except ValueError:  # the value is no address
         return ""

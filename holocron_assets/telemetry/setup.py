@@ -8,7 +8,7 @@ def observe_process() -> None:
     """Write this process's log lines, and send its spans, as the environment says.
 
     Raises:
-        ObserveError: the environment asks for what there is not; names the variable.
+        ObserveError: the environment has a wrong setting; the message names the variable.
     """
     configure_logs()
     configure_traces()

@@ -1,7 +1,7 @@
-"""Spans by OpenTelemetry, if somebody collects them: of runs, requests, calls of models, and writes.
+"""OpenTelemetry's spans of runs, requests, calls of models, and writes, if a collector is set.
 
-They are off unless OpenTelemetry's own variables say where to send them, and then need the extra `traces`.
-Off, a span costs a function call.
+They are off unless OpenTelemetry's own variables name a collector, and then they need the extra `traces`. If
+they are off, a span costs one function call.
 """
 
 import os
@@ -21,7 +21,7 @@ Kind = Literal["internal", "client", "server", "producer", "consumer"]
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _PROTOCOL = "http/protobuf"
-_FLUSH_MILLISECONDS = 5000  # a collector that is gone must not keep a run from its end
+_FLUSH_MILLISECONDS = 5000  # a collector that is gone must not delay the end of a run for longer
 _TRACER = trace.get_tracer("holocron")
 _NOTHING = trace.INVALID_SPAN
 
@@ -33,17 +33,17 @@ class _Switch:
 
 
 def traces_are_wanted(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether OpenTelemetry's variables say where spans are to go."""
+    """Whether OpenTelemetry's variables name a collector of spans."""
     is_disabled = environment.get("OTEL_SDK_DISABLED", "").lower() == "true"
     exporter = environment.get("OTEL_TRACES_EXPORTER", "otlp")
     return exporter == "otlp" and not is_disabled and any(environment.get(name) for name in _ENDPOINTS)
 
 
 def configure_traces(environment: Mapping[str, str] = os.environ) -> None:
-    """Have this process send its spans where the environment says, if it does. It may be called again.
+    """Let this process send its spans to the collector that the environment names. It may be called again.
 
     Raises:
-        ObserveError: the extra `traces` is not installed, or spans are to go by a protocol that it lacks.
+        ObserveError: the extra `traces` is not installed, or it lacks the protocol that is set.
     """
     if _Switch.is_on or not traces_are_wanted(environment):
         return
@@ -51,7 +51,7 @@ def configure_traces(environment: Mapping[str, str] = os.environ) -> None:
     if said != _PROTOCOL:
         raise ObserveError(f"spans are sent as {_PROTOCOL} only; OTEL_EXPORTER_OTLP_PROTOCOL says {said!r}")
     try:
-        # Only here: who sends no spans need not have them, nor wait for them to load.
+        # Imported only here: a process without spans needs neither these packages nor the time to load them.
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
         from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
         from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
@@ -62,7 +62,7 @@ def configure_traces(environment: Mapping[str, str] = os.environ) -> None:
             f"{wanted} asks for traces, which need the extra `traces`: `make EXTRAS=traces setup` in "
             "Holocron's folder, or unset it"
         ) from error
-    # Variables come second in a resource, so that OTEL_SERVICE_NAME outranks this.
+    # Values given here outrank variables in a resource, so OTEL_SERVICE_NAME is checked first.
     named = {} if environment.get("OTEL_SERVICE_NAME") else {"service.name": "holocron"}
     provider = TracerProvider(resource=Resource.create(named))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
@@ -71,7 +71,7 @@ def configure_traces(environment: Mapping[str, str] = os.environ) -> None:
 
 
 def flush_traces() -> None:
-    """Send the spans that ended, and wait for that a few seconds: the process may end any moment."""
+    """Send the spans that ended, and wait for it a few seconds, since the process may end at any moment."""
     flush = getattr(trace.get_tracer_provider(), "force_flush", None)
     if _Switch.is_on and flush:
         flush(_FLUSH_MILLISECONDS)
@@ -85,13 +85,13 @@ def span(
     *,
     parent: str | None = None,
 ) -> Iterator[Span]:
-    """A span around the block; an error that leaves the block is the span's.
+    """A span around the block. An error that leaves the block is recorded in the span.
 
     Args:
-        name: what is done; one of few, as names are grouped by.
-        kind: internal, or which side of a request it is.
-        attributes: what is known of it; what is None is left out.
-        parent: as `trace_parent` gave it in another process; without, the span that is open here.
+        name: what is done. There should be few names, since spans are grouped by them.
+        kind: internal, or the side of a request.
+        attributes: facts about it; values that are None are left out.
+        parent: the result of `trace_parent` in another process; by default the span that is open here.
     """
     if not _Switch.is_on:
         yield _NOTHING
@@ -103,7 +103,7 @@ def span(
         context=context,
         kind=SpanKind[kind.upper()],
         attributes=known,
-        record_exception=False,  # it would be told as it is, secrets and all
+        record_exception=False,  # it would be recorded with its secrets
         set_status_on_exception=False,
     ) as made:
         try:
@@ -114,19 +114,19 @@ def span(
 
 
 def failed(made: Span, kind: str, reason: str | None) -> None:
-    """Say that what a span is of failed, though no error leaves its block.
+    """Record that the work of a span failed, although no error leaves its block.
 
     Args:
         made: the span.
-        kind: what kind of failure, one of few.
-        reason: in words.
+        kind: the kind of failure; there should be few.
+        reason: the failure in words.
     """
     made.set_attribute("error.type", kind)
     made.set_status(Status(StatusCode.ERROR, reason and without_secrets(reason)))
 
 
 def _failed_by(made: Span, error: Exception) -> None:
-    """Say which error a span failed by, as OpenTelemetry's own names for it have it."""
+    """Record the error by which a span failed, under OpenTelemetry's own names."""
     kind, told = type(error).__name__, without_secrets(str(error))
     trace_back = without_secrets("".join(traceback.format_exception(error)))
     made.add_event(
@@ -138,7 +138,7 @@ def _failed_by(made: Span, error: Exception) -> None:
 
 @contextmanager
 def open_span_fails() -> Iterator[None]:
-    """Let the span that is open here have failed if an error leaves the block."""
+    """Record a failure in the span that is open here if an error leaves the block."""
     try:
         yield
     except Exception as error:
@@ -147,7 +147,7 @@ def open_span_fails() -> Iterator[None]:
 
 
 def trace_parent() -> str | None:
-    """The open span as another process takes it for a parent; None where there is none."""
+    """The open span, in the form that another process takes as a parent; None if there is none."""
     if not _Switch.is_on:
         return None
     carrier: dict[str, str] = {}
@@ -156,7 +156,7 @@ def trace_parent() -> str | None:
 
 
 def open_span_ids() -> dict[str, str]:
-    """The ids of the open span, for log lines; nothing where there is none."""
+    """The ids of the open span, for log lines; empty if there is none."""
     if not _Switch.is_on:
         return {}
     context = trace.get_current_span().get_span_context()

@@ -83,5 +83,5 @@ def test_a_folder_of_other_things_is_refused_by_name(finished_sample: Holocron, 
     (tmp_path / "mine.txt").write_text("mine")
     said = holocron(finished_sample, "export", "--to", str(tmp_path))
     assert said.exit_code == 1
-    assert "holds other things than an export" in " ".join(said.output.split())
+    assert "holds other files than an export" in " ".join(said.output.split())
     assert (tmp_path / "mine.txt").read_text() == "mine"

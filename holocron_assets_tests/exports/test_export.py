@@ -170,10 +170,10 @@ def test_what_cannot_be_exported_is_refused(lake: Lake, tmp_path: Path, wanted: 
     ("spoil", "problem"),
     [
         (lambda folder: folder.joinpath("notes.txt").write_text("mine"), "did not write, such as notes.txt"),
-        (lambda folder: folder.joinpath("manifest.json").unlink(), "other things than an export"),
+        (lambda folder: folder.joinpath("manifest.json").unlink(), "other files than an export"),
         (
             lambda folder: folder.joinpath("manifest.json").write_text('{"files": []}'),
-            "other things than an export",
+            "other files than an export",
         ),
     ],
 )

@@ -1,6 +1,6 @@
-"""The text that a reader sees of an infobox value, in runs that know their link and their place.
+"""The text that a reader sees of an infobox value, in runs with their link and their place.
 
-One pass over brackets and marks. Templates that the vocabulary does not know show nothing.
+It is read in one pass over brackets and marks. Templates that the vocabulary does not know show nothing.
 """
 
 import re
@@ -34,14 +34,14 @@ _ITALIC = frozenset({2, 5})
 
 
 class Run(NamedTuple):
-    """A stretch of clean text.
+    """A piece of clean text.
 
     Attributes:
-        text: what a reader sees.
+        text: the text that a reader sees.
         title: the canonical title that it links to, with its fragment.
         is_italic: whether it is written in italics.
         start: where its markup starts in the wikitext.
-        end: character after its last.
+        end: the character after it.
     """
 
     text: str
@@ -51,7 +51,7 @@ class Run(NamedTuple):
     end: int
 
     def cut(self, first: int, last: int) -> "Run":
-        """Some of its characters; a link keeps its place whole, and so does what is written otherwise."""
+        """Some of its characters; a link, or text whose markup differs from it, keeps its whole place."""
         if self.title or len(self.text) != self.end - self.start:
             return self._replace(text=self.text[first:last])
         return self._replace(text=self.text[first:last], start=self.start + first, end=self.start + last)
@@ -66,9 +66,9 @@ class Parameter(NamedTuple):
 
 
 def matched_brackets(text: str, start: int, end: int) -> Mapping[int, int]:
-    """Where each `{{` and `[[` between two characters is closed, after the bracket; those never closed lack.
+    """The position after the closing bracket of each `{{` and `[[` between two characters, if it is closed.
 
-    What is left open inside a template that closes never closes.
+    A bracket that is open when its template closes is never closed.
     """
     closed: dict[int, int] = {}
     opened: list[tuple[str, int]] = []
@@ -90,7 +90,7 @@ def matched_brackets(text: str, start: int, end: int) -> Mapping[int, int]:
 
 
 def parameters(text: str, start: int, end: int, closed: Mapping[int, int]) -> Iterator[Parameter]:
-    """The parameters of a template, from what stands inside its braces."""
+    """The parameters of a template, from the text inside its braces."""
     bounds, equals = [], dict[int, int]()
     position = start
     while match := _PARTS.search(text, position, end):
@@ -111,12 +111,12 @@ def parameters(text: str, start: int, end: int, closed: Mapping[int, int]) -> It
 
 
 def read_lines(text: str, start: int, end: int, site: Site) -> list[list[Run]]:
-    """The lines of a value: list items, and what line breaks part.
+    """The lines of a value: list items, and lines between line breaks.
 
     Args:
         text: the page's masked wikitext.
         start: where the value starts.
-        end: character after its last.
+        end: the character after it.
         site: the wiki that the page is on.
     """
     reader = _Reader(text, site, matched_brackets(text, start, end))
@@ -132,7 +132,7 @@ class _Reader:
         self.lines: list[list[Run]] = [[]]
 
     def read(self, start: int, end: int, depth: int) -> None:
-        """Add what a stretch of text shows."""
+        """Add the visible text of a part."""
         position = start
         while match := _MARKS.search(self._text, position, end):
             self._add_text(position, match.start())
@@ -140,7 +140,7 @@ class _Reader:
         self._add_text(position, end)
 
     def _mark(self, match: re.Match[str], end: int, depth: int) -> int:
-        """Add what a mark shows; where to go on."""
+        """Add the visible text of a mark; return where to go on."""
         mark, after = match[0], match.end()
         closes = min(self._closed.get(match.start(), 0), end)
         if mark == "[[" and closes and depth < _DEEPEST:
@@ -162,7 +162,7 @@ class _Reader:
         self._is_italic = False
 
     def _add_text(self, start: int, end: int) -> None:
-        """Add text, and what is written otherwise than it shows as runs of their own."""
+        """Add text; characters whose markup differs from them become runs of their own."""
         for match in _PLAIN_OR_NOT.finditer(self._text, start, end):
             text = match[0] if match["plain"] else unmasked(decode_character_references(match[0]))
             if text and (self.lines[-1] or text.strip()):
@@ -181,7 +181,7 @@ class _Reader:
             self.lines[-1].append(Run(text, title, is_italic, start, end))
 
     def _title(self, target: str) -> str | None:
-        """The title linked to; empty for what shows no text; None for what is no page of the wiki."""
+        """The title linked to; empty if the link shows no text; None if it leads to no page of the wiki."""
         try:
             found = self._site.parse_title(target.strip().removeprefix(":"))
         except InvalidTitle:

@@ -1,7 +1,8 @@
 """The infobox of a page: its template and fields.
 
-The infobox is the first template before the first heading that is called one, or that has named parameters
-and is not known for something else (a notice, a quote, an eyeline). The names are in `vocabulary.yaml`.
+The infobox is the first template before the first heading that has an infobox's name, or that has named
+parameters and is not known as something else (a notice, a quote, an eyeline). `vocabulary.yaml` has the
+names.
 """
 
 import re
@@ -107,7 +108,7 @@ def _fields(name: str, markup: str, cleaner: Cleaner) -> tuple[tuple[str, str], 
 
 
 def _parsed_fields(template: Template, cleaner: Cleaner) -> tuple[tuple[str, str], ...]:
-    # of a parameter that is given twice, the last one counts, as in MediaWiki
+    # if a parameter is given twice, the last one counts, as in MediaWiki
     fields = {
         str(param.name).strip()[:_LONGEST_NAME]: cut_between_words(cleaner.value(param.value), _LONGEST_VALUE)
         for param in template.params[:_MOST_FIELDS]

@@ -1,8 +1,8 @@
-"""The infobox of a page value by value: what each says, links to, adds in parentheses, and where it stands.
+"""The infobox of a page value by value: text, links, remarks in parentheses, and place.
 
-The signals hold an infobox as clean text, which cannot be taken apart again. Here its wikitext is read once
-more, in one pass over its brackets: every step is linear in the text's length, and nothing is ever raised for
-what a page holds.
+The signals hold an infobox as clean text, from which single values cannot be read any more. So its wikitext
+is read again, in one pass over its brackets. Every step is linear in the text's length, and no content of a
+page raises an error.
 """
 
 import re
@@ -19,8 +19,8 @@ from holocron_assets.signals.infobox.template import OWN_LINE_PARAMETER, shown_n
 from holocron_assets.signals.outline import outline
 from holocron_assets.signals.references import cited_works
 
-_FIRST_LOOK = 24_000
-_SECOND_LOOK = 400_000
+_FIRST_LENGTH = 24_000
+_SECOND_LENGTH = 400_000
 _MOST_FIELDS = 300
 _MOST_VALUES = 500
 _LONGEST_LINE = 5_000
@@ -30,11 +30,11 @@ _SEMICOLON = re.compile(r";")
 _SEMICOLON_OR_COMMA = re.compile(r";|,(?=\s)")
 _AROUND = " \t\n\u00a0,;:*\u2020{}[]|"
 _LINKED = "x"
-"""Stands for each character that a link shows: no bracket or comma in it parts anything."""
+"""Replaces each character that a link shows, so that its brackets and commas separate nothing."""
 
 
 class Link(NamedTuple):
-    """A link in a value: what it shows, and the canonical title that it leads to, with its fragment."""
+    """A link in a value: its visible text, and the canonical title that it leads to, with its fragment."""
 
     text: str
     title: str
@@ -45,13 +45,13 @@ class InfoboxValue(NamedTuple):
 
     Attributes:
         field: the field's name, as written.
-        text: the value as clean text, without what stands in parentheses.
-        said: the same with it.
-        qualifier: what stands in parentheses; several are parted by `; `.
+        text: the value as clean text, without text in parentheses.
+        said: the value with that text.
+        qualifier: the text in parentheses; `; ` separates several.
         links: its links to pages of the wiki, outside parentheses, in order.
-        work: title of the work that it is told in: that of its first reference, or one named in parentheses.
-        start: first character of it in the wikitext.
-        end: character after the last.
+        work: title of the work that it comes from: that of its first reference, or one named in parentheses.
+        start: its first character in the wikitext.
+        end: the character after its last.
     """
 
     field: str
@@ -65,7 +65,7 @@ class InfoboxValue(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A field's name, and from where to where its value is."""
+    """A field's name, and the start and end of its value."""
 
     name: str
     start: int
@@ -77,17 +77,17 @@ def infobox_values(
 ) -> list[InfoboxValue]:
     """Read the values of a page's infobox, in page order.
 
-    A value is a list item, a line, or what `;` parts; commas part values only where the caller says so.
+    Values are list items, lines, or parts between `;`. Commas separate values only if the caller says so.
 
     Args:
         wikitext: the page's text.
         template: the infobox's template, as the page's signals name it.
         site: the wiki that the page is on.
-        parts_at_commas: whether commas part the values of a field, by its name as written.
+        parts_at_commas: whether commas separate the values of a field, by its name as written.
     """
-    for length in dict.fromkeys((_FIRST_LOOK, _SECOND_LOOK)):
+    for length in dict.fromkeys((_FIRST_LENGTH, _SECOND_LENGTH)):
         text = masked(wikitext[:length])
-        is_cut = length < len(wikitext) and length == _FIRST_LOOK
+        is_cut = length < len(wikitext) and length == _FIRST_LENGTH
         places = _places(text, template, site, is_cut=is_cut)
         if places is not None:
             return list(islice(_values(wikitext, text, places, site, parts_at_commas), _MOST_VALUES))
@@ -97,7 +97,7 @@ def infobox_values(
 
 
 def _places(text: str, template: str, site: Site, *, is_cut: bool) -> list[_Place] | None:
-    """Where each field's value is; of one given twice, the last, as in MediaWiki. None without infobox."""
+    """The place of each field's value; the last one if a field is given twice. None without infobox."""
     blocks = outline(text)
     places: list[_Place] | None = None
     for block in blocks.blocks:
@@ -133,7 +133,7 @@ def _values(
     site: Site,
     parts_at_commas: Callable[[str], bool],
 ) -> Iterator[InfoboxValue]:
-    works = cited_works(wikitext[:_SECOND_LOOK], site)
+    works = cited_works(wikitext[:_SECOND_LENGTH], site)
     for name, start, end in places:
         separator = _SEMICOLON_OR_COMMA if parts_at_commas(name) else _SEMICOLON
         lines = [line for line in read_lines(text, start, end, site) if line]
@@ -143,7 +143,7 @@ def _values(
 
 
 def _work_between(works: Mapping[int, str], start: int, end: int) -> str | None:
-    """The work that the first reference in a stretch of text cites."""
+    """The work that the first reference in a part of the text cites."""
     places = list(works)
     first = bisect_left(places, start)
     return works[places[first]] if first < len(places) and places[first] < end else None
@@ -156,7 +156,7 @@ def _line_values(
     work_between: Callable[[int, int], str | None],
     limit: int,
 ) -> Iterator[InfoboxValue]:
-    """The values of one line. A reference counts for what stands before it, up to `limit`."""
+    """The values of one line. A reference counts for the values before it, up to `limit`."""
     shape = "".join(_LINKED * len(run.text) if run.title else run.text for run in line)[:_LONGEST_LINE]
     bare = _PARENTHESES.sub(lambda match: "(" * len(match[0]), shape)
     cuts = [0, *(match.end() for match in separator.finditer(bare)), len(bare)]
@@ -169,7 +169,7 @@ def _line_values(
 
 
 def _within(line: Sequence[Run], start: int, end: int) -> list[Run]:
-    """The runs of a line from one character to another, those at the ends cut."""
+    """The runs of a line from one character to another; runs at the ends are cut."""
     found, position = [], 0
     for run in line:
         first, last = max(start - position, 0), min(end - position, len(run.text))
@@ -206,7 +206,7 @@ def _value(name: str, part: Sequence[Run], cited: str | None) -> InfoboxValue | 
 
 
 def _visible(run: Run) -> Run:
-    """A run without what is around its words."""
+    """A run without the spaces and marks around its words."""
     first = len(run.text) - len(run.text.lstrip(_AROUND))
     return run.cut(first, max(len(run.text.rstrip(_AROUND)), first))
 
@@ -225,7 +225,7 @@ def _tidy(text: str) -> str:
 
 
 def _links(part: Sequence[Run], apart: Sequence[tuple[int, int]]) -> tuple[tuple[Link, ...], str | None]:
-    """The links outside parentheses; and the title of a work, which is written in italics, inside them."""
+    """The links outside parentheses, and the title of a work, in italics, inside them."""
     outside, work, position = [], None, 0
     for run in part:
         is_apart = any(start <= position < end for start, end in apart)
