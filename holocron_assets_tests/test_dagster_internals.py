@@ -1,4 +1,4 @@
-"""Dagster's private parts are used in `orchestration/internals/` only, and the architecture page lists them."""
+"""Only `orchestration/internals/` uses Dagster's private parts, and the architecture page lists its parts."""
 
 import ast
 import re
