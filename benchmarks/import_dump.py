@@ -43,7 +43,7 @@ from holocron_assets.lake.tables import (
     RULE_CLASSIFICATIONS,
 )
 from holocron_assets.lake.views.database import connect, query
-from holocron_assets.orchestration.runs.waiting import step_seconds
+from holocron_assets.orchestration.internals.runs import step_seconds
 
 SHARED = Path(__file__).parents[2] / "shared"
 INFOBOX_PAGES = SHARED / "wookieepedia" / "infobox_pages.jsonl.gz"

@@ -24,7 +24,7 @@ CONTRACTS = {
     "entities": {"lake", "decisions"},
     "exports": {"lake"},
     "operations": {"lake", "decisions", "telemetry", "crawl", "derive", "entities"},
-    "review": {"lake", "decisions", "entities", "operations"},
+    "review": {"lake", "decisions", "classify", "entities", "operations"},
     "planning": {
         *("lake", "decisions", "telemetry", "crawl", "signals", "classify", "derive", "entities"),
         *("operations", "review"),

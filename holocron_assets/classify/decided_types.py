@@ -7,7 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from holocron_assets.classify.taxonomy import load_taxonomy
-from holocron_assets.decisions.log import DecisionError, decided_now, new_decision, record, standing
+from holocron_assets.decisions.log import (
+    DecisionError,
+    decided_now,
+    new_decision,
+    record,
+    refuse_unsaid,
+    standing,
+)
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.files.listing import Listing
 from holocron_assets.lake.files.parquet import read_table
@@ -15,6 +22,7 @@ from holocron_assets.lake.freshness import RowsOf
 from holocron_assets.lake.packs.packs import FileMark
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_SIGNALS
+from holocron_assets.lake.views.named_pages import find_page
 
 _Keys = npt.NDArray[np.int64]
 
@@ -23,14 +31,14 @@ _TITLES: dict[tuple[Path, str], tuple[FileMark, _Keys]] = {}
 
 
 def decide_type(  # noqa: PLR0913 - each is a column
-    lake: Lake, *, source: str, title: str, type_name: str, author: str, reason: str
+    lake: Lake, *, source: str | None, title: str, type_name: str, author: str, reason: str
 ) -> Row:
     """Decide the type of a page. The decision outranks rules and models until it is undone.
 
     Args:
         lake: where the decision goes.
-        source: the page's source.
-        title: its canonical title.
+        source: the page's source; None where only one source has the page.
+        title: its title, as `find_page` takes it.
         type_name: one of the taxonomy's types.
         author: who decides.
         reason: why.
@@ -39,15 +47,37 @@ def decide_type(  # noqa: PLR0913 - each is a column
         The row of table `decisions` that was written.
 
     Raises:
-        DecisionError: there is no such type, or no author or reason.
+        DecisionError: there is no such type, page, author or reason, or several pages have the title.
     """
     types = load_taxonomy().types
     if type_name not in types:
         raise DecisionError(f"{type_name!r} is no type of page; the types are {', '.join(types)}")
-    said = {"author": author, "reason": reason, "source": source, "title": title, "value": type_name}
-    row = new_decision("classify", **said, now=decided_now(lake))
+    refuse_unsaid("a decision", author, reason)
+    its_source, its_title = _one_page(lake, title, source)
+    row = new_decision(
+        "classify",
+        author=author,
+        reason=reason,
+        source=its_source,
+        title=its_title,
+        value=type_name,
+        now=decided_now(lake),
+    )
     record(lake, [row])
     return row
+
+
+def _one_page(lake: Lake, title: str, source: str | None) -> tuple[str, str]:
+    """Source and canonical title of the page that a person means."""
+    found = find_page(lake, title, source)
+    if not found:
+        raise DecisionError(
+            f"no page is called {title!r}: nothing can be decided about it. `holocron page` helps to find it"
+        )
+    if len(found) > 1:
+        listed = " or ".join(f"{name!r} of {its_source}" for its_source, name in found)
+        raise DecisionError(f"{title!r} may be {listed}: name one by its exact title and --source")
+    return found[0]
 
 
 def read_decided_types(lake: Lake) -> RowsOf:

@@ -55,6 +55,7 @@ from holocron_assets.crawl.sources.files import (
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.lake.views.database import connect, query
+from holocron_assets.lake.views.named_pages import find_page
 from holocron_assets.operations.state.staleness import read_staleness
 from holocron_assets.operations.views import all_views
 from holocron_assets.settings import sources_folder
@@ -212,7 +213,7 @@ def page(title: str, source_name: str | None, *, as_json: bool) -> None:
     title = unicodedata.normalize("NFC", title)  # as MediaWiki stores titles
     if source_name:
         named_source(source_name)
-    found = reports.find_page(lake, title, source_name)
+    found = find_page(lake, title, source_name)
     if not found:
         place = f" of source {source_name!r}" if source_name else ""
         fail(

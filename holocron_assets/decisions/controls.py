@@ -4,26 +4,21 @@ Whatever starts work asks `Controls.holds` before; what works for long asks `Con
 hold of everything and one of a source or interrogation are apart: what both hold goes on when both are gone.
 """
 
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache, lru_cache
-from operator import itemgetter
+from datetime import datetime
+from functools import lru_cache
 from typing import NamedTuple
 
+from holocron_assets.decisions.append_log import AppendLog, id_at
 from holocron_assets.decisions.log import refuse_unsaid
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.files.parquet import read_partition, write_partition
-from holocron_assets.lake.packs.packs import FileMark
-from holocron_assets.lake.place.clock import SMALLEST_STEP, utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import CONTROLS
 
 PAUSE, DRAIN, RESUME, PRIORITIZE = "pause", "drain", "resume", "prioritize"
 
-_IN_TIME = itemgetter("said_at", "control_id")
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_LOG = AppendLog(CONTROLS, "control_id", "said_at")
 _DONE = {PAUSE: "paused", DRAIN: "drained"}
 
 
@@ -133,7 +128,7 @@ def standing_controls(lake: Lake) -> Controls:
         DamagedPartitionError: a file of the log cannot be read. Nothing is started then, lest what is held
             back goes on.
     """
-    return _standing(lake, lake.mark([CONTROLS]))
+    return _standing(lake, _LOG.mark(lake))
 
 
 def refuse_held(
@@ -170,7 +165,7 @@ def all_controls(lake: Lake) -> Sequence[Row]:
     Raises:
         DamagedPartitionError: a file of the log cannot be read.
     """
-    return _all(lake, lake.mark([CONTROLS]))
+    return _LOG.rows(lake)
 
 
 def control(  # noqa: PLR0913 - each is a column
@@ -196,11 +191,9 @@ def control(  # noqa: PLR0913 - each is a column
     with lake.lock("controls"):
         if _stands(standing_controls(lake), action, scope, priority):
             return None
-        # After all others, also where the clock was set back.
-        last: datetime = max((row["said_at"] for row in all_controls(lake)), default=_LONG_AGO)
-        now = max(utc_now(), last + SMALLEST_STEP)
+        now = _LOG.next_moment(lake)
         row: Row = {
-            "control_id": f"{now:%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:12]}",
+            "control_id": id_at(now),
             "action": action,
             "scope": scope.kind,
             "name": scope.name,
@@ -209,7 +202,7 @@ def control(  # noqa: PLR0913 - each is a column
             "reason": reason,
             "said_at": now,
         }
-        write_partition(lake, CONTROLS, row["control_id"], [row])
+        _LOG.append(lake, [row])
     return row
 
 
@@ -224,7 +217,7 @@ def _stands(controls: Controls, action: str, scope: Scope, priority: int | None)
 def _standing(lake: Lake, mark: str) -> Controls:
     held: dict[Scope, Hold] = {}
     priorities: dict[Scope, int] = {}
-    for row in _all(lake, mark):
+    for row in _LOG.rows_at(lake, mark):
         scope = Scope(row["scope"], row["name"])
         if row["action"] == PRIORITIZE:
             priorities.pop(scope, None)
@@ -235,15 +228,3 @@ def _standing(lake: Lake, mark: str) -> Controls:
         else:
             held[scope] = Hold(scope, row["action"], row["author"], row["reason"], row["said_at"])
     return Controls(held, priorities)
-
-
-@lru_cache(maxsize=4)
-def _all(lake: Lake, _mark: str) -> Sequence[Row]:
-    listing = lake.listing(CONTROLS)
-    rows = [row for name in listing.names for row in _rows_of(lake, name, listing.mark(name))]
-    return sorted(rows, key=_IN_TIME)
-
-
-@cache  # a process reads each file once
-def _rows_of(lake: Lake, partition: str, _mark: FileMark | None) -> Sequence[Row]:
-    return read_partition(lake, CONTROLS, partition)

@@ -1,18 +1,15 @@
 """What people decided: an append-only log. Nothing in it is changed, only undone by another decision."""
 
 import unicodedata
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache, cached_property, lru_cache
-from operator import itemgetter
+from datetime import datetime
+from functools import cached_property, lru_cache
 
+from holocron_assets.decisions.append_log import AppendLog, id_at
 from holocron_assets.lake.declaration.keys import content_hash, title_key
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.files.parquet import read_partition, write_partition
-from holocron_assets.lake.packs.packs import FileMark
-from holocron_assets.lake.place.clock import SMALLEST_STEP, utc_now
+from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import DECISIONS
 
@@ -29,10 +26,9 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 }
 """Every kind of decision, and the columns that say what it is about."""
 
-_IN_TIME = itemgetter("decided_at", "decision_id")
+_LOG = AppendLog(DECISIONS, "decision_id", "decided_at")
 _LONGEST: Mapping[str, int] = {"author": 100, "reason": 1000}  # characters: both are shown in lists
 _NO_PART_OF_A_NAME = frozenset({"Cc", "Zl", "Zp"})  # Unicode's control characters and line breaks
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class DecisionError(ValueError):
@@ -118,7 +114,7 @@ def new_decision(  # noqa: PLR0913 - each is a column
     """
     moment = now or utc_now()
     row = {
-        "decision_id": f"{moment:%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:12]}",
+        "decision_id": id_at(moment),
         "kind": kind,
         "source": source,
         "title": title,
@@ -139,8 +135,7 @@ def new_decision(  # noqa: PLR0913 - each is a column
 
 def decided_now(lake: Lake) -> datetime:
     """The moment of a decision that is made now: after all others, also where the clock was set back."""
-    last: datetime = max((row["decided_at"] for row in all_decisions(lake)), default=_LONG_AGO)
-    return max(utc_now(), last + SMALLEST_STEP)
+    return _LOG.next_moment(lake)
 
 
 def key_of(source: str | None, title: str | None) -> int | None:
@@ -197,11 +192,7 @@ def record(lake: Lake, rows: Sequence[Row]) -> int:
     """
     # Two that bring in the same decisions would each find them lacking, and write files of the same name.
     with lake.lock("decisions"):
-        known = {row["decision_id"] for row in all_decisions(lake)}
-        new = [row for row in rows if row["decision_id"] not in known]
-        if new:
-            write_partition(lake, DECISIONS, new[0]["decision_id"], new)
-    return len(new)
+        return _LOG.append(lake, rows)
 
 
 def undo(lake: Lake, decision_id: str, *, author: str, reason: str) -> Row:
@@ -255,12 +246,12 @@ def all_decisions(lake: Lake) -> Sequence[Row]:
     Raises:
         DamagedPartitionError: a file of the log cannot be read.
     """
-    return _all(lake, decisions_mark(lake))
+    return _LOG.rows(lake)
 
 
 def decisions_mark(lake: Lake) -> str:
     """A text that changes with every decision."""
-    return lake.mark([DECISIONS])
+    return _LOG.mark(lake)
 
 
 def standing(lake: Lake) -> Standing:
@@ -294,16 +285,4 @@ def undone(made: Sequence[Row]) -> set[str]:
 
 @lru_cache(maxsize=4)
 def _standing(lake: Lake, mark: str) -> Standing:
-    return standing_of(_all(lake, mark))
-
-
-@lru_cache(maxsize=4)
-def _all(lake: Lake, _mark: str) -> Sequence[Row]:
-    listing = lake.listing(DECISIONS)
-    rows = [row for name in listing.names for row in _rows_of(lake, name, listing.mark(name))]
-    return sorted(rows, key=_IN_TIME)
-
-
-@cache  # a process reads each file once, and there are as many as people made decisions
-def _rows_of(lake: Lake, partition: str, _mark: FileMark | None) -> Sequence[Row]:
-    return read_partition(lake, DECISIONS, partition)
+    return standing_of(_LOG.rows_at(lake, mark))

@@ -1,6 +1,6 @@
 """Decisions that people make about entities and statements: what can be decided, and what is refused."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from holocron_assets.decisions.log import (
@@ -11,8 +11,11 @@ from holocron_assets.decisions.log import (
     record,
     standing,
 )
+from holocron_assets.entities.identity.clusters import Member, survivor_of
 from holocron_assets.entities.names.named import described, named_entity, named_statement, survivor
 from holocron_assets.entities.one_now import id_now, one_with
+from holocron_assets.entities.people import People
+from holocron_assets.entities.reviews import has_its_page
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 
@@ -81,6 +84,24 @@ def merge_warning(one: Row, other: Row, stands: Standing) -> str | None:
     if {one["continuity"], other["continuity"]} == _APART:
         told.append("One is of canon and the other of Legends: no machine would merge them.")
     return " ".join(told) or None
+
+
+def default_survivor(entities: Iterable[Row], stands: Standing) -> str:
+    """The id that stays if some entities become one and no person says which, as clusters choose it.
+
+    Args:
+        entities: rows of `entities`.
+        stands: the decisions that count, whether or not anything was resolved since.
+    """
+    members = [
+        Member(
+            **{name: row[name] for name in Member._fields if name in row},
+            wiki=row["source"],  # the choice does not depend on it
+            is_present=has_its_page(row),
+        )
+        for row in entities
+    ]
+    return survivor_of(members, People(stands).held)
 
 
 def _is_suppressed(entity: Row, stands: Standing) -> bool:

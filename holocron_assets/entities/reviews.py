@@ -13,6 +13,7 @@ IN_DISPUTE = "type in dispute"
 ACROSS_TYPES = "merged across types"
 """Part of the reason while a person's merge is not followed, since the two have two types."""
 
+_DELETED, _REDIRECTED = "page deleted", "page became a redirect to"
 _BY_A_PERSON = "person"
 _SAYS_NOTHING = "Unknown"
 
@@ -46,12 +47,17 @@ def review_reason(
         The reason, naming titles and types.
     """
     if page is None:
-        return "page deleted"
+        return _DELETED
     if target := page.get("redirect_target"):
-        return f"page became a redirect to {target!r}"
+        return f"{_REDIRECTED} {target!r}"
     moved, retyped = _moved(before, page), _retyped(before, page, kept)
     restored = "page restored" if was_absent and not moved else None
     return "; ".join(reason for reason in (moved, restored, retyped) if reason) or None
+
+
+def has_its_page(entity: Row) -> bool:
+    """Whether the page of an entity was there, and was no redirect, when it was last resolved."""
+    return not (entity["review_reason"] or "").startswith((_DELETED, _REDIRECTED))
 
 
 def is_disputed(held: Row, page: Row, kept: AbstractSet[str] = frozenset()) -> bool:

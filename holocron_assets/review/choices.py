@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from holocron_assets.decisions.log import decided_now, new_decision, record
+from holocron_assets.classify.decided_types import decide_type
 from holocron_assets.entities.deciding import decide_merge, decide_split, decide_state, decide_statement
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
@@ -42,7 +42,7 @@ def decide(lake: Lake, choice: Choice, *, author: str, reason: str) -> Row:
     """Record that a person chose so; gives the row of table `decisions`.
 
     Raises:
-        DecisionError: it says neither who nor why, or contradicts what people decided before.
+        DecisionError: the same choice would be refused on the command line, for the same reason.
     """
     said = {**choice.about, "author": author, "reason": reason}
     match choice.kind:
@@ -55,9 +55,7 @@ def decide(lake: Lake, choice: Choice, *, author: str, reason: str) -> Row:
         case "accept" | "reject":
             return decide_statement(lake, choice.kind, **said)
         case _:
-            row = new_decision("classify", **said, now=decided_now(lake))
-            record(lake, [row])
-            return row
+            return decide_type(lake, **said)
 
 
 def choices_of(detail: ItemDetail, types: Sequence[str]) -> list[Choice]:
@@ -98,7 +96,7 @@ def type_choices(about: Row, page: Page | None, types: Sequence[str]) -> list[Ch
             key=str(place) if name in offered else "",
             label=name,
             kind="classify",
-            about={"source": about["source"], "title": about["title"], "value": name},
+            about={"source": about["source"], "title": about["title"], "type_name": name},
             reason=said.get(name, "Read on the page"),
             is_proposal=name in offered and place == 1,
         )
@@ -144,10 +142,7 @@ def _said_of_types(page_type: Row) -> dict[str, str]:
 def _of_pair(detail: ItemDetail) -> Iterator[Choice]:
     if len(detail.entities) != len(("one", "other")):
         return
-    # As clusters choose their survivor: a page before a mention, then by source and title.
-    survivor, other = sorted(
-        detail.entities, key=lambda row: (row["origin"] != "page", row["source"], row["title"])
-    )
+    survivor, other = sorted(detail.entities, key=lambda row: row["entity_id"] != detail.survivor_id)
     proposal = detail.judgement["proposal"] if detail.judgement else None
     yield replace(_merge("merge", "m", other, survivor), is_proposal=proposal == "same")
     yield _merge("merge.other", "M", survivor, other)

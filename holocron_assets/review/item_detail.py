@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from holocron_assets.decisions.log import Standing, standing
-from holocron_assets.entities.deciding import merge_warning
+from holocron_assets.entities.deciding import default_survivor, merge_warning
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.place.paths import Lake
@@ -65,6 +65,7 @@ class ItemDetail:
         statements: those that it is about.
         said: what people decided before about any of it.
         warning: what a person should know before its two entities become one, if anything.
+        survivor_id: of two entities, the id that stays by itself if they become one.
     """
 
     item: Row
@@ -74,6 +75,7 @@ class ItemDetail:
     statements: Sequence[Statement] = ()
     said: Sequence[Said] = field(default=())
     warning: str | None = None
+    survivor_id: str | None = None
 
     def marks(self, page: Page) -> list[Mark]:
         """Evidence in the text of one of its pages, in order and apart."""
@@ -112,6 +114,7 @@ def item_detail(lake: Lake, item: Row) -> ItemDetail:
                 statement_ids=item["statement_ids"],
             ),
             merge_warning(entities[0], entities[1], decided) if len(entities) == _SIDES else None,
+            default_survivor(entities, decided) if len(entities) == _SIDES else None,
         )
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from holocron_assets.classify import decided_types as decisions
 from holocron_assets.classify.decided_types import decide_type, read_decided_types
-from holocron_assets.decisions.log import DecisionError, new_decision, record, standing, undo
+from holocron_assets.decisions.log import DecisionError, decided_now, new_decision, record, standing, undo
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Column, Row, Table, type_int
 from holocron_assets.lake.files.parquet import write_partition
@@ -29,9 +29,19 @@ def lake_of(folder: Path, **batches: list[str]) -> Lake:
     return lake
 
 
-def decide(lake: Lake, title: str, type_name: str, **changed: Any) -> Row:
-    told = {"source": "sample", "title": title, "type_name": type_name, "author": "ada", "reason": "I know"}
-    return decide_type(lake, **{**told, **changed})
+def decide(lake: Lake, title: str, type_name: str) -> Row:
+    """Record a decision about a page that the lake need not have."""
+    row = new_decision(
+        "classify",
+        source="sample",
+        title=title,
+        value=type_name,
+        author="ada",
+        reason="I know",
+        now=decided_now(lake),
+    )
+    record(lake, [row])
+    return row
 
 
 def take_back(lake: Lake, decision: Row) -> None:
@@ -64,13 +74,15 @@ def test_the_last_decision_about_a_page_counts_until_it_is_undone(tmp_path: Path
         ({"type_name": "Robot"}, "'Robot' is no type of page; the types are PersonCharacter, "),
         ({"reason": " "}, "needs a reason"),
         ({"author": ""}, "needs an author"),
+        ({}, "no page is called 'Vessa': nothing can be decided about it"),
     ],
 )
 def test_what_cannot_be_decided_is_refused_and_leaves_nothing(
     tmp_path: Path, wrong: dict[str, str], problem: str
 ) -> None:
+    said = {"source": "sample", "title": "Vessa", "author": "ada", "reason": "I know"}
     with pytest.raises(DecisionError, match=problem):
-        decide(Lake(tmp_path), "Vessa", **{"type_name": "Droid", **wrong})
+        decide_type(Lake(tmp_path), **{**said, "type_name": "Droid", **wrong})
     assert Lake(tmp_path).partitions(DECISIONS) == []
 
 

@@ -7,12 +7,13 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner, Result
-from review_lake import ALSO_NEM, NEM, PAIR, SOURCE, review_lake
+from review_lake import ALSO_NEM, MENTIONED, NEM, PAIR, SOURCE, review_lake
 
 from holocron_assets.cli.main import main
-from holocron_assets.decisions.log import all_decisions, standing, undo
+from holocron_assets.decisions.log import DecisionError, all_decisions, standing, undo
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.review.choices import Choice, decide
 
 
 @pytest.fixture
@@ -144,3 +145,31 @@ def test_what_people_said_before_is_shown(lake: Lake) -> None:
     assert "She was never there" in output
     assert "reject, taken back" in output
     assert f"statement-{NEM}" not in output, "ids are for machines"
+
+
+@pytest.mark.parametrize(
+    ("command", "choice"),
+    [
+        (
+            ("classify", "Gone", "--type", "Droid"),
+            Choice("", "", "", "classify", {"source": SOURCE, "title": "Gone", "type_name": "Droid"}, ""),
+        ),
+        (("merge", NEM, NEM), Choice("", "", "", "merge", {"gone": NEM, "into": NEM}, "")),
+        (("split", NEM, NEM), Choice("", "", "", "split", {"one": NEM, "other": NEM}, "")),
+        (("suppress", MENTIONED), Choice("", "", "", "suppress", {"entity_id": MENTIONED}, "")),
+        (("accept", "no such fact"), Choice("", "", "", "accept", {"statement_id": "no such fact"}, "")),
+        (("promote", NEM, "--author", "a\nb"), Choice("", "", "", "promote", {"entity_id": NEM}, "")),
+    ],
+    ids=["classify", "merge", "split", "suppress", "accept", "author"],
+)
+def test_the_web_refuses_what_the_command_line_refuses_in_the_same_words(
+    lake: Lake, command: tuple[str, ...], choice: Choice
+) -> None:
+    environment = {"HOLOCRON_DATA": str(lake.root)}
+    typed = CliRunner().invoke(main, ["decide", *command, "--reason", "I know"], env=environment)
+    assert typed.exit_code == 1
+    author = command[-1] if "--author" in command else "ada"
+    with pytest.raises(DecisionError) as refused:
+        decide(lake, choice, author=author, reason="I know")
+    assert str(refused.value) in " ".join(typed.stderr.split())
+    assert all_decisions(lake) == []

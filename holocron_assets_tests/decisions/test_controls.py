@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holocron_assets.decisions import controls
+from holocron_assets.decisions import append_log
 from holocron_assets.decisions.controls import (
     ALL,
     DRAIN,
@@ -131,7 +131,7 @@ def test_the_last_word_counts_also_where_the_clock_was_set_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake, ahead = Lake(tmp_path), datetime.now(UTC) + timedelta(days=1)
-    monkeypatch.setattr(controls, "utc_now", lambda: ahead)
+    monkeypatch.setattr(append_log, "utc_now", lambda: ahead)
     say(lake, PAUSE, WIKI)
     monkeypatch.undo()
     assert not say(lake, RESUME, WIKI).is_held(source="wiki")
@@ -142,7 +142,7 @@ def test_who_looks_often_reads_only_what_was_said_since(
 ) -> None:
     lake = Lake(tmp_path)
     before = say(lake, PAUSE, WIKI)
-    monkeypatch.setattr(controls, "read_partition", None)
+    monkeypatch.setattr(append_log, "read_partition", None)
     assert standing_controls(Lake(tmp_path)) is before
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holocron_assets.decisions import log as decisions
+from holocron_assets.decisions import append_log
 from holocron_assets.decisions.log import (
     DecisionError,
     Standing,
@@ -225,7 +225,7 @@ def test_the_log_is_read_again_only_where_it_was_added_to(
     recorded(lake, "promote")
     before = standing(lake)
     assert standing(lake) is before
-    monkeypatch.setattr(decisions, "read_partition", None)
+    monkeypatch.setattr(append_log, "read_partition", None)
     assert standing(Lake(tmp_path)) is before
     read: list[str] = []
 
@@ -233,7 +233,7 @@ def test_the_log_is_read_again_only_where_it_was_added_to(
         read.append(partition)
         return read_partition(opened, table, partition)
 
-    monkeypatch.setattr(decisions, "read_partition", told)
+    monkeypatch.setattr(append_log, "read_partition", told)
     last = recorded(lake, "suppress")
     assert standing(lake).states == {"one": last}
     assert read == [last["decision_id"]]

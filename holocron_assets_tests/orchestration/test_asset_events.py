@@ -14,7 +14,8 @@ from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.tables import ENTITIES, PAGE_SIGNALS, PAGE_TAGS, PAGE_TYPES
 from holocron_assets.orchestration.assets import batches as batch_assets
 from holocron_assets.orchestration.assets import entity_files
-from holocron_assets.orchestration.assets.events import DEFERRED, RECORDED_LATE, range_tags
+from holocron_assets.orchestration.assets.events import RECORDED_LATE, range_tags
+from holocron_assets.orchestration.internals.asset_events import DEFERRED
 
 Told = list[tuple[str, str | None, str | None]]
 

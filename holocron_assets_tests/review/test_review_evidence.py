@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from review_lake import ALSO_NEM, HOSTILE, MENTIONED, NEM, OSK, PAIR, SOURCE, review_lake
 
-from holocron_assets.decisions.log import DecisionError, all_decisions
+from holocron_assets.decisions.log import (
+    DecisionError,
+    all_decisions,
+    decided_now,
+    new_decision,
+    record,
+    standing,
+)
+from holocron_assets.entities.deciding import default_survivor
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.review.choices import Choice, choices_of, decide
@@ -178,3 +186,37 @@ def test_of_a_long_text_the_beginning_and_what_is_around_evidence_is_shown() -> 
     assert sum(len(piece.text) + piece.left_out for piece in found) == len(text)
     assert sum(len(piece.text) for piece in found) < 10_000
     assert "".join(piece.text for piece in pieces(text, marks, is_whole=True)) == text
+
+
+def stays(lake: Lake) -> str:
+    """The id that stays by the first choice of the pair."""
+    return str(choices(lake, f"pair-{PAIR}")["merge"].about["into"])
+
+
+def say_of(lake: Lake, kind: str, identifier: str) -> None:
+    said = {"entity_id": identifier, "author": "ada", "reason": "I know"}
+    record(lake, [new_decision(kind, **said, now=decided_now(lake))])
+
+
+def test_the_entity_that_stays_first_is_the_one_that_clusters_choose(lake: Lake) -> None:
+    assert stays(lake) == ALSO_NEM  # "Nem Six-Finger" comes before "Nem Sixfinger"
+    say_of(lake, "promote", NEM)
+    assert stays(lake) == NEM
+    say_of(lake, "promote", ALSO_NEM)
+    assert stays(lake) == ALSO_NEM
+    say_of(lake, "suppress", NEM)
+    assert stays(lake) == NEM
+
+
+def test_of_two_entities_of_one_title_the_smaller_id_stays(lake: Lake) -> None:
+    found = detail(lake, f"pair-{PAIR}").entities
+    alike = [{**row, "title": "Nem"} for row in found]
+    for order in (alike, alike[::-1]):
+        assert default_survivor(order, standing(lake)) == min(NEM, ALSO_NEM)
+
+
+def test_an_entity_whose_page_is_gone_stays_only_where_all_are_gone(lake: Lake) -> None:
+    found = {row["entity_id"]: row for row in detail(lake, f"pair-{PAIR}").entities}
+    gone = {name: {**row, "review_reason": "page deleted"} for name, row in found.items()}
+    assert default_survivor([gone[ALSO_NEM], found[NEM]], standing(lake)) == NEM
+    assert default_survivor(gone.values(), standing(lake)) == ALSO_NEM

@@ -10,7 +10,6 @@ import click
 from rich.console import Console
 
 from holocron_assets.cli.console import print_records, to_json
-from holocron_assets.cli.knowledge.reports import find_page
 from holocron_assets.cli.shared import clear_errors, fail, json_option, opened_lake
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.dispatch.pools import DispatchError, read_dispatch_settings
@@ -21,6 +20,7 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.server.errors import ModelServerError
 from holocron_assets.derive.server.process.connection import model_server
 from holocron_assets.errors import TransientError
+from holocron_assets.lake.views.named_pages import find_page
 from holocron_assets.settings import dispatch_file
 
 

@@ -1,7 +1,6 @@
 """`holocron decide`: a person's word on pages, entities and statements."""
 
 import getpass
-import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +9,7 @@ import click
 from holocron_assets.classify.decided_types import decide_type
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.cli.knowledge.decisions import named_decision
-from holocron_assets.cli.knowledge.reports import find_page
-from holocron_assets.cli.shared import clear_errors, fail, named_source, opened_lake
+from holocron_assets.cli.shared import clear_errors, named_source, opened_lake
 from holocron_assets.decisions.log import standing, undo
 from holocron_assets.entities.deciding import (
     decide_merge,
@@ -23,7 +21,6 @@ from holocron_assets.entities.deciding import (
 )
 from holocron_assets.entities.names.named import named_entity
 from holocron_assets.lake.declaration.schema import Row
-from holocron_assets.lake.place.paths import Lake
 
 _TAXONOMY = load_taxonomy()
 _ENTITY_TYPES = click.Choice(_TAXONOMY.entity_worthy_types)
@@ -61,13 +58,11 @@ def decide() -> None:
 )
 @click.option("--source", "source_name", metavar="NAME", help="Needed where several sources have the page.")
 @_signed
-def classify(title: str, type_name: str, source_name: str | None, author: str, reason: str) -> None:
+def classify(title: str, type_name: str, source_name: str | None, **signed: Any) -> None:
     """Decide of which type the page TITLE is."""
-    lake = opened_lake()
-    source, canonical = _one_page(lake, title, source_name)
-    _tell(
-        decide_type(lake, source=source, title=canonical, type_name=type_name, author=author, reason=reason)
-    )
+    if source_name:
+        named_source(source_name)
+    _tell(decide_type(opened_lake(), source=source_name, title=title, type_name=type_name, **signed))
 
 
 @decide.command()
@@ -156,18 +151,3 @@ def _tell(decision: Row) -> None:
     click.echo(f"Decided: {in_words(decision)}.")
     click.echo(f"`holocron decide undo {decision['decision_id']}` takes it back.")
     click.echo("Sensors, or `holocron run`, redo what follows from it.")
-
-
-def _one_page(lake: Lake, title: str, source_name: str | None) -> tuple[str, str]:
-    """Source and canonical title of the page that a person means."""
-    if source_name:
-        named_source(source_name)
-    found = find_page(lake, unicodedata.normalize("NFC", title), source_name)
-    if not found:
-        fail(
-            f"no page is called {title!r}: nothing can be decided about it. `holocron page` helps to find it."
-        )
-    if len(found) > 1:
-        listed = " or ".join(f"{name!r} of {source}" for source, name in found)
-        fail(f"{title!r} may be {listed}: name one by its exact title and --source.")
-    return found[0]

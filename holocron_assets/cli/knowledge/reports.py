@@ -184,30 +184,6 @@ def run_summary(lake: Lake, sources: Sequence[Source]) -> dict[str, list[dict[st
         return {name: query(connection, sql, names) for name, sql in queries.items()}
 
 
-def find_page(lake: Lake, title: str, source: str | None) -> list[tuple[str, str]]:
-    """Sources and canonical titles of pages that a person may mean by `title`.
-
-    Args:
-        lake: what is known.
-        title: as the person wrote it; an exact title wins over one of another case.
-        source: only in this source.
-    """
-    sql = """
-        select distinct source, title, title = $title as exact
-        from (
-            select source, title from lake.seed_titles
-            union all select source, title from last_attempts
-            union all select source, target from page_links where lower(target) = lower($title)
-        )
-        where lower(title) = lower($title) and coalesce(source = $source, true)
-        order by exact desc, source, title
-    """
-    with connect(lake) as connection:
-        found = query(connection, sql, {"title": title.replace("_", " ").strip(), "source": source})
-    exact = [row for row in found if row["exact"]]
-    return [(row["source"], row["title"]) for row in exact or found]
-
-
 def nearest_titles(lake: Lake, title: str, source: str | None, *, most: int = 5) -> list[tuple[str, str]]:
     """Sources and titles that are spelt most like what a person wrote, the likest first.
 

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.padding import Padding
 
 from holocron_assets.cli.console import shown, to_json
-from holocron_assets.cli.knowledge.reports import find_page, nearest_titles, page_report
+from holocron_assets.cli.knowledge.reports import nearest_titles, page_report
 from holocron_assets.cli.shared import (
     all_sources,
     clear_errors,
@@ -21,6 +21,7 @@ from holocron_assets.cli.shared import (
     source_option,
 )
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
+from holocron_assets.lake.views.named_pages import find_page
 from holocron_assets.operations.why.answers import Answer
 from holocron_assets.operations.why.explaining import explain
 from holocron_assets.settings import dispatch_file, politeness_folder

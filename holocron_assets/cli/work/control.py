@@ -9,7 +9,6 @@ import click
 from rich.console import Console
 
 from holocron_assets.cli.console import print_rows, to_json
-from holocron_assets.cli.knowledge.reports import find_page
 from holocron_assets.cli.shared import (
     bare_lake,
     clear_errors,
@@ -35,6 +34,7 @@ from holocron_assets.decisions.controls import (
 )
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.named_pages import find_page
 from holocron_assets.settings import sources_folder
 
 _source = click.option("--source", "source_name", metavar="NAME", help="This source.")

@@ -235,12 +235,32 @@ def _connected(edges: Sequence[Row]) -> list[list[Row]]:
 def _survivor(edges: Sequence[Row], members: Mapping[str, Member], held: Held) -> str:
     ids = {edge[side] for edge in edges for side in ("first_id", "second_id")}
     into = {edge["into_id"] for edge in edges if edge["into_id"]}
+    if not into:
+        return survivor_of([members[name] for name in ids], held)
     ends = into - {end for edge in edges if edge["into_id"] for end in _other_end(edge)}
-    unwanted = set() if into else ids & held.suppressed  # by a machine's judgement, only mentions join them
-    present = unwanted or {name for name in ids if members[name].is_present} or ids
+    present = {name for name in ids if members[name].is_present} or ids
     pool = next(found for names in (ends, into, ids) if (found := names & present))
-    first: str = min(pool, key=lambda name: _rank(members[name], held))
-    return first
+    return min((members[name] for name in pool), key=lambda member: _rank(member, held)).entity_id
+
+
+def survivor_of(members: Iterable[Member], held: Held) -> str:
+    """The id that stays when some records become one and no person says which: the one rule for it.
+
+    One that a person suppressed goes first: by machine, only names from lists go with it. Then come those of
+    which a page or a list tells today, and of these the first by rank: promoted by a person, a page, source,
+    title, id.
+
+    Args:
+        members: the records.
+        held: the entities whose state people decided.
+    """
+    every = list(members)
+    pool = (
+        [member for member in every if member.entity_id in held.suppressed]
+        or [member for member in every if member.is_present]
+        or every
+    )
+    return min(pool, key=lambda member: _rank(member, held)).entity_id
 
 
 def _other_end(edge: Row) -> set[str]:

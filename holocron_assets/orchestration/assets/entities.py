@@ -16,7 +16,6 @@ from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.orchestration.assets.entity_files import stored
 from holocron_assets.orchestration.assets.events import (
-    DEFERRED,
     PARTITIONS_SEPARATOR,
     RANGE_OF_TAG,
     StepResult,
@@ -30,6 +29,8 @@ from holocron_assets.orchestration.assets.events import (
 )
 from holocron_assets.orchestration.assets.metadata import OWNER, table_description, table_metadata
 from holocron_assets.orchestration.assets.partitions import ENTITY_TYPES, SOURCES
+from holocron_assets.orchestration.internals.asset_events import DEFERRED
+from holocron_assets.orchestration.internals.runs import events_of_run
 from holocron_assets.orchestration.resources.resources import LakeResource, SnapshotResource
 from holocron_assets.orchestration.runs.failures import (
     PERMANENT,
@@ -135,7 +136,7 @@ def failures_of_steps(
     Returns:
         Of each, its `reason`, and whether it is `is_permanent`: time alone does not mend it.
     """
-    outputs = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.STEP_OUTPUT).records
+    outputs = events_of_run(instance, run_id, dg.DagsterEventType.STEP_OUTPUT)
     found: dict[str, Mapping[str, Mapping[str, Any]]] = {}
     for record in outputs:
         event = record.event_log_entry.dagster_event

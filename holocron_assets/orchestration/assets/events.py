@@ -1,10 +1,10 @@
 """What Dagster records of assets: one event for each file that a step replaced, and no other.
 
-Jobs bear a tag of Dagster's under which it plans and records no events of assets by itself. Otherwise a run
-over a range of partitions would record an event for each of them, all with one data version, whether its file
-was replaced or not, and a run that failed would show as failed what it never touched. The tag is not
-documented, so this is the one place that knows it, and `test_asset_events.py` shows what it does. A run that
-Dagster makes by itself (its Materialize button, a backfill) does not bear it, and has Dagster's own events.
+Jobs have a tag (`internals/asset_events.py`) under which Dagster plans and records no events of assets by
+itself. Otherwise a run over a range of partitions would record an event for each of them, all with one data
+version, whether its file was replaced or not, and a run that failed would show as failed what it never
+touched. `test_asset_events.py` shows what the tag does. A run that Dagster makes by itself (its Materialize
+button, a backfill) does not have it, and has Dagster's own events.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,21 +13,19 @@ from typing import Any, NamedTuple
 import dagster as dg
 
 from holocron_assets.lake.files.parquet import Footer
+from holocron_assets.orchestration.internals.asset_events import (
+    DATA_VERSION_TAG,
+    DEFERRED,
+    RANGE_TAGS,
+    last_data_versions,
+)
 from holocron_assets.planning.job_names import PARTITION_TAG, PARTITIONS_TAG
-
-DEFERRED: Mapping[str, str] = {"dagster/defer_asset_events": "true"}
-"""Tag of a job whose steps say themselves which files they replaced."""
-
-RANGE_TAGS = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
-"""Tags of a run over several partitions. Without them or a partition, a step that follows another fails."""
 
 RANGE_OF_TAG = "holocron/range_of"
 """Tag of a job over dynamic partitions: their definition. The range is known when a run begins."""
 
 PARTITIONS_SEPARATOR = ","
 """Between partitions in the tag that names several: no partition's name holds it."""
-
-DATA_VERSION_TAG = "dagster/data_version"
 
 RECORDED_LATE = "The file stood already: a run ended before it could record it, or Dagster's storage is new."
 
@@ -122,7 +120,5 @@ def recorded_partitions(
         asset: whose.
         footers: by partition.
     """
-    tags = instance.event_log_storage.get_latest_tags_by_partition(
-        asset, dg.DagsterEventType.ASSET_MATERIALIZATION, [DATA_VERSION_TAG], list(footers)
-    )
-    return {name for name, own in tags.items() if own.get(DATA_VERSION_TAG) == footers[name].content_id}
+    versions = last_data_versions(instance, asset, list(footers))
+    return {name for name, version in versions.items() if version == footers[name].content_id}

@@ -1,4 +1,7 @@
-"""The machine's clock was set back: Dagster's sensors would wait until it is again as late as it was."""
+"""The machine's clock was set back: Dagster's sensors would wait until it is again as late as it was.
+
+Waits for: a public call that reads and sets when a sensor last ticked, or a daemon that ignores later times.
+"""
 
 from datetime import datetime
 from typing import Any

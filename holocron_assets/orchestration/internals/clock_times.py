@@ -1,4 +1,7 @@
-"""When schedules come, as Dagster itself counts it, and what changes of the clock do to them."""
+"""When schedules come, as Dagster itself counts it, and what changes of the clock do to them.
+
+Waits for: a public call that gives the next times of a cron string in a time zone.
+"""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,8 @@
-"""What others are told of Dagster: how it is, and one run. Its storage is read, and not changed."""
+"""The state of Dagster, and the report of one run. This reads its storage and changes nothing.
+
+Waits for: public calls of `DagsterInstance` that give the daemon's heartbeats and the last tick of each
+sensor.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -10,6 +14,7 @@ from dagster._core.scheduler.instigation import InstigatorType, SensorInstigator
 
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.operations.state.dagster_state import DagsterState
+from holocron_assets.orchestration.internals.runs import count_runs, events_of_run
 from holocron_assets.orchestration.runs.failures import failure_of_step
 from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY
 from holocron_assets.planning.job_names import PARTITION_TAG
@@ -29,8 +34,7 @@ def read_dagster_state(instance: DagsterInstance) -> DagsterState:
     return DagsterState(
         at=utc_now(),
         runs={
-            status.value.lower(): instance.get_runs_count(RunsFilter(statuses=[status]))
-            for status in UNDER_WAY
+            status.value.lower(): count_runs(instance, RunsFilter(statuses=[status])) for status in UNDER_WAY
         },
         heard_at={
             name: datetime.fromtimestamp(heartbeats[name].timestamp, UTC) if name in heartbeats else None
@@ -79,9 +83,7 @@ def run_report(instance: DagsterInstance, run_id: str) -> dict[str, Any] | None:
 
 
 def _failed_steps(instance: DagsterInstance, run_id: str) -> Sequence[Mapping[str, Any]]:
-    records = instance.get_records_for_run(
-        run_id, of_type=dg.DagsterEventType.STEP_FAILURE, limit=_MOST_FAILED_STEPS
-    ).records
+    records = events_of_run(instance, run_id, dg.DagsterEventType.STEP_FAILURE, limit=_MOST_FAILED_STEPS)
     found = []
     for record in records:
         event = record.event_log_entry.dagster_event
@@ -100,9 +102,7 @@ def _failed_steps(instance: DagsterInstance, run_id: str) -> Sequence[Mapping[st
 
 def _error(instance: DagsterInstance, run_id: str) -> str | None:
     """What the run's own end says: of one that died, no step does."""
-    records = instance.get_records_for_run(
-        run_id, of_type=dg.DagsterEventType.RUN_FAILURE, limit=1, ascending=False
-    ).records
+    records = events_of_run(instance, run_id, dg.DagsterEventType.RUN_FAILURE, limit=1, ascending=False)
     event = records[0].event_log_entry.dagster_event if records else None
     return event.message if event else None
 

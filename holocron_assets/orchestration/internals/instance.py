@@ -1,4 +1,7 @@
-"""Dagster's instance: where it lives, which file configures it, and the pool limits that no file can hold."""
+"""Dagster's instance: where it lives, which file configures it, and the pool limits that no file can hold.
+
+Waits for: limits of named pools in `dagster.yaml`.
+"""
 
 import os
 import re
@@ -18,6 +21,7 @@ from holocron_assets.lake.place.mounts import refuse_unmounted, remember_mount
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.crawl import CRAWL_POOL
 from holocron_assets.orchestration.internals.clock_set_back import bring_ticks_back
+from holocron_assets.orchestration.internals.runs import count_runs, limit_pool
 from holocron_assets.orchestration.resources.known_lake import expect_lake
 from holocron_assets.orchestration.runs.reaper import reap_dead_runs
 from holocron_assets.settings import (
@@ -139,8 +143,8 @@ def open_instance() -> dg.DagsterInstance:
         prepare_home()
         instance = dg.DagsterInstance.get()
         for pool, limit in limits.items():
-            instance.event_log_storage.set_concurrency_slots(pool, limit)
-        instance.get_runs_count()
+            limit_pool(instance, pool, limit)
+        count_runs(instance, dg.RunsFilter())
         bring_ticks_back(instance, now=utc_now())
         expect_lake(instance, lake)
     reap_dead_runs(instance, lake)

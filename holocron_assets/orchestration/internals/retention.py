@@ -2,8 +2,11 @@
 
 `DagsterInstance.delete_run` would take the newest materialization of each partition with it, and the
 partition would be shown as missing. So events are deleted one table at a time: all but the newest of each
-asset and partition. Of Dagster's internals this uses the tables of the event log, which are the same in
-SQLite and PostgreSQL, and that SQLite has a file for each run besides.
+asset and partition. This uses the tables of the event log, which are the same in SQLite and PostgreSQL, and
+the file that SQLite has for each run besides.
+
+Waits for: a public call that deletes a run and keeps what assets hold, or a setting that keeps runs for a
+time.
 """
 
 from collections.abc import Iterator, Sequence

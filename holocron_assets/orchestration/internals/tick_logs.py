@@ -1,7 +1,9 @@
 """Logs of ticks, which go with their ticks: Dagster forgets ticks after a while, and leaves a file for each.
 
-Of Dagster's internals this uses the table of ticks, which is the same in SQLite and PostgreSQL, and where the
-local manager of logs keeps files.
+This uses the table of ticks, which is the same in SQLite and PostgreSQL, and the folder in which the local
+manager of logs keeps files.
+
+Waits for: Dagster's own purge of ticks to delete their logs too, or a public call that lists those left over.
 """
 
 import os

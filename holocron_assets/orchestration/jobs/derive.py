@@ -5,7 +5,6 @@ limits a run by tags stands here, on the jobs, so that it holds for every way to
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import dagster as dg
 
@@ -14,22 +13,19 @@ from holocron_assets.derive.dispatch.pools import DispatchSettings
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.orchestration.assets.derivations import ModelGroup, model_groups
-from holocron_assets.orchestration.assets.events import DEFERRED, RANGE_OF_TAG, range_tags
+from holocron_assets.orchestration.assets.events import RANGE_OF_TAG, range_tags
 from holocron_assets.orchestration.assets.partitions import BATCHES
+from holocron_assets.orchestration.internals.asset_events import DEFERRED
+from holocron_assets.orchestration.internals.asset_graph import AssetJob
 from holocron_assets.planning.derive_job_names import job_name, job_of
 from holocron_assets.planning.entity_stages import TYPES
 from holocron_assets.planning.job_names import GPU_MODEL_TAG, MODEL_POOL_TAG
-
-if TYPE_CHECKING:
-    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 ANY_MODEL = "any"
 """The tag of a run on the GPU that has not chosen its model yet. The limit counts whatever the value is."""
 
 
-def derive_jobs(
-    interrogations: Sequence[Interrogation], settings: DispatchSettings
-) -> "list[UnresolvedAssetJobDefinition]":
+def derive_jobs(interrogations: Sequence[Interrogation], settings: DispatchSettings) -> list[AssetJob]:
     """The jobs that ask some interrogations; none for a pool of whose models nothing is asked.
 
     Args:
@@ -76,7 +72,7 @@ def jobs_of_pool(pool: str, interrogations: Sequence[Interrogation], settings: D
     }
 
 
-def _job(name: str, groups: Sequence[ModelGroup]) -> "UnresolvedAssetJobDefinition":
+def _job(name: str, groups: Sequence[ModelGroup]) -> AssetJob:
     pool, by_type = groups[0].pool, groups[0].by_type
     assets = dg.AssetSelection.assets(*(asset for group in groups for asset in group.assets))
     partitions = range_tags(TYPES) if by_type else {RANGE_OF_TAG: str(BATCHES.name)}

@@ -11,6 +11,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import HeldBackError, Scope, refuse_held, standing_controls
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.internals.run_queue import came_from_queue, job_of_same_code
 from holocron_assets.orchestration.resources.change_readings import read_to_the_end
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs.failures import clear_failures
@@ -175,9 +176,9 @@ def _knowledge_made(lake: Lake, runs: Runs) -> list[str]:
 
 def _runs(context: dg.OpExecutionContext, lake: Lake) -> Runs:
     """The run queue if this run came out of it, else this process (`dagster job execute`)."""
-    if context.run.remote_job_origin:
+    if came_from_queue(context.run):
         return QueuedRuns(context, lake)
-    return LocalRuns(context.instance, lake, context.repository_def.get_job)
+    return LocalRuns(context.instance, lake, partial(job_of_same_code, context))
 
 
 def _finish(runs: Runs, work: Sequence[Work]) -> None:

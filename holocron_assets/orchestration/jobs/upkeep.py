@@ -12,6 +12,7 @@ from holocron_assets.lake.packs.compaction import CompactionUnderWayError, compa
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.internals.retention import forget_old_runs, old_runs_are_due
+from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.internals.tick_logs import forget_tick_logs, tick_logs_are_due
 from holocron_assets.orchestration.resources.resources import LakeResource
 from holocron_assets.orchestration.runs.failures import clear_failures
@@ -167,4 +168,4 @@ def _asked(
 
 
 def _is_under_way(instance: dg.DagsterInstance, job: str) -> bool:
-    return instance.get_runs_count(RunsFilter(job_name=job, statuses=list(UNDER_WAY))) > 0
+    return count_runs(instance, RunsFilter(job_name=job, statuses=list(UNDER_WAY))) > 0

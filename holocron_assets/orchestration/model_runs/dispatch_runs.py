@@ -12,6 +12,7 @@ from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.internals.runs import runs_in_pool
 from holocron_assets.orchestration.runs.held import is_held
 from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY, due_after
 from holocron_assets.planning.job_names import (
@@ -30,22 +31,15 @@ _STOPPED = (DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED)
 
 def at_work(instance: dg.DagsterInstance, lake: Lake, pool: str) -> set[str]:
     """Who has the places of a pool: models that runs ask, runs that a person started, or another process."""
-    runs = instance.get_runs(RunsFilter(tags={MODEL_POOL_TAG: pool}, statuses=list(UNDER_WAY)))
+    wanted = RunsFilter(tags={MODEL_POOL_TAG: pool}, statuses=list(UNDER_WAY))
+    runs = [record.dagster_run for record in instance.get_run_records(wanted)]
     found = {run.tags.get(MODEL_TAG, run.run_id) for run in runs}
     # A person's run bears no tags, but its op holds a slot of the pool, or waits for one.
-    by_hand = _in_pool(instance, pool) - {run.run_id for run in runs}
+    by_hand = runs_in_pool(instance, pool) - {run.run_id for run in runs}
     found.update(f"run {run_id}" for run_id in by_hand)
     if pool == GPU_POOL and not found and (holder := gpu_holder(lake)):
         found.add(holder)
     return found
-
-
-def _in_pool(instance: dg.DagsterInstance, pool: str) -> set[str]:
-    storage = instance.event_log_storage
-    if not storage.supports_global_concurrency_limits:
-        return set()
-    slots = storage.get_concurrency_info(pool)
-    return {slot.run_id for slot in slots.claimed_slots} | {step.run_id for step in slots.pending_steps}
 
 
 class History(NamedTuple):

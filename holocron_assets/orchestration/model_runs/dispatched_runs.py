@@ -26,6 +26,7 @@ from holocron_assets.orchestration.assets.events import (
     recorded_late,
     recorded_partitions,
 )
+from holocron_assets.orchestration.internals.runs import add_tags
 from holocron_assets.orchestration.model_runs.asking import (
     Asking,
     asking,
@@ -166,7 +167,8 @@ def _done(
 ) -> Iterator[StepResult]:
     """Ask the model; record what was written, and say what became of the rest."""
     session, model = Session(), str(agenda.model)
-    context.instance.add_run_tags(context.run.run_id, run_tags(asked.settings.pool_of(model), model))
+    tags = run_tags(asked.settings.pool_of(model), model)
+    add_tags(context.instance, context.run.run_id, tags)
     run = asked.model_run(model, [one for one in agenda.interrogations if model in one.models])
     with closing(work_on(run, agenda, session, is_wanted=what.choice())) as working:
         for written in working:
@@ -182,4 +184,4 @@ def _note_outcome(context: dg.AssetExecutionContext, outcome: str) -> None:
     run = context.instance.get_run_by_id(context.run.run_id)
     before = run.tags.get(OUTCOME_TAG) if run else None
     if before not in _OUTCOMES or _OUTCOMES.index(outcome) > _OUTCOMES.index(before):
-        context.instance.add_run_tags(context.run.run_id, {OUTCOME_TAG: outcome})
+        add_tags(context.instance, context.run.run_id, {OUTCOME_TAG: outcome})

@@ -42,6 +42,7 @@ from holocron_assets.lake.tables import (
 from holocron_assets.operations.notifications.dead_letters import TABLES as DEAD_LETTER_TABLES
 from holocron_assets.orchestration.assets.partitions import BATCHES, ENTITY_TYPES, SOURCES
 from holocron_assets.orchestration.assets.views import READ as OF_VIEWS
+from holocron_assets.orchestration.internals.asset_graph import assets_in_order, assets_of_job
 from holocron_assets.orchestration.schedules.revision_checks import RECHECK_PREFIX
 from holocron_assets.orchestration.sensors.crawl_and_entities import (
     ENTITY_TABLES,
@@ -179,7 +180,7 @@ class Graph:
 
 def read_graph() -> Graph:
     """The graph as it is defined now."""
-    nodes = sorted(defs.resolve_asset_graph().asset_nodes, key=lambda node: node.key)
+    nodes = assets_in_order(defs)
     made_by = _makers()
     stages = [
         _stage(
@@ -229,7 +230,7 @@ def _jobs() -> tuple[dg.JobDefinition, ...]:
 
 def _makes(job: dg.JobDefinition) -> frozenset[str]:
     """The assets that a job makes."""
-    return frozenset(key.to_user_string() for key in job.asset_layer.selected_asset_keys)
+    return frozenset(key.to_user_string() for key in assets_of_job(job))
 
 
 def _sensors() -> Iterator[Trigger]:

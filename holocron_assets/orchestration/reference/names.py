@@ -10,6 +10,7 @@ import dagster as dg
 
 from holocron_assets.definitions import defs
 from holocron_assets.orchestration.assets.partitions import BATCHES, ENTITY_TYPES, SOURCES
+from holocron_assets.orchestration.internals.asset_graph import assets_in_order, assets_of_job, checks_of_job
 from holocron_assets.orchestration.jobs.group import GroupConfig
 from holocron_assets.orchestration.jobs.refresh import AddPagesConfig, RefreshConfig
 from holocron_assets.orchestration.schedules.revision_checks import RECHECK_PREFIX
@@ -52,7 +53,7 @@ def _section(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) 
 
 
 def _assets() -> list[Sequence[str]]:
-    nodes = sorted(defs.resolve_asset_graph().asset_nodes, key=lambda node: node.key)
+    nodes = assets_in_order(defs)
     return [
         (
             _code([node.key.to_user_string()]),
@@ -74,8 +75,8 @@ def _jobs() -> list[Sequence[str]]:
 
 def _selection(job: dg.JobDefinition) -> str:
     """The assets that a job makes, else the checks that it runs, else the config that it takes."""
-    made = sorted(key.to_user_string() for key in job.asset_layer.selected_asset_keys)
-    checked = sorted({key.name for key in job.asset_layer.asset_graph.asset_check_keys})
+    made = sorted(key.to_user_string() for key in assets_of_job(job))
+    checked = sorted(checks_of_job(job))
     if made or not _config(job):
         return _code(made or checked)
     return _code(_config(job))

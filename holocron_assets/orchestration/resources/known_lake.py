@@ -6,6 +6,7 @@ from holocron_assets.lake.place.marking import mark
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.place.presence import FolderGoneError, marker_of
 from holocron_assets.lake.shared.places import mirror_of
+from holocron_assets.orchestration.internals.storage import is_kept, read_note, write_note
 
 _KEY = "holocron/lake "  # and its folder: one Dagster may know of several
 
@@ -16,14 +17,14 @@ def expect_lake(instance: dg.DagsterInstance, lake: Lake) -> None:
     Raises:
         FolderGoneError: Dagster knows of work on a lake here, and there is none.
     """
-    if instance.is_ephemeral:
+    if not is_kept(instance):
         return
-    storage, folder = instance.daemon_cursor_storage, lake.root / "lake"
+    folder = lake.root / "lake"
     mirror = mirror_of(lake.root)
     if mirror:
         mirror.recognise()  # a new machine has its marker then
     key = f"{_KEY}{mirror.url if mirror else lake.root}"
-    known = storage.get_cursor_values({key}).get(key)
+    known = read_note(instance, key)
     if known and not folder.exists():
         raise FolderGoneError(
             f"{folder} is gone, and Dagster knows of work on it. Mount its disk, or put it back. To begin "
@@ -31,4 +32,4 @@ def expect_lake(instance: dg.DagsterInstance, lake: Lake) -> None:
         )
     mark(folder)
     if (name := marker_of(folder)) and name != known:
-        storage.set_cursor_values({key: name})
+        write_note(instance, key, name)

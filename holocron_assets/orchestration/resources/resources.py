@@ -15,6 +15,7 @@ from holocron_assets.derive.server.process.connection import model_server
 from holocron_assets.entities.snapshot import Snapshot, open_snapshot
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.run_tags import keep_tags
+from holocron_assets.orchestration.internals.runs import add_tags
 from holocron_assets.orchestration.resources.known_lake import expect_lake
 from holocron_assets.orchestration.runs.reaper import held_by_run
 from holocron_assets.orchestration.runs.registration import set_range
@@ -46,7 +47,7 @@ class LakeResource(dg.ConfigurableResource["LakeResource"]):
             set_range(context.instance, self.open(), context.run)
             if context.run.parent_run_id and OUTCOME_TAG in context.run.tags:
                 # Dagster gives a run that repeats another that one's tags; what became of it is not ours.
-                context.instance.add_run_tags(context.run.run_id, {OUTCOME_TAG: REPEATED})
+                add_tags(context.instance, context.run.run_id, {OUTCOME_TAG: REPEATED})
         keep_tags(self.open(), context.run.run_id, context.run.job_name, context.run.tags)
         with held_by_run(self.open(), context.run.run_id), run_observed(context.run):
             yield self

@@ -4,13 +4,9 @@ Dagster would take any number of partitions, and any of them twice. Its backfill
 that are started there, and can be ended there.
 """
 
-import json
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
 
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
@@ -22,24 +18,16 @@ from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.entities import failures_of_steps
-from holocron_assets.orchestration.assets.events import DEFERRED, partitions_of_run
+from holocron_assets.orchestration.assets.events import partitions_of_run
 from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
+from holocron_assets.orchestration.internals.asset_events import DEFERRED
+from holocron_assets.orchestration.internals.asset_graph import asset_named, assets_of_job, makeable_assets
+from holocron_assets.orchestration.internals.backfills import start_backfill
 from holocron_assets.orchestration.runs.open_work import made_already, runs_for, runs_waiting
 from holocron_assets.planning.job_names import SOURCE_TAG
 from holocron_assets.settings import PROJECT_FOLDER
 
-# It is no module that Python runs, and an argument of a process holds fewer partitions than there may be.
-_GRAPHQL = "import sys; from dagster_graphql.cli import main; sys.argv += ['-v', sys.stdin.read()]; main()"
 _ENDED = (DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE)
-_MUTATION = """
-mutation ($params: LaunchBackfillParams!) {
-  launchPartitionBackfill(backfillParams: $params) {
-    __typename
-    ... on LaunchBackfillSuccess { backfillId }
-    ... on Error { message }
-  }
-}
-"""
 
 
 class BackfillRefusedError(Exception):
@@ -180,25 +168,7 @@ def launch_backfill(backfill: Backfill, tags: Mapping[str, str]) -> str:
         "title": f"holocron backfill {backfill.asset}",
         "tags": [{"key": key, "value": value} for key, value in {**source_tag(backfill), **tags}.items()],
     }
-    answer = _ask({"params": params})["launchPartitionBackfill"]
-    if answer["__typename"] != "LaunchBackfillSuccess":
-        raise PermanentError(f"Dagster refused the backfill: {answer.get('message', answer['__typename'])}")
-    return str(answer["backfillId"])
-
-
-def _ask(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Ask Dagster by GraphQL, over the instance that is open in this process."""
-    command = [sys.executable, "-c", _GRAPHQL, "-w", str(PROJECT_FOLDER / "workspace.yaml")]
-    command += ["-t", _MUTATION]
-    done = subprocess.run(  # noqa: S603 - our own
-        command, input=json.dumps(variables), capture_output=True, text=True, check=False
-    )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    answer = json.loads(lines[-1]) if lines else {}
-    if not answer.get("data"):
-        raise PermanentError(f"Dagster did not take it: {done.stderr.strip() or done.stdout.strip()}")
-    found: dict[str, Any] = answer["data"]
-    return found
+    return start_backfill(PROJECT_FOLDER / "workspace.yaml", params)
 
 
 def source_of_partition(asset: str, partition: str) -> str | None:
@@ -225,13 +195,12 @@ def _sources(backfill: Backfill) -> list[str]:
 
 
 def _definition(asset: str) -> dg.PartitionsDefinition[str]:
-    graph = defs.resolve_asset_graph()
     key = dg.AssetKey(asset)
-    names = sorted(one.to_user_string() for one in graph.executable_asset_keys)
+    names = sorted(one.to_user_string() for one in makeable_assets(defs))
     if asset not in names:
         near = ", ".join(get_close_matches(asset, names) or names)
         raise PermanentError(f"no asset is called {asset!r} that a run could make; there are {near}")
-    found = graph.get(key).partitions_def
+    found = asset_named(defs, key).partitions_def
     if found is None:
         makes = [f"`holocron launch {job.name}`" for job in defs.resolve_all_job_defs() if _is_of(job, key)]
         raise PermanentError(f"asset {asset!r} has no partitions: {makes[0] if makes else 'the UI'} makes it")
@@ -240,4 +209,4 @@ def _definition(asset: str) -> dg.PartitionsDefinition[str]:
 
 def _is_of(job: dg.JobDefinition, asset: dg.AssetKey) -> bool:
     """Whether a job makes an asset, and is not Dagster's own, which makes every one."""
-    return asset in job.asset_layer.selected_asset_keys and not job.name.startswith("__")
+    return asset in assets_of_job(job) and not job.name.startswith("__")

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 import dagster as dg
-from dagster._core.errors import DagsterExecutionInterruptedError
 
 from holocron_assets.crawl.dumps.export import DumpError
 from holocron_assets.crawl.errors import WikiUnavailable
@@ -24,6 +23,7 @@ from holocron_assets.lake.files.parquet import DamagedPartitionError, MissingPar
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import PartitionNameError
 from holocron_assets.lake.titles import InvalidTitle
+from holocron_assets.orchestration.internals.runs import events_of_run
 from holocron_assets.orchestration.runs.retries import is_computation
 from holocron_assets.planning.repair import repair
 from holocron_assets.telemetry.spans import open_span_fails
@@ -43,7 +43,7 @@ _PERMANENT = (
     SourceError,
 )
 
-_INTERRUPTS = (KeyboardInterrupt, DagsterExecutionInterruptedError)
+_INTERRUPTS = (KeyboardInterrupt, dg.DagsterExecutionInterruptedError)
 
 DUE_AT = "due_at"
 """Key of a failure's metadata: from when on the same may work."""
@@ -146,7 +146,7 @@ def _failed_check(
     instance: dg.DagsterInstance, run_id: str, step_failure: dg.DagsterEvent
 ) -> RunFailure | None:
     """What a check found that failed its step, in its own words; None if the step failed otherwise."""
-    records = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION).records
+    records = events_of_run(instance, run_id, dg.DagsterEventType.ASSET_CHECK_EVALUATION)
     for record in records:
         event = record.event_log_entry.dagster_event
         if event and event.step_key == step_failure.step_key:
@@ -181,5 +181,5 @@ def failure_of_step(event: dg.DagsterEvent) -> RunFailure | None:
 def _first_event(
     instance: dg.DagsterInstance, run_id: str, kind: dg.DagsterEventType
 ) -> dg.DagsterEvent | None:
-    records = instance.get_records_for_run(run_id, of_type=kind, limit=1).records
+    records = events_of_run(instance, run_id, kind, limit=1)
     return records[0].event_log_entry.dagster_event if records else None

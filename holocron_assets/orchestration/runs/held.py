@@ -12,6 +12,7 @@ from dagster import DagsterRunStatus
 
 from holocron_assets.decisions.controls import DRAIN, HeldBackError, Hold, standing_controls
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.orchestration.internals.runs import add_tags, end_as_canceled
 from holocron_assets.planning.job_names import OUTCOME_TAG, PAUSED
 
 
@@ -46,10 +47,10 @@ def ended_when_held(context: dg.OpExecutionContext | dg.AssetExecutionContext) -
 
 def end_as_held(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) -> None:
     """Have a run end as canceled once its step has failed."""
-    instance.add_run_tags(run.run_id, {OUTCOME_TAG: PAUSED})
+    add_tags(instance, run.run_id, {OUTCOME_TAG: PAUSED})
     now = instance.get_run_by_id(run.run_id)
     if now and now.status == DagsterRunStatus.STARTED:
-        instance.report_run_canceling(now, message=why)
+        end_as_canceled(instance, now, why)
 
 
 def is_held(run: dg.DagsterRun | None) -> bool:

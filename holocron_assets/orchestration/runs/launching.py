@@ -16,6 +16,7 @@ from holocron_assets.crawl.sources.files import source_names
 from holocron_assets.definitions import defs
 from holocron_assets.orchestration.assets.events import makes_what_is_stale
 from holocron_assets.orchestration.internals.instance import open_instance
+from holocron_assets.orchestration.internals.storage import daemon_last_heard
 from holocron_assets.orchestration.model_runs.what_to_ask import RESOURCE
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.planning.job_names import ADD_PAGES_JOB, GPU_JOB, PARTITION_TAG, REFRESH_JOB
@@ -109,8 +110,8 @@ def _outcome(instance: DagsterInstance, job: str, run_id: str, tell: Callable[[s
 
 
 def _daemon_lives(instance: DagsterInstance) -> bool:
-    last = instance.get_daemon_statuses([_QUEUE_DAEMON])[_QUEUE_DAEMON].last_heartbeat
-    return last is not None and time() - last.timestamp < _SILENT_SECONDS
+    last = daemon_last_heard(instance, _QUEUE_DAEMON)
+    return last is not None and time() - last < _SILENT_SECONDS
 
 
 def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | None) -> None:

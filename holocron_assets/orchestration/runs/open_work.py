@@ -1,19 +1,17 @@
 """What Dagster is to make already: by runs that wait or go on, and by backfills that are to ask for runs."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
 
 import dagster as dg
 from dagster import DagsterRunStatus, RunsFilter
 
 from holocron_assets.definitions import defs
-from holocron_assets.orchestration.assets.events import RANGE_TAGS, is_deferred, partitions_of_run
+from holocron_assets.orchestration.assets.events import is_deferred, partitions_of_run
+from holocron_assets.orchestration.internals.asset_events import RANGE_TAGS
+from holocron_assets.orchestration.internals.asset_graph import asset_named, makeable_assets_of_job
+from holocron_assets.orchestration.internals.backfills import OpenBackfill, open_backfills
+from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY
-
-if TYPE_CHECKING:
-    from dagster._core.execution.backfill import PartitionBackfill
-
-_OPEN = ("REQUESTED", "CANCELING", "FAILING")
 
 
 def made_already(instance: dg.DagsterInstance, asset: str, known: Sequence[str]) -> dict[str, str]:
@@ -25,9 +23,10 @@ def made_already(instance: dg.DagsterInstance, asset: str, known: Sequence[str])
         known: its partitions, in order.
     """
     key, found = dg.AssetKey(asset), dict[str, str]()
-    for backfill in _open_backfills(instance):
-        found |= dict.fromkeys(_remaining(backfill).get(key) or (), f"backfill {backfill.backfill_id}")
-    for run in instance.get_runs(RunsFilter(statuses=list(UNDER_WAY))):
+    for backfill in open_backfills(instance):
+        found |= dict.fromkeys(_remaining(backfill).get(key) or (), f"backfill {backfill.id}")
+    for record in instance.get_run_records(RunsFilter(statuses=list(UNDER_WAY))):
+        run = record.dagster_run
         if key in _made_by(run):
             found |= dict.fromkeys(_partitions_of(run, known), f"run {run.run_id}")
     return found
@@ -35,8 +34,8 @@ def made_already(instance: dg.DagsterInstance, asset: str, known: Sequence[str])
 
 def runs_waiting(instance: dg.DagsterInstance) -> int:
     """How many runs are queued, and how many open backfills have yet to ask for, whatever they make."""
-    queued = instance.get_runs_count(RunsFilter(statuses=[DagsterRunStatus.QUEUED]))
-    return queued + sum(_runs_to_come(instance, backfill) for backfill in _open_backfills(instance))
+    queued = count_runs(instance, RunsFilter(statuses=[DagsterRunStatus.QUEUED]))
+    return queued + sum(_runs_to_come(instance, backfill) for backfill in open_backfills(instance))
 
 
 def runs_for(asset: str, known: Sequence[str], chosen: Collection[str]) -> int:
@@ -47,7 +46,7 @@ def runs_for(asset: str, known: Sequence[str], chosen: Collection[str]) -> int:
         known: all of its partitions, in order.
         chosen: those that are to be made.
     """
-    policy = defs.resolve_asset_graph().get(dg.AssetKey(asset)).backfill_policy
+    policy = asset_named(defs, dg.AssetKey(asset)).backfill_policy
     if policy is None or policy.max_partitions_per_run is not None:
         return len(chosen)
     wanted = frozenset(chosen)
@@ -57,38 +56,20 @@ def runs_for(asset: str, known: Sequence[str], chosen: Collection[str]) -> int:
     return sum(starts)
 
 
-def _open_backfills(instance: dg.DagsterInstance) -> "Iterator[PartitionBackfill]":
-    return (one for one in instance.get_backfills() if one.status.value in _OPEN)
-
-
-def _remaining(backfill: "PartitionBackfill") -> Mapping[dg.AssetKey, frozenset[str] | None]:
+def _remaining(backfill: OpenBackfill) -> Mapping[dg.AssetKey, frozenset[str] | None]:
     """The partitions that a backfill has yet to ask for, by asset; None of an asset without partitions."""
-    data = backfill.asset_backfill_data
-    if data is None:
-        names = frozenset(_remaining_of_job(backfill))
-        return dict.fromkeys(_assets_of(backfill.job_name or ""), names)
-    left = data.target_subset - data.requested_subset - data.failed_and_downstream_subset
-    partitioned = left.partitions_subsets_by_asset_key.items()
-    return {
-        **{key: frozenset(subset.get_partition_keys()) for key, subset in partitioned if not subset.is_empty},
-        **dict.fromkeys(left.non_partitioned_asset_keys),
-    }
+    if backfill.job is None:
+        return backfill.of_assets
+    return dict.fromkeys(_assets_of(backfill.job), frozenset(backfill.of_job))
 
 
-def _remaining_of_job(backfill: "PartitionBackfill") -> Sequence[str]:
-    """The partitions that a backfill of a job has yet to ask for: it goes through them in order."""
-    names, last = backfill.partition_names or (), backfill.last_submitted_partition_name
-    return names[names.index(last) + 1 :] if last in names else names
-
-
-def _runs_to_come(instance: dg.DagsterInstance, backfill: "PartitionBackfill") -> int:
+def _runs_to_come(instance: dg.DagsterInstance, backfill: OpenBackfill) -> int:
     """Runs that a backfill has yet to ask for; as Dagster has it, one for all assets that are made alike."""
-    if backfill.asset_backfill_data is None:
-        return len(_remaining_of_job(backfill))
-    graph = defs.resolve_asset_graph()
+    if backfill.job is not None:
+        return len(backfill.of_job)
     alike: dict[object, tuple[dg.AssetKey, frozenset[str] | None]] = {}
     for key, names in _remaining(backfill).items():
-        node = graph.get(key)
+        node = asset_named(defs, key)
         alike[node.partitions_def, names, node.backfill_policy] = key, names
     return sum(
         1 if names is None else runs_for(key.to_user_string(), _all_partitions(instance, key), names)
@@ -97,7 +78,7 @@ def _runs_to_come(instance: dg.DagsterInstance, backfill: "PartitionBackfill") -
 
 
 def _all_partitions(instance: dg.DagsterInstance, key: dg.AssetKey) -> Sequence[str]:
-    definition = defs.resolve_asset_graph().get(key).partitions_def
+    definition = asset_named(defs, key).partitions_def
     return definition.get_partition_keys(dynamic_partitions_store=instance) if definition else ()
 
 
@@ -118,4 +99,4 @@ def _made_by(run: dg.DagsterRun) -> frozenset[dg.AssetKey]:
 def _assets_of(job_name: str) -> frozenset[dg.AssetKey]:
     jobs = {job.name: job for job in defs.resolve_all_job_defs()}
     job = jobs.get(job_name)
-    return frozenset(job.asset_layer.executable_asset_keys) if job else frozenset()
+    return makeable_assets_of_job(job) if job else frozenset()

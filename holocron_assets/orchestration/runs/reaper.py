@@ -16,6 +16,12 @@ from holocron_assets.lake.journals.notes import Note
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.shared.server_locks import Lock
+from holocron_assets.orchestration.internals.runs import (
+    end_as_failed,
+    free_places,
+    runs_with_places,
+    seconds_to_start,
+)
 from holocron_assets.orchestration.runs.orphans import end_with_code_server, has_code_server
 
 _UNFINISHED = (
@@ -83,7 +89,7 @@ def reap_dead_runs(
         Ids of the runs reaped.
     """
     if time_to_start is None:
-        time_to_start = timedelta(seconds=instance.run_monitoring_start_timeout_seconds)
+        time_to_start = seconds_to_start(instance)
     reaped = []
     for record in instance.get_run_records(RunsFilter(statuses=list(_UNFINISHED))):
         run, sign = record.dagster_run, _sign(lake, record.dagster_run.run_id)
@@ -93,9 +99,7 @@ def reap_dead_runs(
             continue
         if _has_ended(instance, run.run_id):
             continue
-        # First: were this process killed after the report, nobody would look at the run's places again.
-        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
-        instance.report_run_failed(run, "Its process is gone: killed, or the machine went down.")
+        end_as_failed(instance, run, "Its process is gone: killed, or the machine went down.")
         sign.remove()
         reaped.append(run.run_id)
     _free_places_of_the_ended(instance, lake)
@@ -107,11 +111,10 @@ def _free_places_of_the_ended(instance: dg.DagsterInstance, lake: Lake) -> None:
 
     Dagster's daemon does so too, but there may be none. A run that was ended by force may be at work still.
     """
-    storage = instance.event_log_storage
-    for run_id in storage.get_concurrency_run_ids() if storage.supports_global_concurrency_limits else ():
+    for run_id in runs_with_places(instance):
         lives = _sign(lake, run_id).mark() is not None and _is_held(lake, run_id)
         if not lives and _has_ended(instance, run_id):
-            storage.free_concurrency_slots_for_run(run_id)
+            free_places(instance, run_id)
 
 
 @contextmanager

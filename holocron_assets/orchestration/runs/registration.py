@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import cast
 
 import dagster as dg
 from sqlalchemy.exc import IntegrityError
@@ -12,9 +11,11 @@ from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.parquet import Footer, read_footer
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, SITES
-from holocron_assets.orchestration.assets.events import RANGE_OF_TAG, RANGE_TAGS, range_tags
+from holocron_assets.orchestration.assets.events import RANGE_OF_TAG, range_tags
 from holocron_assets.orchestration.assets.metadata import written_metadata
 from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
+from holocron_assets.orchestration.internals.asset_events import RANGE_TAGS
+from holocron_assets.orchestration.internals.runs import add_tags_now
 from holocron_assets.planning.job_names import PARTITION_TAG
 
 _LISTED_IN: Mapping[str, tuple[dg.DynamicPartitionsDefinition, Table]] = {
@@ -64,11 +65,7 @@ def set_range(instance: dg.DagsterInstance, lake: Lake, run: dg.DagsterRun) -> N
     if name is None or PARTITION_TAG in run.tags or RANGE_TAGS[0] in run.tags:
         return
     if known := instance.get_dynamic_partitions(name) or _first_registered(instance, lake, name):
-        tags = range_tags(known)
-        instance.add_run_tags(run.run_id, tags)
-        # Dagster's steps go by the tags that the run had when it was loaded; those in the storage come too
-        # late.
-        cast("dict[str, str]", run.tags).update(tags)
+        add_tags_now(instance, run, range_tags(known))
 
 
 def _first_registered(instance: dg.DagsterInstance, lake: Lake, name: str) -> Sequence[str]:

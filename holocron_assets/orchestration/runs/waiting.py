@@ -10,13 +10,13 @@ from typing import Any, Protocol
 
 import dagster as dg
 from dagster import DagsterRunStatus
-from dagster._core.origin import JobPythonOrigin
-from dagster._core.remote_origin import RemoteJobOrigin
 
 from holocron_assets.interrupts import end_if_asked
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.run_tags import tags_by_people
 from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
+from holocron_assets.orchestration.internals.run_queue import submit_run
+from holocron_assets.orchestration.internals.runs import end_as_failed, step_seconds
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.held import is_held
 from holocron_assets.orchestration.runs.reaper import held_by_run
@@ -129,8 +129,7 @@ def run_of_ours(instance: dg.DagsterInstance, lake: Lake) -> Iterator[str]:
         except BaseException:
             run = instance.get_run_by_id(run_id)
             if run and not run.is_finished:
-                instance.event_log_storage.free_concurrency_slots_for_run(run_id)
-                instance.report_run_failed(run, "It was interrupted.")
+                end_as_failed(instance, run, "It was interrupted.")
             raise
 
 
@@ -155,23 +154,10 @@ class QueuedRuns:
     def _submit(self, item: Work) -> str:
         make_partition(self._instance, self._lake, item)
         partition = {PARTITION_TAG: item.partition} if item.partition else {}
-        parent = self._context.run
-        remote, code = parent.remote_job_origin, parent.job_code_origin
-        if remote is None or code is None:
-            raise dg.Failure(f"run {parent.run_id} was not launched by a daemon", allow_retries=False)
-        job = self._context.repository_def.get_job(item.job)
-        run = self._instance.create_run_for_job(
-            job,
-            status=DagsterRunStatus.NOT_STARTED,
-            tags={**job.run_tags, **tags_by_people(parent.tags), **work_tags(item), **partition},
-            root_run_id=parent.run_id,
-            parent_run_id=parent.run_id,
-            remote_job_origin=RemoteJobOrigin(remote.repository_origin, item.job),
-            job_code_origin=JobPythonOrigin(item.job, code.repository_origin),
-        )
-        self._instance.report_dagster_event(dg.DagsterEvent.job_enqueue(run), run_id=run.run_id)
-        self._context.log.info(f"submitted {item}: run {run.run_id}")
-        return run.run_id
+        tags = {**tags_by_people(self._context.run.tags), **work_tags(item), **partition}
+        run_id = submit_run(self._context, item.job, tags)
+        self._context.log.info(f"submitted {item}: run {run_id}")
+        return run_id
 
     def _wait(self, run_id: str) -> DagsterRunStatus:
         while True:
@@ -196,11 +182,3 @@ def make_partition(instance: dg.DagsterInstance, lake: Lake, item: Work) -> None
     definition = _PARTITIONED_BY.get(item.job)
     if definition and item.partition:
         register_partition(instance, lake, definition, item.partition)
-
-
-def step_seconds(instance: dg.DagsterInstance, run_id: str) -> dict[str, float]:
-    """How long each step of a run took, in seconds."""
-    steps = instance.get_run_step_stats(run_id)
-    return {
-        step.step_key: step.end_time - step.start_time for step in steps if step.end_time and step.start_time
-    }

@@ -4,13 +4,11 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import dagster as dg
-from dagster import _loggers as dagster_loggers
-from dagster._core.definitions import instigation_logger
 from structlog.types import EventDict, WrappedLogger
 
+from holocron_assets.orchestration.internals.console_loggers import line_of_run, replace_console_loggers
 from holocron_assets.planning.job_names import PARTITION_TAG, SOURCE_TAG, TRACE_TAG
 from holocron_assets.telemetry.context import about
 from holocron_assets.telemetry.logs import json_formatter, log_format
@@ -26,10 +24,7 @@ def observe_runs() -> None:
     """
     observe_process()
     if log_format() == "json":
-        # A run whose config names no logger gets Dagster's own, in colours, and so does a tick; no setting
-        # chooses another.
-        for module in (dagster_loggers, instigation_logger):
-            module.create_console_logger = _json_console_logger  # type: ignore[attr-defined]
+        replace_console_loggers(_json_console_logger)
 
 
 @contextmanager
@@ -62,16 +57,4 @@ def _json_console_logger(name: str, level: str | int) -> logging.Logger:
 
 def _of_run(_logger: WrappedLogger, _name: str, line: EventDict) -> EventDict:
     """A line of a run, with what Dagster knows of it in keys of our own."""
-    known: dict[str, Any] = getattr(line.get("_record"), "dagster_meta", None) or {}
-    event = known.get("dagster_event")
-    details = getattr(event and event.event_specific_data, "error", None)
-    told = {
-        "event": known.get("orig_message"),
-        "run_id": known.get("run_id"),
-        "job": known.get("job_name"),
-        "step": known.get("step_key"),
-        "dagster_event": event and event.event_type_value,
-        "partition": event and event.partition,
-        "error": details and details.to_string(),
-    }
-    return {**line, **{key: value for key, value in told.items() if value}}
+    return {**line, **{key: value for key, value in line_of_run(line).items() if value}}

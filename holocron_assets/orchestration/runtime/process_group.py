@@ -12,9 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
 
-import grpc
-
 from holocron_assets.errors import PermanentError
+from holocron_assets.orchestration.internals.code_server import (
+    DAEMON_MODULE,
+    code_problem,
+    code_server_answers,
+    reload_code,
+)
 from holocron_assets.telemetry.logs import log_format
 
 LOAD_ANEW = signal.SIGUSR1
@@ -104,7 +108,7 @@ class ProcessGroup:
         self._workspace.write_text(json.dumps({"load_from": [{"grpc_server": server}]}), encoding="utf-8")
         shared = ["-w", str(self._workspace)]
         if self._duties.daemon:
-            self._add("daemon", [python, "-m", "dagster._daemon", "run", *shared, *logs])
+            self._add("daemon", [python, "-m", DAEMON_MODULE, "run", *shared, *logs])
         if self._duties.port is not None:
             web = ["-m", "holocron_assets.orchestration.runtime.web_ui", "-h", "127.0.0.1"]
             self._add("web UI", [python, *web, "-p", str(self._duties.port), *shared])
@@ -117,24 +121,11 @@ class ProcessGroup:
 
     def answers(self) -> bool:
         """Whether the process that holds the code answers; the code server passes the question on to it."""
-        with grpc.insecure_channel(f"unix:{self._socket}") as channel:
-            ping = channel.unary_unary("/api.DagsterApi/Ping")
-            with suppress(grpc.RpcError):
-                ping(b"", timeout=_SECONDS_TO_ANSWER)
-                return True
-        return False
+        return code_server_answers(self._socket, seconds=_SECONDS_TO_ANSWER)
 
     def code_problem(self) -> str | None:
         """Why the code cannot be loaded; None if it could. Its server answers all the same."""
-        with grpc.insecure_channel(f"unix:{self._socket}") as channel, suppress(grpc.RpcError):
-            listing = channel.unary_unary("/api.DagsterApi/ListRepositories")
-            answer: bytes = listing(b"", timeout=_SECONDS_TO_ANSWER)
-            told = json.loads(answer[answer.index(b"{") :])  # the one field of the message
-            if told["__class__"] == "SerializableErrorInfo":
-                while told["cause"] and str(told["cls_name"]).startswith("Dagster"):
-                    told = told["cause"]  # ours names the file, and what it came of does not
-                return str(told["message"]).strip()
-        return None
+        return code_problem(self._socket, seconds=_SECONDS_TO_ANSWER)
 
     def load_anew(self, pause: Callable[[], None]) -> None:
         """Have the code loaded anew; runs under way end with the code that they began with.
@@ -145,13 +136,13 @@ class ProcessGroup:
         Raises:
             ProcessGroupError: it did not do so.
         """
-        with grpc.insecure_channel(f"unix:{self._socket}") as channel:
-            loading = channel.unary_unary("/api.DagsterApi/ReloadCode").future(b"", timeout=_SECONDS_TO_LOAD)
-            while not loading.done():
-                self.check()
-                pause()
-            if loading.exception():
-                raise ProcessGroupError("the code server did not load its code anew")
+
+        def look() -> None:
+            self.check()
+            pause()
+
+        if not reload_code(self._socket, look, seconds=_SECONDS_TO_LOAD):
+            raise ProcessGroupError("the code server did not load its code anew")
 
     def end(self, in_a_hurry: Callable[[], bool]) -> None:
         """Let all of them, the runs too, end in order; kill what is left after a time, or once in a hurry."""

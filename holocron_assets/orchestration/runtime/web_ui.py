@@ -8,24 +8,20 @@ import argparse
 import signal
 from collections.abc import Sequence
 from http import HTTPStatus
+from pathlib import Path
 
 import dagster as dg
-from dagster._core.workspace.context import WorkspaceProcessContext
-from dagster._core.workspace.load_target import WorkspaceFileTarget
-from dagster_webserver.app import create_app_from_workspace_process_context
 from starlette.datastructures import QueryParams
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holocron_assets.loopback_guard import OwnMachineOnly
 from holocron_assets.orchestration.internals.instance import prepare_home
+from holocron_assets.orchestration.internals.web_app import dagster_web_app
 from holocron_assets.orchestration.runtime.endpoints import WithEndpoints, make_endpoints
 from holocron_assets.review.web.serving import serve
 from holocron_assets.telemetry.logs import log_format, logger
 from holocron_assets.telemetry.setup import observe_process
-
-_STATEMENT_MILLISECONDS, _RECYCLE_SECONDS, _MORE_CONNECTIONS = 15_000, 3600, 20
-"""What `dagster-webserver` has a database keep to, unless told otherwise."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -39,14 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # A web server ends by the signal that it was told to end with; what it has open is to be closed first.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     prepare_home()
-    with dg.DagsterInstance.get() as instance:
-        instance.optimize_for_webserver(_STATEMENT_MILLISECONDS, _RECYCLE_SECONDS, _MORE_CONNECTIONS)
-        workspace = WorkspaceFileTarget([options.workspace])
-        with WorkspaceProcessContext(instance, workspace) as context:
-            app = WithEndpoints(
-                create_app_from_workspace_process_context(context), make_endpoints(lambda: instance)
-            )
-            serve(guarded(app), options.host, options.port, _tell)
+    workspace = Path(options.workspace)
+    with dg.DagsterInstance.get() as instance, dagster_web_app(instance, workspace) as web_app:
+        app = WithEndpoints(web_app, make_endpoints(lambda: instance))
+        serve(guarded(app), options.host, options.port, _tell)
 
 
 def guarded(app: ASGIApp) -> ASGIApp:

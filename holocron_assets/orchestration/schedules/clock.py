@@ -10,6 +10,7 @@ from dagster import RunsFilter
 from holocron_assets.crawl.sources.change_settings import CronTimes
 from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.operations.schedules import GroupTimes, RefreshTimes, Schedules
+from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.jobs.group import run_group
 from holocron_assets.orchestration.jobs.refresh import refresh
@@ -110,4 +111,4 @@ def _schedule(  # noqa: PLR0913 - a job, and how it is run
 
 def _is_under_way(instance: dg.DagsterInstance, job: str, tags: Mapping[str, str]) -> bool:
     same = RunsFilter(job_name=job, tags=dict(tags), statuses=list(UNDER_WAY))
-    return instance.get_runs_count(same) > 0
+    return count_runs(instance, same) > 0

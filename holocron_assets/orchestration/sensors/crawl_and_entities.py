@@ -37,6 +37,7 @@ from holocron_assets.lake.tables import (
 )
 from holocron_assets.orchestration.assets.entities import ENTITY_JOBS
 from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
+from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.jobs.assets import ASSET_JOBS
 from holocron_assets.orchestration.resources.holding import holds_named
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
@@ -231,7 +232,8 @@ def _marks(lake: Lake) -> dict[str, str]:
 
 def _last_failed(instance: dg.DagsterInstance, job: str) -> bool:
     return any(
-        run.status == DagsterRunStatus.FAILURE for run in instance.get_runs(RunsFilter(job_name=job), limit=1)
+        record.dagster_run.status == DagsterRunStatus.FAILURE
+        for record in instance.get_run_records(RunsFilter(job_name=job), limit=1)
     )
 
 
@@ -247,7 +249,7 @@ def _stale_knowledge(
         return find(lake)
     work = Work(job, None, mark)
     done = RunsFilter(tags={WORK_TAG: work.key}, statuses=[DagsterRunStatus.SUCCESS])
-    return [] if instance.get_runs_count(done) else [work]
+    return [] if count_runs(instance, done) else [work]
 
 
 def _crawl_goes_on(instance: dg.DagsterInstance, lake: Lake, sources: Sequence[Source]) -> bool:
@@ -260,7 +262,7 @@ def _crawl_goes_on(instance: dg.DagsterInstance, lake: Lake, sources: Sequence[S
 
 
 def _is_under_way(instance: dg.DagsterInstance, job: str) -> bool:
-    return instance.get_runs_count(RunsFilter(job_name=job, statuses=list(UNDER_WAY))) > 0
+    return count_runs(instance, RunsFilter(job_name=job, statuses=list(UNDER_WAY))) > 0
 
 
 def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Source]) -> list[str] | None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import dagster as dg
 
@@ -27,6 +27,7 @@ from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS
+from holocron_assets.orchestration.internals.asset_graph import AssetJob
 from holocron_assets.orchestration.jobs.derive import job_of_plan, jobs_of_pool
 from holocron_assets.orchestration.model_runs.dispatch_runs import at_work, history
 from holocron_assets.orchestration.model_runs.dispatched_runs import run_tags
@@ -38,14 +39,11 @@ from holocron_assets.planning.repair import repaired_tick
 from holocron_assets.planning.work import Work
 from holocron_assets.settings import dispatch_file
 
-if TYPE_CHECKING:
-    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
-
 _NAME = "model_dispatch"
 _SHADOW = "shadow"
 
 
-def _dispatch_sensor(pool: str, jobs: "Sequence[UnresolvedAssetJobDefinition]") -> dg.SensorDefinition:
+def _dispatch_sensor(pool: str, jobs: Sequence[AssetJob]) -> dg.SensorDefinition:
     @dg.sensor(
         name=_NAME if pool == GPU_POOL else f"{_NAME}_{pool}",
         jobs=list(jobs) or None,
@@ -170,7 +168,7 @@ def _recorded(context: dg.SensorEvaluationContext, lake: Lake, answers: Sequence
 
 def dispatch_sensors(
     settings: DispatchSettings,
-    jobs: "Sequence[UnresolvedAssetJobDefinition]",
+    jobs: Sequence[AssetJob],
     interrogations: Sequence[Interrogation],
 ) -> list[dg.SensorDefinition]:
     """A sensor for each pool of models; the first is `model_dispatch`, of the GPU.

@@ -13,6 +13,7 @@ from holocron_assets.lake.attempts import delay_after
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.events import partitions_of_run
+from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.resources.holding import hold_on
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.held import is_held
@@ -72,7 +73,8 @@ def run_requests(
         now: the moment, for tests.
     """
     now = now or utc_now()
-    runs = instance.get_runs(RunsFilter(statuses=list(UNDER_WAY)))
+    records = instance.get_run_records(RunsFilter(statuses=list(UNDER_WAY)))
+    runs = [record.dagster_run for record in records]
     # Partitions that a run is about, whoever started it, and the work that it is for.
     busy = {name for run in runs for name in (*partitions_of_run(run), run.tags.get(WORK_TAG)) if name}
     # Of each job: a long crawl must not keep what is seldom from its turn.
@@ -134,8 +136,8 @@ def _history(instance: dg.DagsterInstance, item: Work, now: datetime) -> tuple[s
         return None, None
     if last.update_timestamp > now or is_held(last.dagster_run):
         return last.dagster_run.run_id, None
-    held = instance.get_runs_count(RunsFilter(tags={WORK_TAG: item.key, OUTCOME_TAG: PAUSED}))
-    return last.dagster_run.run_id, due_after(instance, last, instance.get_runs_count(runs) - held)
+    held = count_runs(instance, RunsFilter(tags={WORK_TAG: item.key, OUTCOME_TAG: PAUSED}))
+    return last.dagster_run.run_id, due_after(instance, last, count_runs(instance, runs) - held)
 
 
 def due_after(instance: dg.DagsterInstance, last: dg.RunRecord, runs: int) -> datetime:

@@ -22,6 +22,7 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.operations.state.kept_snapshot import in_background
 from holocron_assets.operations.state.status import Status
+from holocron_assets.orchestration.internals.storage import reopening
 from holocron_assets.orchestration.resources.snapshot import snapshot_now
 from holocron_assets.planning.repair import repairing
 from holocron_assets.telemetry.masking import without_secrets
@@ -125,13 +126,13 @@ def lasting_snapshot(
         politeness_folder: as for `snapshot_now`.
         instance: the tick's.
     """
-    ref = instance.get_ref() if instance.is_persistent else None
+    again = reopening(instance)
 
     def take() -> Status:
         with ExitStack() as stack:
 
             def own() -> dg.DagsterInstance:
-                return stack.enter_context(dg.DagsterInstance.from_ref(ref)) if ref else instance
+                return stack.enter_context(again()) if again else instance
 
             return snapshot_now(lake, sources, politeness_folder, own)
 

@@ -1,0 +1,88 @@
+"""An append-only log of what people say: how decisions and controls alike are written and read."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from operator import itemgetter
+
+from holocron_assets.lake.declaration.schema import Row, Table
+from holocron_assets.lake.files.parquet import read_partition, write_partition
+from holocron_assets.lake.packs.packs import FileMark
+from holocron_assets.lake.place.clock import SMALLEST_STEP, utc_now
+from holocron_assets.lake.place.paths import Lake
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class AppendLog:
+    """A table to which people's words are added, a file for each time that somebody says something.
+
+    Attributes:
+        table: where they are.
+        id_column: the column that names a row.
+        time_column: the column that says when it was said.
+    """
+
+    table: Table
+    id_column: str
+    time_column: str
+
+    def rows(self, lake: Lake) -> Sequence[Row]:
+        """Every row, the oldest first; read again only when there are others.
+
+        Raises:
+            DamagedPartitionError: a file of the log cannot be read.
+        """
+        return self.rows_at(lake, self.mark(lake))
+
+    def rows_at(self, lake: Lake, mark: str) -> Sequence[Row]:
+        """The same, for a mark that was just taken."""
+        return _rows(self, lake, mark)
+
+    def mark(self, lake: Lake) -> str:
+        """A text that changes with every row that is added."""
+        return lake.mark([self.table])
+
+    def next_moment(self, lake: Lake) -> datetime:
+        """The moment of what is said now: after all that was said, also where the clock was set back."""
+        last: datetime = max((row[self.time_column] for row in self.rows(lake)), default=_LONG_AGO)
+        return max(utc_now(), last + SMALLEST_STEP)
+
+    def append(self, lake: Lake, rows: Sequence[Row]) -> int:
+        """Add rows, all of them or none. What the log has already is not added again.
+
+        Args:
+            lake: where the log is, under its lock.
+            rows: each with an id that is its own.
+
+        Returns:
+            How many were new.
+
+        Raises:
+            SchemaError: a row does not fit the table.
+        """
+        known = {row[self.id_column] for row in self.rows(lake)}
+        new = [row for row in rows if row[self.id_column] not in known]
+        if new:
+            write_partition(lake, self.table, new[0][self.id_column], new)
+        return len(new)
+
+
+def id_at(moment: datetime) -> str:
+    """An id for what is said at a moment: ids sort by time, and no two are the same."""
+    return f"{moment:%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:12]}"
+
+
+@lru_cache(maxsize=8)
+def _rows(log: AppendLog, lake: Lake, _mark: str) -> Sequence[Row]:
+    listing = lake.listing(log.table)
+    rows = [row for name in listing.names for row in _rows_of(lake, log.table, name, listing.mark(name))]
+    return sorted(rows, key=itemgetter(log.time_column, log.id_column))
+
+
+@cache  # a process reads each file once, and there are as many as people said something
+def _rows_of(lake: Lake, table: Table, partition: str, _mark: FileMark | None) -> Sequence[Row]:
+    return read_partition(lake, table, partition)

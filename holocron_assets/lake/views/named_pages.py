@@ -1,0 +1,41 @@
+"""Finding the page that a person means by a title."""
+
+import unicodedata
+
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.lake.views.database import connect, query
+
+_EXACT = """
+    select distinct source, title
+    from (select source, title from lake.seed_titles union all select source, title from last_attempts)
+    where title = $title and source = $source
+"""
+_ALIKE = """
+    select distinct source, title, title = $title as exact
+    from (
+        select source, title from lake.seed_titles
+        union all select source, title from last_attempts
+        union all select source, target from page_links where lower(target) = lower($title)
+    )
+    where lower(title) = lower($title) and coalesce(source = $source, true)
+    order by exact desc, source, title
+"""
+
+
+def find_page(lake: Lake, title: str, source: str | None) -> list[tuple[str, str]]:
+    """Sources and canonical titles of pages that a person may mean by `title`.
+
+    Args:
+        lake: what is known.
+        title: as the person wrote it; an exact title wins over one of other capitals.
+        source: only in this source.
+    """
+    wanted = unicodedata.normalize("NFC", title).replace("_", " ").strip()
+    with connect(lake) as connection:
+        if source:  # what only links name is looked up last: there are many links
+            asked = {"title": wanted, "source": source}
+            if found := query(connection, _EXACT, asked):
+                return [(row["source"], row["title"]) for row in found]
+        found = query(connection, _ALIKE, {"title": wanted, "source": source})
+    exact = [row for row in found if row["exact"]]
+    return [(row["source"], row["title"]) for row in exact or found]

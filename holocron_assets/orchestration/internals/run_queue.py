@@ -1,0 +1,55 @@
+"""Putting a run into Dagster's run queue from inside another run.
+
+Waits for: a public call of an op's context that submits a run to the queue.
+"""
+
+from collections.abc import Mapping
+
+import dagster as dg
+from dagster import DagsterRunStatus
+from dagster._core.origin import JobPythonOrigin
+from dagster._core.remote_origin import RemoteJobOrigin
+
+
+def came_from_queue(run: dg.DagsterRun) -> bool:
+    """Whether the run queue started a run. Dagster has no public attribute that says so."""
+    return run.remote_job_origin is not None
+
+
+def job_of_same_code(context: dg.OpExecutionContext, name: str) -> dg.JobDefinition:
+    """A job of the code location that a run is of.
+
+    Dagster has no public attribute of an op's context that gives its repository.
+    """
+    return context.repository_def.get_job(name)
+
+
+def submit_run(context: dg.OpExecutionContext, job_name: str, tags: Mapping[str, str]) -> str:
+    """Put a run into the queue, as a child of the context's run, and give its id.
+
+    Dagster has no public call that submits a run from inside another.
+
+    Args:
+        context: of a run that the queue itself started.
+        job_name: a job of the same code location.
+        tags: of the run, besides those of its job.
+
+    Raises:
+        dagster.Failure: the queue did not start the context's run.
+    """
+    parent, instance = context.run, context.instance
+    remote, code = parent.remote_job_origin, parent.job_code_origin
+    if remote is None or code is None:
+        raise dg.Failure(f"run {parent.run_id} was not launched by a daemon", allow_retries=False)
+    job = job_of_same_code(context, job_name)
+    run = instance.create_run_for_job(
+        job,
+        status=DagsterRunStatus.NOT_STARTED,
+        tags={**job.run_tags, **tags},
+        root_run_id=parent.run_id,
+        parent_run_id=parent.run_id,
+        remote_job_origin=RemoteJobOrigin(remote.repository_origin, job_name),
+        job_code_origin=JobPythonOrigin(job_name, code.repository_origin),
+    )
+    instance.report_dagster_event(dg.DagsterEvent.job_enqueue(run), run_id=run.run_id)
+    return run.run_id

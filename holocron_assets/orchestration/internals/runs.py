@@ -1,0 +1,108 @@
+"""Runs: counting them, reading their events, tagging them, ending them and freeing their places in pools.
+
+Waits for: public calls of `DagsterInstance` for each. Those that are here exist, but Dagster does not mark
+them as public.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import cast
+
+import dagster as dg
+from dagster import DagsterEventType, EventLogRecord, RunsFilter
+
+
+def count_runs(instance: dg.DagsterInstance, wanted: RunsFilter) -> int:
+    """How many runs a filter finds. Dagster has no public call that counts runs without reading them."""
+    return instance.get_runs_count(wanted)
+
+
+def events_of_run(
+    instance: dg.DagsterInstance,
+    run_id: str,
+    kind: DagsterEventType,
+    *,
+    limit: int | None = None,
+    ascending: bool = True,
+) -> Sequence[EventLogRecord]:
+    """The events of one kind that a run has. Dagster has no public call that reads the events of a run.
+
+    Args:
+        instance: knows them.
+        run_id: the run's id.
+        kind: the events' kind.
+        limit: the most events; all if None.
+        ascending: whether the first event comes first.
+    """
+    return instance.get_records_for_run(run_id, of_type=kind, limit=limit, ascending=ascending).records
+
+
+def step_seconds(instance: dg.DagsterInstance, run_id: str) -> dict[str, float]:
+    """How long each step of a run took, in seconds. Dagster has no public call that says so."""
+    steps = instance.get_run_step_stats(run_id)
+    return {
+        step.step_key: step.end_time - step.start_time for step in steps if step.end_time and step.start_time
+    }
+
+
+def add_tags(instance: dg.DagsterInstance, run_id: str, tags: Mapping[str, str]) -> None:
+    """Add tags to a run that began already. Dagster has no public call that does so."""
+    instance.add_run_tags(run_id, dict(tags))
+
+
+def add_tags_now(instance: dg.DagsterInstance, run: dg.DagsterRun, tags: Mapping[str, str]) -> None:
+    """Add tags to the run of this process, so that its steps go by them.
+
+    Dagster has no public call that does so. Its steps go by the tags that the run had when it was loaded;
+    those in the storage come too late.
+    """
+    add_tags(instance, run.run_id, tags)
+    cast("dict[str, str]", run.tags).update(tags)
+
+
+def end_as_failed(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) -> None:
+    """Free the places that a run holds, then record that it failed.
+
+    Dagster has no public call that does so. The places come first: were this process killed after the report,
+    nobody would look at them again.
+    """
+    instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+    instance.report_run_failed(run, why)
+
+
+def end_as_canceled(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) -> None:
+    """Have a run that goes on end as canceled. Dagster has no public call that does so."""
+    instance.report_run_canceling(run, message=why)
+
+
+def seconds_to_start(instance: dg.DagsterInstance) -> timedelta:
+    """How long Dagster gives a run to start. It has no public call that reads this setting."""
+    return timedelta(seconds=instance.run_monitoring_start_timeout_seconds)
+
+
+def runs_with_places(instance: dg.DagsterInstance) -> Sequence[str]:
+    """Ids of runs that hold places in pools. Dagster has no public call that lists them."""
+    storage = instance.event_log_storage
+    return list(storage.get_concurrency_run_ids()) if storage.supports_global_concurrency_limits else []
+
+
+def free_places(instance: dg.DagsterInstance, run_id: str) -> None:
+    """Free the places in pools that a run holds. Dagster has no public call that does so."""
+    instance.event_log_storage.free_concurrency_slots_for_run(run_id)
+
+
+def runs_in_pool(instance: dg.DagsterInstance, pool: str) -> set[str]:
+    """Ids of runs that hold a place of a pool or wait for one. Dagster has no public call that lists them."""
+    storage = instance.event_log_storage
+    if not storage.supports_global_concurrency_limits:
+        return set()
+    places = storage.get_concurrency_info(pool)
+    return {place.run_id for place in places.claimed_slots} | {step.run_id for step in places.pending_steps}
+
+
+def limit_pool(instance: dg.DagsterInstance, pool: str, limit: int) -> None:
+    """Set how many steps of a pool go on at once.
+
+    Dagster has no public call that does so, and `dagster.yaml` takes only one default for all pools.
+    """
+    instance.event_log_storage.set_concurrency_slots(pool, limit)
