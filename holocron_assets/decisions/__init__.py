@@ -1,1 +1,1 @@
-"""The log of what people say: decisions, pauses, priorities, requeues. One way to write it, one to read."""
+"""The logs of people's decisions, pauses, priorities and requeues, with one way to write and to read."""

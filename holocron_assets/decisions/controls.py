@@ -1,7 +1,7 @@
-"""What people hold back, and how they rank work: an append-only log, of which the newest row a scope counts.
+"""Work that people hold back or rank: an append-only log, of which the newest row of each scope counts.
 
-Whatever starts work asks `Controls.holds` before; what works for long asks `Controls.pauses` now and then. A
-hold of everything and one of a source or interrogation are apart: what both hold goes on when both are gone.
+Code that starts work asks `Controls.holds` before; long work asks `Controls.pauses` now and then. A hold of
+everything and a hold of a source or interrogation are separate: work under both goes on when both are gone.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,27 +23,27 @@ _DONE = {PAUSE: "paused", DRAIN: "drained"}
 
 
 class HeldBackError(Exception):
-    """A person holds back what was to be done: who, why, and what lets it go on. Nothing went wrong."""
+    """A person holds the work back. The message says who, why, and how to resume. It is no failure."""
 
 
 class Scope(NamedTuple):
-    """What a control is about.
+    """The scope of a control.
 
     Attributes:
         kind: 'all', 'source' or 'interrogation'.
-        name: of the source or interrogation; None for 'all'.
+        name: name of the source or interrogation; None for 'all'.
     """
 
     kind: str
     name: str | None = None
 
     def __str__(self) -> str:
-        """What it is, for people."""
+        """The scope in words."""
         return f"{self.kind} {self.name}" if self.name else "everything"
 
     @property
     def option(self) -> str:
-        """How a command names it."""
+        """The scope as an option of a command."""
         return f"--{self.kind} {self.name}" if self.name else "--all"
 
 
@@ -52,14 +52,14 @@ ALL = Scope("all")
 
 @dataclass(frozen=True)
 class Hold:
-    """Something that a person holds back.
+    """Work that a person holds back.
 
     Attributes:
-        scope: what.
+        scope: which work.
         action: 'pause' or 'drain'.
         author: who holds it back.
         reason: why.
-        since: from when on.
+        since: since when.
     """
 
     scope: Scope
@@ -70,11 +70,11 @@ class Hold:
 
     @property
     def resume_command(self) -> str:
-        """What lets it go on."""
+        """The command that lets it go on."""
         return f"holocron resume {self.scope.option} --reason WHY"
 
     def __str__(self) -> str:
-        """What is held back since when, by whom and why, and what lets it go on."""
+        """The hold in words: what, since when, by whom and why, and the command that lets it go on."""
         return (
             f"{self.scope} is {_DONE[self.action]} since {self.since:%Y-%m-%d %H:%M} UTC by {self.author}: "
             f"{self.reason} (`{self.resume_command}` lets it go on)"
@@ -83,10 +83,10 @@ class Hold:
 
 @dataclass(frozen=True)
 class Controls:
-    """What people hold back and rank, as it stands.
+    """The holds and priorities that count now.
 
     Attributes:
-        held: every hold that stands, by its scope.
+        held: every hold that counts, by its scope.
         priorities: the priorities that people gave, by scope.
     """
 
@@ -94,9 +94,9 @@ class Controls:
     priorities: Mapping[Scope, int]
 
     def holds(self, *, source: str | None = None, interrogation: str | None = None) -> Hold | None:
-        """What keeps new work of a source, an interrogation, or of one about the other, from being started.
+        """The hold that keeps new work of a source, an interrogation, or both from starting.
 
-        Of several holds a pause is given before a drain. Without a name, only a hold of everything counts.
+        If there are several, a pause comes before a drain. Without a name, only a hold of everything counts.
         """
         named = (("source", source), ("interrogation", interrogation))
         scopes = [ALL, *(Scope(kind, name) for kind, name in named if name)]
@@ -104,29 +104,29 @@ class Controls:
         return min(found, key=lambda hold: hold.action != PAUSE, default=None)
 
     def pauses(self, *, source: str | None = None, interrogation: str | None = None) -> Hold | None:
-        """The same, but only what stops work that is under way as well."""
+        """The hold that also stops work under way: only a pause."""
         hold = self.holds(source=source, interrogation=interrogation)
         return hold if hold and hold.action == PAUSE else None
 
     def is_held(self, *, source: str | None = None, interrogation: str | None = None) -> bool:
-        """Whether nothing new of it is started: it is paused or drained."""
+        """Whether no new work may start: it is paused or drained."""
         return self.holds(source=source, interrogation=interrogation) is not None
 
     def is_paused(self, *, source: str | None = None, interrogation: str | None = None) -> bool:
-        """Whether work of it that is under way stops, too."""
+        """Whether work under way must stop too."""
         return self.pauses(source=source, interrogation=interrogation) is not None
 
     def priority(self, scope: Scope, declared: int = 0) -> int:
-        """The priority of a source or interrogation: a person's, or else what is declared."""
+        """The priority of a source or interrogation: a person's, or else the declared one."""
         return self.priorities.get(scope, declared)
 
 
 def standing_controls(lake: Lake) -> Controls:
-    """What is held back and ranked now; read again only when somebody said something since.
+    """The holds and priorities that count now; read again only when the log has changed.
 
     Raises:
-        DamagedPartitionError: a file of the log cannot be read. Nothing is started then, lest what is held
-            back goes on.
+        DamagedPartitionError: a file of the log cannot be read. Then nothing is started, so that held work
+            does not go on.
     """
     return _standing(lake, _LOG.mark(lake))
 
@@ -134,13 +134,13 @@ def standing_controls(lake: Lake) -> Controls:
 def refuse_held(
     lake: Lake, *, source: str | None = None, interrogation: str | None = None, is_begun: bool = False
 ) -> None:
-    """Raise HeldBackError if something may not be started, whoever wants it to be.
+    """Raise HeldBackError if work may not start.
 
     Args:
-        lake: knows what is held back.
-        source: whose pages are worked on.
-        interrogation: what is asked about them.
-        is_begun: whether it was under way before: a drain lets it be finished.
+        lake: the lake with the log.
+        source: the source of the work.
+        interrogation: the interrogation of the work.
+        is_begun: whether it was under way before: a drain lets it finish.
     """
     hold = standing_controls(lake).holds(source=source, interrogation=interrogation)
     if hold and not (is_begun and hold.action == DRAIN):
@@ -150,7 +150,7 @@ def refuse_held(
 def safe_point(
     lake: Lake, *, source: str | None = None, interrogation: str | None = None
 ) -> Callable[[], None]:
-    """What work under way calls where it can stop and lose nothing: raises HeldBackError in a pause."""
+    """A function for work to call where it can stop without a loss: it raises HeldBackError in a pause."""
 
     def stop_if_paused() -> None:
         if hold := standing_controls(lake).pauses(source=source, interrogation=interrogation):
@@ -171,27 +171,33 @@ def all_controls(lake: Lake) -> Sequence[Row]:
 def control(  # noqa: PLR0913 - each is a column
     lake: Lake, action: str, scope: Scope, *, author: str, reason: str, priority: int | None = None
 ) -> Row | None:
-    """Hold something back, let it go on, or rank it.
+    """Hold work back, let it go on, or rank it.
 
     Args:
         lake: where the log is.
         action: 'pause', 'drain', 'resume' or 'prioritize'.
-        scope: what it is about.
-        author: who says so.
+        scope: which work.
+        author: who decides it.
         reason: why.
-        priority: of 'prioritize'; None where what is declared shall count again.
+        priority: for 'prioritize'; None if the declared priority should count again.
 
     Returns:
-        The row that was added; None if that is how it stands already, and nothing was.
+        The row that was added; None if this state already counts, and nothing was added.
 
     Raises:
-        DecisionError: it does not say who or why, or not readably.
+        DecisionError: author or reason is missing or not readable.
     """
     refuse_unsaid("a control", author, reason)
     with lake.lock("controls"):
         if _stands(standing_controls(lake), action, scope, priority):
             return None
+<<<<<<< HEAD
         now = _LOG.next_moment(lake)
+=======
+        # After all others, even if the clock was set back.
+        last: datetime = max((row["said_at"] for row in all_controls(lake)), default=_LONG_AGO)
+        now = max(utc_now(), last + SMALLEST_STEP)
+>>>>>>> words16a
         row: Row = {
             "control_id": id_at(now),
             "action": action,

@@ -25,22 +25,22 @@ from holocron_assets.lake.tables import DECISIONS
 
 _KEY = "title_key"
 _WRITTEN = tuple(column.name for column in DECISIONS.columns if column.name != _KEY)
-"""What a line may say. The title key follows from source and title."""
+"""The values that a line may have. The title key follows from source and title."""
 
 _ID = re.compile(r"[0-9]{8}T[0-9]{12}-[0-9a-f]{8,32}")
 
 _LONGEST_TEXT = 1_000
 
 _FAST = timedelta(minutes=10)
-"""How fast another machine's clock may be. What is dated later would outrank all decisions until then."""
+"""How far another machine's clock may be ahead. A later date would outrank all decisions until then."""
 
 
 class Imported(NamedTuple):
-    """What an import came to.
+    """The result of an import.
 
     Attributes:
-        read: decisions in the file.
-        added: those that the lake did not have.
+        read: number of decisions in the file.
+        added: number of those that the lake did not have.
     """
 
     read: int
@@ -48,17 +48,17 @@ class Imported(NamedTuple):
 
 
 def export_decisions(lake: Lake, file: Path) -> int:
-    """Write every decision to a file. The same decisions give the same bytes, and a new one another line.
+    """Write every decision to a file. The same decisions give the same bytes, and a new one adds a line.
 
     Args:
-        lake: whose decisions.
-        file: replaced in one step.
+        lake: the lake with the decisions.
+        file: the file, which is replaced in one step.
 
     Returns:
-        How many there are.
+        The number of decisions.
 
     Raises:
-        FileNotFoundError: there is no folder that the file could be in.
+        FileNotFoundError: the file's folder does not exist.
     """
     if not file.absolute().parent.is_dir():
         raise FileNotFoundError(f"there is no folder {file.absolute().parent}: make it first")
@@ -72,14 +72,14 @@ def import_decisions(lake: Lake, file: Path, *, types: Collection[str]) -> Impor
     """Add the decisions of a file to the lake's: all of them, or none.
 
     Args:
-        lake: where they go. What it has already stays as it is.
-        file: as `export_decisions` writes it, or several such files joined. Blank lines do not count.
-        types: the types that a page may be of.
+        lake: where they go. Decisions that it already has do not change.
+        file: a file of `export_decisions`, or several such files joined. Blank lines do not count.
+        types: the types that a page may have.
 
     Raises:
-        DecisionError: a line is no decision, is of no type of page or of the future, contradicts another of
-            the same id, or undoes what cannot be undone; the message names the file and the line. Nothing was
-            written.
+        DecisionError: a line is no decision, has an unknown page type or a future time, contradicts another
+            with the same id, or undoes what cannot be undone. The message names the file and the line.
+            Nothing was written.
         OSError: the file cannot be read.
     """
     known = {row["decision_id"]: row for row in all_decisions(lake)}
@@ -108,7 +108,7 @@ def _line(row: Row) -> bytes:
 
 
 def _row(line: bytes) -> Row:
-    """The row of table `decisions` that a line says."""
+    """The row of table `decisions` in a line."""
     try:
         told = json.loads(line.decode())
     except (ValueError, RecursionError) as error:
@@ -116,7 +116,7 @@ def _row(line: bytes) -> Row:
     if not isinstance(told, dict):
         raise DecisionError("it is no JSON object")
     if unknown := sorted(told.keys() - set(_WRITTEN)):
-        raise DecisionError(f"no decision says {', '.join(map(repr, unknown))}")
+        raise DecisionError(f"a decision has no {', '.join(map(repr, unknown))}")
     row = {**dict.fromkeys(_WRITTEN), **told, "decided_at": _time(told.get("decided_at"))}
     try:
         DECISIONS.to_arrow([row], "of a file")
@@ -149,9 +149,10 @@ def _refuse_other(row: Row, same: Row | None) -> None:
 
 
 def _refuse_strange(row: Row, types: Collection[str]) -> None:
-    """Refuse what no command here would have decided: a type that there is not, a time that has not come.
+    """Refuse decisions that no command here would write: an unknown type, a time that has not come.
 
-    Titles are those of any wiki, so that only what no wiki has is refused: control characters, endless ones.
+    Titles may be those of any wiki. Only titles that no wiki has are refused: with control characters, or too
+    long.
     """
     for name in ("title", "other_title", "value"):
         text = row[name] or ""
@@ -164,7 +165,7 @@ def _refuse_strange(row: Row, types: Collection[str]) -> None:
         raise DecisionError(f"{row['value']!r} is no type of page; the types are {', '.join(types)}")
     if row["decided_at"] > utc_now() + _FAST:
         raise DecisionError(
-            f"it was decided at {row['decided_at']:%Y-%m-%d %H:%M} UTC, which has not come yet: mend "
+            f"it was decided at {row['decided_at']:%Y-%m-%d %H:%M} UTC, which has not come yet: correct "
             "decided_at, or the clock of this machine"
         )
 
@@ -182,7 +183,7 @@ def _refuse_wrong_undo(row: Row, known: Mapping[str, Row]) -> None:
 
 @contextmanager
 def _line_named(file: Path, number: int) -> Iterator[None]:
-    """Say which line of the file a decision that is refused stands in."""
+    """Name the line of the file in the error of a refused decision."""
     try:
         yield
     except DecisionError as error:

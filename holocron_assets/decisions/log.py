@@ -1,4 +1,4 @@
-"""What people decided: an append-only log. Nothing in it is changed, only undone by another decision."""
+"""People's decisions: an append-only log. A decision is never changed, only undone by another one."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "requeue": ("source", "title"),
     "undo": ("undoes",),
 }
-"""Every kind of decision, and the columns that say what it is about."""
+"""Every kind of decision, and the columns that name its subject."""
 
 _LOG = AppendLog(DECISIONS, "decision_id", "decided_at")
 _LONGEST: Mapping[str, int] = {"author": 100, "reason": 1000}  # characters: both are shown in lists
@@ -46,7 +46,7 @@ class Standing:
     rows: Sequence[Row]
 
     def of_kind(self, *kinds: str) -> Sequence[Row]:
-        """Those of some kinds, in the order in which they were made."""
+        """Decisions of some kinds, in the order in which they were made."""
         return [row for row in self.rows if row["kind"] in kinds]
 
     @cached_property
@@ -97,20 +97,20 @@ def new_decision(  # noqa: PLR0913 - each is a column
         author: who decides.
         reason: why.
         source: source of the page that it is about.
-        title: that page; of an entity, the one that it was read from.
+        title: that page; for an entity, the page that it was read from.
         entity_id: the entity that it is about.
-        other_id: the other entity; of a merge, the one that it goes into.
+        other_id: the other entity; for a merge, the one that it goes into.
         other_title: page that the other entity was read from.
         statement_id: the fact or relation that it is about.
-        value: the type that was decided; for people, what the statement says.
-        undoes: the decision that is taken back.
-        now: when it was decided; by default at this moment.
+        value: the decided type; or what the statement says, for people.
+        undoes: the decision that is undone.
+        now: when it was decided; by default the current time.
 
     Returns:
         A row of table `decisions`.
 
     Raises:
-        DecisionError: there is no such kind, or it does not say who, why or about what, or not readably.
+        DecisionError: there is no such kind, or author, reason or subject is missing or not readable.
     """
     moment = now or utc_now()
     row = {
@@ -144,7 +144,7 @@ def key_of(source: str | None, title: str | None) -> int | None:
 
 
 def refuse_malformed(row: Row) -> None:
-    """Raise DecisionError unless a row says what a decision of its kind has to say, and that readably."""
+    """Raise DecisionError unless a row has the values that its kind needs, and they are readable."""
     kind = row["kind"]
     if kind not in NEEDED:
         raise DecisionError(f"{kind!r} is no kind of decision; the kinds are {', '.join(NEEDED)}")
@@ -157,11 +157,11 @@ def refuse_malformed(row: Row) -> None:
 
 
 def refuse_unsaid(what: str, author: str, reason: str) -> None:
-    """Raise DecisionError unless it is said who says something and why, so that lists can show it.
+    """Raise DecisionError unless there are an author and a reason that lists can show.
 
     Args:
-        what: what is said, for the message.
-        author: who says it.
+        what: what is decided, for the message.
+        author: who decides it.
         reason: why.
     """
     if not author.strip():
@@ -178,30 +178,30 @@ def refuse_unsaid(what: str, author: str, reason: str) -> None:
 
 
 def record(lake: Lake, rows: Sequence[Row]) -> int:
-    """Add decisions to the log, all of them or none. What it holds already is not added again.
+    """Add decisions to the log, all of them or none. Decisions that it holds are not added again.
 
     Args:
         lake: where the log is.
-        rows: from `new_decision`, or of another lake's log.
+        rows: rows from `new_decision`, or from another lake's log.
 
     Returns:
-        How many were new.
+        The number of new ones.
 
     Raises:
         SchemaError: a row does not fit table `decisions`.
     """
-    # Two that bring in the same decisions would each find them lacking, and write files of the same name.
+    # Otherwise two imports of the same decisions would both find them missing, and write the same files.
     with lake.lock("decisions"):
         return _LOG.append(lake, rows)
 
 
 def undo(lake: Lake, decision_id: str, *, author: str, reason: str) -> Row:
-    """Take a decision back. What stood before it stands again; taking that back restores the decision.
+    """Undo a decision. The decision before it counts again; undoing the undo restores the decision.
 
     Args:
         lake: where the log is.
         decision_id: the decision.
-        author: who takes it back.
+        author: who undoes it.
         reason: why.
 
     Returns:
@@ -232,7 +232,7 @@ def undo(lake: Lake, decision_id: str, *, author: str, reason: str) -> Row:
 
 
 def refuse_undo_of(target: Row) -> None:
-    """Raise DecisionError if a decision is of a kind that cannot be undone."""
+    """Raise DecisionError if a decision has a kind that cannot be undone."""
     if target["kind"] == "requeue":
         raise DecisionError(
             f"decision {target['decision_id']} brought {target['title']!r} back: that is not undone. What is "
@@ -241,7 +241,7 @@ def refuse_undo_of(target: Row) -> None:
 
 
 def all_decisions(lake: Lake) -> Sequence[Row]:
-    """Every decision, in the order in which they were made; read again only when there are others.
+    """Every decision, in the order in which they were made; read again only when the log has changed.
 
     Raises:
         DamagedPartitionError: a file of the log cannot be read.
@@ -255,7 +255,7 @@ def decisions_mark(lake: Lake) -> str:
 
 
 def standing(lake: Lake) -> Standing:
-    """The decisions that count now; worked out again only when there are others.
+    """The decisions that count now; computed again only when the log has changed.
 
     Raises:
         DamagedPartitionError: a file of the log cannot be read.
@@ -264,20 +264,20 @@ def standing(lake: Lake) -> Standing:
 
 
 def standing_mark(lake: Lake, *kinds: str) -> str:
-    """A text that changes when other decisions of some kinds count than before, and with no others."""
+    """A text that changes only when other decisions of some kinds count than before."""
     return content_hash("\n".join(row["decision_id"] for row in standing(lake).of_kind(*kinds)))
 
 
 def standing_of(made: Sequence[Row]) -> Standing:
-    """The decisions that count, of all that were made, in the order in which they were made."""
+    """The decisions that count among all that were made, in the order in which they were made."""
     gone = undone(made)
     return Standing([row for row in made if row["kind"] != "undo" and row["decision_id"] not in gone])
 
 
 def undone(made: Sequence[Row]) -> set[str]:
-    """Ids of the decisions that do not count, of all that were made, in the order in which they were made."""
+    """Ids of the decisions that do not count among all that were made, which are given in their order."""
     found: set[str] = set()
-    for row in reversed(made):  # the newest first: whether an undo counts is known before what it undoes
+    for row in reversed(made):  # newest first: an undo is checked before its target
         if row["kind"] == "undo" and row["decision_id"] not in found:
             found.add(row["undoes"])
     return found

@@ -127,13 +127,13 @@ def failed(made: Span, kind: str, reason: str | None) -> None:
 
 def _failed_by(made: Span, error: Exception) -> None:
     """Record the error by which a span failed, under OpenTelemetry's own names."""
-    kind, told = type(error).__name__, without_secrets(str(error))
+    kind, message = type(error).__name__, without_secrets(str(error))
     trace_back = without_secrets("".join(traceback.format_exception(error)))
     made.add_event(
         "exception",
-        {"exception.type": kind, "exception.message": told, "exception.stacktrace": trace_back},
+        {"exception.type": kind, "exception.message": message, "exception.stacktrace": trace_back},
     )
-    failed(made, kind, told)
+    failed(made, kind, message)
 
 
 @contextmanager
