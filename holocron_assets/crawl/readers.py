@@ -14,8 +14,7 @@ from holocron_assets.crawl.dumps.listing import discard_copy, usable_index
 from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.fetch import Group, GroupError, PageReader
 from holocron_assets.crawl.http.client import HttpClient
-from holocron_assets.crawl.http.log import HttpLog
-from holocron_assets.crawl.http.tally import Tally
+from holocron_assets.crawl.http.log import HttpLog, Tally
 from holocron_assets.crawl.mediawiki import pages as api_pages
 from holocron_assets.crawl.mediawiki.client import MOST_TITLES, FetchedPages, WikiClient
 from holocron_assets.crawl.politeness.limits import HostLimits

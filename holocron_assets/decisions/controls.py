@@ -191,13 +191,7 @@ def control(  # noqa: PLR0913 - each is a column
     with lake.lock("controls"):
         if _stands(standing_controls(lake), action, scope, priority):
             return None
-<<<<<<< HEAD
         now = _LOG.next_moment(lake)
-=======
-        # After all others, even if the clock was set back.
-        last: datetime = max((row["said_at"] for row in all_controls(lake)), default=_LONG_AGO)
-        now = max(utc_now(), last + SMALLEST_STEP)
->>>>>>> words16a
         row: Row = {
             "control_id": id_at(now),
             "action": action,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationInfo, field_validator
 
-from holocron_assets.crawl.sources.change_settings import CronTimes
 from holocron_assets.crawl.sources.files import read_as, source_names
+from holocron_assets.crawl.sources.settings import CronTimes
 from holocron_assets.crawl.sources.source import NAME_PATTERN, NAME_RULE
 from holocron_assets.operations.groups import group_names
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from holocron_assets.crawl.frontier.views import frontier_views
-from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.crawl.sources.source import Seeds, Source
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.files.parquet import write_partition

@@ -10,7 +10,7 @@ from fake_mediawiki import FakeWiki
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.mediawiki.client import WikiClient
 from holocron_assets.crawl.politeness.limits import HostLimits
-from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.tables import HTTP_ATTEMPTS
 

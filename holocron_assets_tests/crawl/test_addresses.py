@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.crawl.http.addresses import why_not_public
+from holocron_assets.crawl.http.connecting import why_not_public
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 from fake_mediawiki import CAPTCHA, LOGIN_PAGE
 
-from holocron_assets.crawl.http.challenges import is_challenge
+from holocron_assets.crawl.http.outcomes import is_challenge
 
 HTML = {"content-type": "text/html; charset=utf-8"}
 

@@ -7,8 +7,8 @@ from dagster._utils.schedules import is_valid_cron_schedule
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holocron_assets.crawl.sources.change_settings import Changes, Recheck
 from holocron_assets.crawl.sources.files import SourceError, load_source
+from holocron_assets.crawl.sources.settings import Changes, Recheck
 from holocron_assets.crawl.sources.source import Source
 
 WIKI = """name: wiki

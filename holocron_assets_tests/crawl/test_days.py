@@ -14,7 +14,7 @@ from holocron_assets.crawl.politeness.days import (
     requests_in,
     seconds_to_next_day,
 )
-from holocron_assets.crawl.sources.politeness_settings import QuietHours
+from holocron_assets.crawl.sources.settings import QuietHours
 
 WORKING_HOURS = QuietHours(start="08:00", end="18:00")
 NIGHT = QuietHours(start="22:30", end="06:00")

@@ -15,7 +15,7 @@ from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.mediawiki import pages as api_pages
 from holocron_assets.crawl.mediawiki.client import WikiClient
 from holocron_assets.crawl.politeness.limits import HostLimits
-from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.lake.titles import Site
 from holocron_assets.signals.links import extract_links
 

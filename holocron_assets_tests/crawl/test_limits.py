@@ -25,7 +25,7 @@ from holocron_assets.crawl.politeness.limits import HostLimits
 from holocron_assets.crawl.politeness.pace import Pace
 from holocron_assets.crawl.politeness.rules import Decision, judge
 from holocron_assets.crawl.politeness.shared_state import folder_of
-from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.errors import TransientError
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -58,7 +58,7 @@ CHILD = """
 import sys, time
 from pathlib import Path
 from holocron_assets.crawl.politeness.limits import HostLimits
-from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.sources.settings import Politeness
 folder, rate, in_flight, turns, hold, burst = Path(sys.argv[1]), *map(float, sys.argv[2:])
 politeness = Politeness(requests_per_second=rate, requests_in_flight=int(in_flight), burst=int(burst))
 with HostLimits("127.0.0.1:8090", politeness, folder) as limits:

@@ -13,7 +13,7 @@ from holocron_assets.crawl.politeness.days import Day
 from holocron_assets.crawl.politeness.host_state import HostState
 from holocron_assets.crawl.politeness.pace import Pace
 from holocron_assets.crawl.politeness.permits import Permit, permit
-from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.sources.settings import Politeness
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
 

@@ -13,7 +13,7 @@ from holocron_assets.crawl.politeness.host_state import HostState, hold_seconds
 from holocron_assets.crawl.politeness.pace import SLOWEST
 from holocron_assets.crawl.politeness.permits import permit
 from holocron_assets.crawl.politeness.rules import Decision, judge
-from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.sources.settings import Politeness
 
 START = 1_800_000_000.0
 DAY = 86_400.0

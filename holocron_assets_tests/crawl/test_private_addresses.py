@@ -15,7 +15,7 @@ from holocron_assets.crawl.errors import WikiRefused, WikiUnavailable
 from holocron_assets.crawl.http import polite_requests
 from holocron_assets.crawl.http.client import HttpClient
 from holocron_assets.crawl.readers import wiki_client
-from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.schema import Row

@@ -10,8 +10,8 @@ from small_wiki import reading, small_wiki, source_of_wiki
 
 from holocron_assets.crawl.fetch import fetch_batch
 from holocron_assets.crawl.frontier.batches import cut_batches
-from holocron_assets.crawl.sources.politeness_settings import Politeness
 from holocron_assets.crawl.sources.seeds import seeds_are_stale, store_seeds, store_site
+from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.clock import utc_now

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from holocron_assets.crawl.sources.files import SourceError, load_source, load_sources, read_sources
-from holocron_assets.crawl.sources.politeness_settings import Politeness, QuietHours
+from holocron_assets.crawl.sources.settings import Politeness, QuietHours
 from holocron_assets.crawl.sources.source import Seeds, Source
 
 SHIPPED = Path(__file__).parents[2] / "data" / "sources"

@@ -11,7 +11,7 @@ from holocron_assets.crawl.politeness.host_state import HostState
 from holocron_assets.crawl.politeness.limits import HostLimits
 from holocron_assets.crawl.politeness.pace import Pace
 from holocron_assets.crawl.politeness.rules import Decision
-from holocron_assets.crawl.sources.politeness_settings import Politeness, QuietHours
+from holocron_assets.crawl.sources.settings import Politeness, QuietHours
 from holocron_assets.crawl.sources.standing import hosts_not_as_usual, left_alone
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -8,7 +8,7 @@ from fake_mediawiki import page
 
 from holocron_assets.crawl.errors import HostBusy, WikiUnavailable
 from holocron_assets.crawl.http import polite_requests
-from holocron_assets.crawl.http.tally import Tally
+from holocron_assets.crawl.http.log import Tally
 
 
 def test_a_tally_tells_requests_retries_times_and_decisions(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holocron_assets.crawl.dumps.unique_titles import winners
+from holocron_assets.crawl.dumps.listing import winners
 
 number = st.integers(-(2**63), 2**63 - 1)
 

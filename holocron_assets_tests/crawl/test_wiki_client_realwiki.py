@@ -15,7 +15,7 @@ from holocron_assets.crawl.mediawiki.pages import Asked, page_row, replay
 from holocron_assets.crawl.politeness.host_state import HostState
 from holocron_assets.crawl.politeness.limits import HostLimits
 from holocron_assets.crawl.politeness.rules import Decision
-from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGES, SITES

@@ -15,8 +15,8 @@ from holocron_assets.crawl.errors import HostBusy
 from holocron_assets.crawl.http.outcomes import Answer
 from holocron_assets.crawl.politeness.limits import HostLimits
 from holocron_assets.crawl.politeness.rules import judge
-from holocron_assets.crawl.politeness.server_state import state_on_server
-from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.politeness.shared_state import state_on_server
+from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.lake.shared.sessions import Connection, DatabaseGoneError
 

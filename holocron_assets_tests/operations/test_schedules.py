@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from holocron_assets.crawl.sources.change_settings import CronTimes
 from holocron_assets.crawl.sources.files import SourceError
+from holocron_assets.crawl.sources.settings import CronTimes
 from holocron_assets.operations.schedules import Schedules, read_schedules
 from holocron_assets.settings import PROJECT_FOLDER
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from holocron_assets.cli.console import print_rows, to_json
 from holocron_assets.cli.shared import all_sources, clear_errors, json_option
-from holocron_assets.crawl.sources.change_settings import CronTimes
+from holocron_assets.crawl.sources.settings import CronTimes
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.operations.groups import read_group
 from holocron_assets.operations.schedules import STATUS_TIMES, read_schedules

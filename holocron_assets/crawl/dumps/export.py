@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.crawl.dumps.elements import (
+from holocron_assets.crawl.dumps.pages import (
     DumpPage,
     Elements,
     mapping_of,

@@ -3,15 +3,26 @@
 Every 16 MiB the pages so far are appended to a journal, with the place from which a killed listing goes on.
 """
 
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holocron_assets.crawl.dumps.copy import CopyWriter, Plain
+import numpy as np
+
 from holocron_assets.crawl.dumps.export import ListedPage, listed_page, site_rules
-from holocron_assets.crawl.dumps.index import DUMP, INDEX_VERSION, DumpIndex, Place, dump_mark, load_index
+from holocron_assets.crawl.dumps.index import (
+    DUMP,
+    INDEX_VERSION,
+    CopyWriter,
+    DumpIndex,
+    Place,
+    Plain,
+    dump_mark,
+    load_index,
+)
 from holocron_assets.crawl.dumps.listing_journal import listing_journal
 from holocron_assets.crawl.dumps.parser import NO_PAGES, PageParser, parse_pages
 from holocron_assets.crawl.dumps.stream import DumpError, is_packed, read_chunks, read_head
@@ -255,3 +266,33 @@ class _Pass:
         first = pages[0].ordinal if pages else 0
         self._journal.append({"first": first, **columns, "places": self._places, **more})
         self._places = []
+
+
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+"""A truth value for each title, in order."""
+
+
+def winners(ranked_keys: Iterable[tuple[int, int]]) -> Mask:
+    """Which of some listed keys count: for each key the one with the highest rank; of equal ranks the last.
+
+    Args:
+        ranked_keys: keys and ranks, both of 64 bits.
+
+    Returns:
+        A truth value for each given key, in order. While this runs, memory is 30 bytes a key, and 40 more for
+        each key that is listed again.
+    """
+    keys, ranks = array("q"), array("q")
+    for key, rank in ranked_keys:
+        keys.append(key)
+        ranks.append(rank)
+    key_values, counts = np.asarray(keys), np.ones(len(keys), np.bool_)
+    ordered = np.sort(key_values)
+    repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    if len(repeated):
+        places = np.flatnonzero(np.isin(key_values, repeated))
+        found = key_values[places]
+        order = np.lexsort((places, np.asarray(ranks)[places], found))
+        is_last = np.append(found[order][1:] != found[order][:-1], True)
+        counts[places[order[~is_last]]] = False
+    return counts

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from xml.parsers import expat
 
-from holocron_assets.crawl.dumps.elements import OVERLONG, Elements, number, number_of, text_of, time_of
+from holocron_assets.crawl.dumps.pages import OVERLONG, Elements, number, number_of, text_of, time_of
 from holocron_assets.crawl.dumps.stream import DumpError
 
 ALL_PAGES = range(2**62)

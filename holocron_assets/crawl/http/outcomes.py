@@ -5,8 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from functools import cache
 from http import HTTPStatus
-from typing import Literal
+from importlib import resources
+from typing import Any, Literal
+
+from ruamel.yaml import YAML
 
 Outcome = Literal[
     "ok",
@@ -140,3 +144,29 @@ def _outcome_of_status(status: int, *, is_expected: bool) -> tuple[Outcome, bool
     if status >= HTTPStatus.BAD_REQUEST:
         return "client_error", status in _TRANSIENT_CLIENT_ERRORS
     return ("ok", False) if is_expected else ("not_api", True)
+
+
+_LOOKED_AT_BYTES = 100_000
+
+
+def is_challenge(headers: Mapping[str, str], body: bytes) -> bool:
+    """Whether an answer asks for proof of being human.
+
+    Args:
+        headers: HTTP headers, their names in lower case.
+        body: the decompressed body. Words count only in an HTML page.
+    """
+    known = _challenges()
+    if any(headers.get(name, "").strip().lower() in values for name, values in known["headers"].items()):
+        return True
+    if "html" not in headers.get("content-type", "").lower():
+        return False
+    start = body[:_LOOKED_AT_BYTES].decode("utf-8", "replace").lower()
+    return any(word in start for word in known["words"])
+
+
+@cache
+def _challenges() -> dict[str, Any]:
+    text = (resources.files(__package__) / "challenges.yaml").read_text(encoding="utf-8")
+    known: dict[str, Any] = YAML(typ="safe", pure=True).load(text)
+    return known

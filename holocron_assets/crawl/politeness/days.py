@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from holocron_assets.crawl.sources.politeness_settings import QuietHours
+from holocron_assets.crawl.sources.settings import QuietHours
 
 _LONGEST_DAY = timedelta(hours=26).total_seconds()  # no zone's clock jumps by more than two hours
 

@@ -17,9 +17,14 @@ from holocron_assets.crawl.errors import HostBusy
 from holocron_assets.crawl.politeness.host_state import HostState
 from holocron_assets.crawl.politeness.permits import Obstacle, permit
 from holocron_assets.crawl.politeness.rules import Decision
-from holocron_assets.crawl.politeness.server_state import ServerSlots, ServerState
-from holocron_assets.crawl.politeness.shared_state import SharedState, Slots, folder_of
-from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.politeness.shared_state import (
+    ServerSlots,
+    ServerState,
+    SharedState,
+    Slots,
+    folder_of,
+)
+from holocron_assets.crawl.sources.settings import Politeness
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.shared.places import shared_server
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from holocron_assets.crawl.politeness import days, pace
 from holocron_assets.crawl.politeness.host_state import HostState, hold_seconds, on_this_clock
-from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.sources.settings import Politeness
 
 Hindrance = Literal["held", "breaker_open", "quiet_hours", "daily_limit", "rate", "slot"]
 """Why a request may not leave now. All but the last two are also outcomes in table `http_attempts`."""

@@ -14,8 +14,8 @@ from filelock import FileLock, Timeout
 from protego import Protego
 
 from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
-from holocron_assets.crawl.http.challenges import is_challenge
 from holocron_assets.crawl.http.client import HttpAnswer
+from holocron_assets.crawl.http.outcomes import is_challenge
 from holocron_assets.crawl.http.polite_requests import PRIVATE_ADDRESS, PoliteRequests, Request
 from holocron_assets.lake.files.parquet import replacing
 from holocron_assets.lake.place.clock import utc_now

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from holocron_assets.crawl.dumps.export import read_site
 from holocron_assets.crawl.dumps.index import DUMP, NO_DUMP, dump_mark
-from holocron_assets.crawl.dumps.listing import list_dump, listing_lock
+from holocron_assets.crawl.dumps.listing import Mask, list_dump, listing_lock, winners
 from holocron_assets.crawl.dumps.listing_journal import listing_journal
-from holocron_assets.crawl.dumps.unique_titles import Mask, winners
 from holocron_assets.crawl.mediawiki.client import WikiClient
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.wiki_seeds import list_wiki, listed_titles

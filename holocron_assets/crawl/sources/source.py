@@ -21,8 +21,7 @@ from pydantic import (
     field_validator,
 )
 
-from holocron_assets.crawl.sources.change_settings import Changes
-from holocron_assets.crawl.sources.politeness_settings import Politeness
+from holocron_assets.crawl.sources.settings import Changes, Politeness
 
 Kind = Literal["mediawiki_api", "mediawiki_dump"]
 LinksFrom = Literal["wikitext", "api"]

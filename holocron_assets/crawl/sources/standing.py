@@ -7,8 +7,7 @@ from typing import Any
 
 from holocron_assets.crawl.politeness.days import requests_in
 from holocron_assets.crawl.politeness.permits import permit
-from holocron_assets.crawl.politeness.server_state import state_on_server
-from holocron_assets.crawl.politeness.shared_state import folder_of, read_state
+from holocron_assets.crawl.politeness.shared_state import folder_of, read_state, state_on_server
 from holocron_assets.crawl.sources.source import Source
 
 _IN_WORDS = {

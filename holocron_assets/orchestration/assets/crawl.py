@@ -8,7 +8,7 @@ import dagster as dg
 
 from holocron_assets.crawl.fetch import fetch_batch
 from holocron_assets.crawl.frontier.batches import manifest, source_of
-from holocron_assets.crawl.http.tally import Tally
+from holocron_assets.crawl.http.log import Tally
 from holocron_assets.crawl.mediawiki.client import WikiClient
 from holocron_assets.crawl.readers import page_reader, wiki_client
 from holocron_assets.crawl.sources.seeds import SEEDS_VERSION, load_site, store_seeds, store_site

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import dagster as dg
 
-from holocron_assets.crawl.http.tally import Tally
+from holocron_assets.crawl.http.log import Tally
 from holocron_assets.orchestration.assets.metadata import sample_list
 from holocron_assets.orchestration.runs.failures import clear_failures
 

@@ -7,7 +7,7 @@ from time import perf_counter
 import dagster as dg
 
 from holocron_assets.crawl.changes.revision_check import check_revisions, passes, start_pass
-from holocron_assets.crawl.http.tally import Tally
+from holocron_assets.crawl.http.log import Tally
 from holocron_assets.crawl.readers import wiki_client
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import refuse_held, safe_point

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from dagster._utils.schedules import cron_string_repeats_every_hour, schedule_execution_time_iterator
 
-from holocron_assets.crawl.sources.change_settings import CronTimes
+from holocron_assets.crawl.sources.settings import CronTimes
 
 _DAYS = 366
 _NEAR = timedelta(hours=2)

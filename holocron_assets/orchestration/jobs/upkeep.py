@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import dagster as dg
 from dagster import RunsFilter
 
-from holocron_assets.crawl.sources.change_settings import CronTimes
+from holocron_assets.crawl.sources.settings import CronTimes
 from holocron_assets.lake.files.damage import DamagedPartitionError
 from holocron_assets.lake.journals.packing import journals_are_due, pack_journals
 from holocron_assets.lake.packs.compaction import CompactionUnderWayError, compact

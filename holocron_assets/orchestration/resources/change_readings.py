@@ -10,7 +10,7 @@ from filelock import Timeout
 
 from holocron_assets.crawl.changes.recent import ChangesReading, next_reading, read_changes
 from holocron_assets.crawl.changes.store import drop_settled
-from holocron_assets.crawl.http.tally import Tally
+from holocron_assets.crawl.http.log import Tally
 from holocron_assets.crawl.readers import wiki_client
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.declaration.schema import Row

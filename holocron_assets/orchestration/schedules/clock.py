@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import dagster as dg
 from dagster import RunsFilter
 
-from holocron_assets.crawl.sources.change_settings import CronTimes
+from holocron_assets.crawl.sources.settings import CronTimes
 from holocron_assets.decisions.controls import standing_controls
 from holocron_assets.operations.schedules import GroupTimes, RefreshTimes, Schedules
 from holocron_assets.orchestration.internals.runs import count_runs

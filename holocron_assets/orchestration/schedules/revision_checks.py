@@ -5,8 +5,8 @@ from pathlib import Path
 import dagster as dg
 
 from holocron_assets.crawl.changes.revision_check import start_pass
-from holocron_assets.crawl.sources.change_settings import Recheck
 from holocron_assets.crawl.sources.files import SourceError
+from holocron_assets.crawl.sources.settings import Recheck
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.standing import left_alone
 from holocron_assets.lake.place.clock import utc_now

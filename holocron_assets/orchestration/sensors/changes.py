@@ -8,7 +8,7 @@ from time import monotonic
 import dagster as dg
 
 from holocron_assets.crawl.changes.recent import ChangesReading, next_reading
-from holocron_assets.crawl.http.tally import Tally
+from holocron_assets.crawl.http.log import Tally
 from holocron_assets.crawl.sources.seeds import seeds_are_usable
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.standing import left_alone
