@@ -1,4 +1,4 @@
-"""Sending requests politely: wait for leave, send, judge, record, and try again if the wait is short."""
+"""Sending requests politely: wait for permission, send, judge, record, and retry if the wait is short."""
 
 import itertools
 import json

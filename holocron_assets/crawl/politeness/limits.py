@@ -34,7 +34,7 @@ _LONGEST_SPACING_SECONDS = 86_400.0
 
 @dataclass(frozen=True)
 class Turn:
-    """Leave to send one request.
+    """Permission to send one request.
 
     Attributes:
         waited_seconds: time waited for rate and slot, and until the host might be asked.
@@ -47,7 +47,7 @@ class Turn:
 
 class _Standing(NamedTuple):
     slot: int | None
-    """The slot taken, with leave to send; None if something is in the way."""
+    """The slot taken, which permits one request; None if an obstacle is in the way."""
     obstacle: Obstacle
     looked_at: float
 

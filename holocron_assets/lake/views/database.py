@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 def connect(
     lake: Lake, *, tables: Iterable[Table] | None = None, more_views: str = ""
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """An in-memory database whose views read the lake as it is now.
+    """An in-memory database whose views read the lake as it was when the database was opened.
 
     Args:
         lake: what to read.
