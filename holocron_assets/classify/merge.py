@@ -21,9 +21,9 @@ PERSON = "person"
 
 _COMPARED: Mapping[Standing, str] = {
     "same": "which is the rules' best guess too",
-    "listed": "which some rule supports too, though the rules prefer",
-    "alone": "while the rules know no type",
-    "against": "though the rules say",
+    "listed": "for which something in the rules speaks, though they would rather say",
+    "alone": "of which the rules know nothing",
+    "against": "though the rules would say",
 }
 
 
@@ -176,7 +176,7 @@ def _reason(rules: Row) -> str:
     ranked = sorted(rules["evidence"], key=lambda piece: -piece["confidence"])
     speaking = [piece for piece in ranked if piece["type"] == rules["primary_type"]]
     against = [piece for piece in ranked if piece["type"] != rules["primary_type"]]
-    reason = _in_words(speaking[0]) if speaking else "There is too little evidence for any type"
+    reason = _in_words(speaking[0]) if speaking else "Too little speaks for any type"
     return f"{reason}; against it: {against[0]['type']}, {_in_words(against[0])}" if against else reason
 
 

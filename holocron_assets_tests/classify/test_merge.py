@@ -103,7 +103,7 @@ def test_a_model_answers_alone_where_the_rules_know_nothing_and_a_person_looks()
     row = merged(SILENT, answered("Droid", types=[{"type": "Species", "weight": 0.5}]))
     assert told(row) == ("Droid", 0.7, "model", True)
     assert row["types"] == [{"type": "Droid", "weight": 0.7}, {"type": "Species", "weight": 0.15}]
-    assert row["reason"] == "small:1b says Droid, while the rules know no type: It says so"
+    assert row["reason"] == "small:1b says Droid, of which the rules know nothing: It says so"
 
 
 @pytest.mark.parametrize("doubt", [{"needs_review": True}, {"supported": False}])

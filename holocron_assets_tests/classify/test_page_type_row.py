@@ -44,7 +44,7 @@ def test_the_reason_names_the_strongest_contradiction() -> None:
 def test_a_page_that_nothing_is_known_of_says_so() -> None:
     row = merged(PAGES[2])
     assert (row["primary_type"], row["confidence"], row["needs_review"]) == ("Unknown", 0.0, True)
-    assert row["reason"] == "There is too little evidence for any type"
+    assert row["reason"] == "Too little speaks for any type"
 
 
 def test_the_row_names_the_rules_version() -> None:
