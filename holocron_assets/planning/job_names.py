@@ -52,7 +52,7 @@ TAGS = {
     PARTITIONS_TAG: "Partitions that the run may make, with commas between, if it makes several. Dagster's "
     "own range only lets it resolve what steps read.",
     PRIORITY_TAG: "Priority of the run's source, if it has one: the highest leaves the queue first.",
-    GPU_MODEL_TAG: "Model that the run asks on this machine's GPU. One run at a time, for all values together.",
+    GPU_MODEL_TAG: "Model that the run asks on this machine's GPU. One run at a time, for any model.",
     MODEL_TAG: "Model that the run asks, in any pool.",
     MODEL_POOL_TAG: "Pool of the model that the run asks.",
     TRACE_TAG: "Span that asked for the run (W3C traceparent), where traces are on.",

@@ -115,7 +115,7 @@ class GpuLock:
         self._seen_at = 0.0
 
     def is_reserved(self) -> bool:
-        """Whether another process waits to ask a question. It takes microseconds, or as long as trying a lock.
+        """Whether another process waits to ask a question. Takes microseconds, or one query to a server.
 
         A reservation counts for `RESERVATION_SECONDS` from when it is first seen, and no longer than the
         process that made it lives.

@@ -73,7 +73,7 @@ def _jobs() -> list[Sequence[str]]:
 
 
 def _selection(job: dg.JobDefinition) -> str:
-    """The assets that a job makes, else the checks that it runs, else the config that it takes."""
+    """The assets that a job makes, or else the checks that it runs, or else the config that it takes."""
     made = sorted(key.to_user_string() for key in job.asset_layer.selected_asset_keys)
     checked = sorted({key.name for key in job.asset_layer.asset_graph.asset_check_keys})
     if made or not _config(job):
@@ -140,7 +140,7 @@ def _tags() -> list[Sequence[str]]:
 
 def _partition_sets() -> list[Sequence[str]]:
     return [
-        ("batch", f"dynamic: `{BATCHES.name}`", "Pages of one source that were cut to be fetched together"),
+        ("batch", f"dynamic: `{BATCHES.name}`", "Pages of one source that are fetched together"),
         ("source", f"dynamic: `{SOURCES.name}`", "Names of source files"),
         ("entity type", "static", _code(ENTITY_TYPES.get_partition_keys())),
     ]

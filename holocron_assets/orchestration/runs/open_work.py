@@ -1,4 +1,4 @@
-"""What Dagster is to make already: by runs that wait or go on, and by backfills that are to ask for runs."""
+"""Work that Dagster has already: in runs that wait or go on, and in backfills with runs to request."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ _OPEN = ("REQUESTED", "CANCELING", "FAILING")
 
 
 def made_already(instance: dg.DagsterInstance, asset: str, known: Sequence[str]) -> dict[str, str]:
-    """The partitions of an asset that a run or a backfill is to make, each with which one that is.
+    """The partitions of an asset that a run or a backfill is to make, each with that run or backfill.
 
     Args:
         instance: knows runs and backfills.
@@ -34,13 +34,13 @@ def made_already(instance: dg.DagsterInstance, asset: str, known: Sequence[str])
 
 
 def runs_waiting(instance: dg.DagsterInstance) -> int:
-    """How many runs are queued, and how many open backfills have yet to ask for, whatever they make."""
+    """The number of queued runs, with those that open backfills have yet to request, for all assets."""
     queued = instance.get_runs_count(RunsFilter(statuses=[DagsterRunStatus.QUEUED]))
     return queued + sum(_runs_to_come(instance, backfill) for backfill in _open_backfills(instance))
 
 
 def runs_for(asset: str, known: Sequence[str], chosen: Collection[str]) -> int:
-    """Runs that some partitions take: one each; of assets that take any number at once, one a range.
+    """The number of runs for some partitions: one each; for assets that make several at once, one a range.
 
     Args:
         asset: the asset's name.
@@ -62,7 +62,7 @@ def _open_backfills(instance: dg.DagsterInstance) -> "Iterator[PartitionBackfill
 
 
 def _remaining(backfill: "PartitionBackfill") -> Mapping[dg.AssetKey, frozenset[str] | None]:
-    """The partitions that a backfill has yet to ask for, by asset; None of an asset without partitions."""
+    """The partitions that a backfill has yet to request, by asset; None for an asset without partitions."""
     data = backfill.asset_backfill_data
     if data is None:
         names = frozenset(_remaining_of_job(backfill))
@@ -76,13 +76,13 @@ def _remaining(backfill: "PartitionBackfill") -> Mapping[dg.AssetKey, frozenset[
 
 
 def _remaining_of_job(backfill: "PartitionBackfill") -> Sequence[str]:
-    """The partitions that a backfill of a job has yet to ask for: it goes through them in order."""
+    """The partitions that a backfill of a job has yet to request: it goes through them in order."""
     names, last = backfill.partition_names or (), backfill.last_submitted_partition_name
     return names[names.index(last) + 1 :] if last in names else names
 
 
 def _runs_to_come(instance: dg.DagsterInstance, backfill: "PartitionBackfill") -> int:
-    """Runs that a backfill has yet to ask for; as Dagster has it, one for all assets that are made alike."""
+    """Runs that a backfill has yet to request; as in Dagster, one for all assets that are made alike."""
     if backfill.asset_backfill_data is None:
         return len(_remaining_of_job(backfill))
     graph = defs.resolve_asset_graph()
@@ -102,7 +102,7 @@ def _all_partitions(instance: dg.DagsterInstance, key: dg.AssetKey) -> Sequence[
 
 
 def _partitions_of(run: dg.DagsterRun, known: Sequence[str]) -> Sequence[str]:
-    """Those of an asset's partitions that a run is to make: those that it names, or a backfill's range."""
+    """The asset's partitions that a run is to make: those that it names, or a backfill's range."""
     if named := partitions_of_run(run):
         return named
     first, last = (run.tags.get(tag) for tag in RANGE_TAGS)

@@ -1,4 +1,4 @@
-"""What Dagster's processes and runs tell of themselves: lines and spans, with the run that they are of."""
+"""Log lines and spans of Dagster's processes and runs, with the run that they belong to."""
 
 import logging
 import sys
@@ -22,7 +22,7 @@ def observe_runs() -> None:
     """Set up logs and traces of a process that works on runs.
 
     Raises:
-        ObserveError: the environment asks for what there is not; names the variable.
+        ObserveError: a variable of the environment has an unknown value; the message names it.
     """
     observe_process()
     if log_format() == "json":
@@ -34,7 +34,7 @@ def observe_runs() -> None:
 
 @contextmanager
 def run_observed(run: dg.DagsterRun) -> Iterator[None]:
-    """Let every line and span of this process be of a run, until the block ends; then send its spans."""
+    """Give every line and span of this process the run's id, until the block ends; then send its spans."""
     partition, source = run.tags.get(PARTITION_TAG), run.tags.get(SOURCE_TAG)
     told = {
         "holocron.run_id": run.run_id,
@@ -61,7 +61,7 @@ def _json_console_logger(name: str, level: str | int) -> logging.Logger:
 
 
 def _of_run(_logger: WrappedLogger, _name: str, line: EventDict) -> EventDict:
-    """A line of a run, with what Dagster knows of it in keys of our own."""
+    """A line of a run, with Dagster's data about it in keys of our own."""
     known: dict[str, Any] = getattr(line.get("_record"), "dagster_meta", None) or {}
     event = known.get("dagster_event")
     details = getattr(event and event.event_specific_data, "error", None)
