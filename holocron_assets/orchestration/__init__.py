@@ -1,1 +1,1 @@
-"""Holocron's work as Dagster runs it, by Dagster's concepts."""
+"""Holocron's work in Dagster's concepts."""

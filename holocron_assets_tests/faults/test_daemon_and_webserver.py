@@ -229,7 +229,7 @@ def test_a_webserver_whose_keeper_was_killed_too_is_ended_by_the_next_on_its_por
             web.kill_leftovers()
         until(web.answers, "the next one answers in its place", seconds=300, every=0.5)
         assert second.poll() is None
-        assert "Ended what a `holocron webserver` that was killed had left" in whole.log.read_text()
+        assert "Ended processes that a killed `holocron webserver` had left" in whole.log.read_text()
 
 
 def test_a_lake_has_one_daemon_and_a_port_one_webserver(tmp_path: Path) -> None:

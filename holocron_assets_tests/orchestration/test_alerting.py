@@ -71,7 +71,7 @@ def test_a_tick_leaves_a_long_look_to_the_next_and_judges_by_it_then(
 ) -> None:
     monkeypatch.setattr(alerting, "_LOOK_SECONDS", 0.0)
     said, cursor = tick(holocron, instance)
-    assert said.startswith("a look is under way since ")
+    assert said.startswith("a snapshot is under way since ")
     assert firing(holocron.lake) == []
     monkeypatch.setattr(alerting, "_LOOK_SECONDS", 60.0)
     assert tick(holocron, instance, cursor) == (GIVEN_UP, "")

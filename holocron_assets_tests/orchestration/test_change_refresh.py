@@ -80,4 +80,4 @@ def test_refresh_fails_when_a_wiki_does_not_tell_of_its_changes(
         wiki.fake.will(page(503, "down", Retry_After="600"))
         silent = run_job(holocron, instance, "refresh")
     assert not silent.success
-    assert "live: its changes were not told: " in failure_message(silent)
+    assert "live: its changes were not read: " in failure_message(silent)

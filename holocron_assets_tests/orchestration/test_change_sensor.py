@@ -72,7 +72,7 @@ def test_a_wiki_is_asked_for_its_changes_when_a_look_is_due(
         first = watched.tick(changed_pages)
         assert (first.work, first.skipped, first.events) == ([], "wiki: 0 changes", [])
         wiki.edit("A")
-        assert watched.tick(changed_pages).skipped == "no look is due"
+        assert watched.tick(changed_pages).skipped == "no reading is due"
         with time_machine.travel(utc_now() + 6 * MINUTE):
             second = watched.tick(changed_pages)
     assert second.skipped == "wiki: 1 changes"
@@ -88,10 +88,10 @@ def test_a_wiki_of_which_nothing_was_cut_or_that_is_disabled_is_not_asked(
     with changing_wiki(["A"]) as wiki:
         watched = Watched(Holocron(tmp_path), instance)
         add_source(watched.holocron, wiki)
-        assert watched.tick(changed_pages).skipped == "no look is due"
+        assert watched.tick(changed_pages).skipped == "no reading is due"
         crawl(watched)
         add_source(watched.holocron, wiki, enabled=False)
-        assert watched.tick(changed_pages).skipped == "no look is due"
+        assert watched.tick(changed_pages).skipped == "no reading is due"
         assert wiki.asked(list="recentchanges") == []
 
 
@@ -108,7 +108,7 @@ def test_a_wiki_that_is_down_does_not_keep_the_others_from_being_asked(
             down.fake.will(page(503, "down", Retry_After="600"))
             tick = watched.tick(changed_pages)
             asked = len(down.fake.requests)
-            assert watched.tick(changed_pages).skipped == "no look is due"
+            assert watched.tick(changed_pages).skipped == "no reading is due"
     assert "up: 1 changes" in (tick.skipped or "")
     assert "may be asked again at" in (tick.skipped or "")
     assert len(down.fake.requests) == asked

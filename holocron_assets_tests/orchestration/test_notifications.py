@@ -114,7 +114,7 @@ def test_ends_of_runs_are_told_with_the_runs_id_and_why_it_failed(
     assert told[bad.run_id]["data"]["partition"] == SAMPLE_BATCH
     assert told[bad.run_id]["data"]["source"] == "sample"
     assert told[bad.run_id]["data"]["reason"] == "the key *** is wrong"
-    assert tick(holocron, instance, cursor)[0] == "nothing is due to be told"
+    assert tick(holocron, instance, cursor)[0] == "no notice is due"
 
 
 def test_a_cursor_that_was_not_kept_tells_nothing_twice(
@@ -178,7 +178,7 @@ def test_two_that_tell_at_once_tell_once(
     _, cursor = tick(holocron, instance, None)
     run(instance, good_job)
     with FileLock(holocron.lake.locks / "notices.lock"):
-        assert tick(holocron, instance, cursor) == ("another process is telling", cursor)
+        assert tick(holocron, instance, cursor) == ("another process sends notices", cursor)
     assert receiver.received == []
 
 
@@ -190,7 +190,7 @@ def test_a_receiver_that_is_down_costs_no_run_its_notice(
     run(instance, good_job)
     said, cursor = tick(holocron, instance, cursor)
     assert said == "team: 0 delivered, 1 failed"
-    assert tick(holocron, instance, cursor)[0] == "nothing is due to be told"  # it waits for half a minute
+    assert tick(holocron, instance, cursor)[0] == "no notice is due"  # it waits for half a minute
 
 
 def test_a_webhooks_file_that_cannot_be_used_fails_the_tick_by_its_name(

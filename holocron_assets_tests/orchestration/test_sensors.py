@@ -339,7 +339,7 @@ def test_sensors_of_an_empty_folder_have_nothing_to_do(tmp_path: Path, instance:
         "nothing is pending",
         "every batch is settled",
         "every entity type is resolved",
-        "the views are those that the lake gives",
+        "the views are up to date",
     ]
 
 

@@ -94,7 +94,7 @@ def test_views_are_published_once_there_is_something_to_see(
         watched.instance.report_run_canceled(run)
     watched.run(request)
     assert watched.holocron.lake.database.is_file()
-    assert watched.tick(sensors.stale_views).skipped == "the views are those that the lake gives"
+    assert watched.tick(sensors.stale_views).skipped == "the views are up to date"
 
 
 def test_runs_are_forgotten_by_one_upkeep_at_a_time(

@@ -136,7 +136,7 @@ def _where_it_waits(frontier: dict[str, Any], revisions: list[dict[str, Any]]) -
     match frontier["status"]:
         case "waiting" if reason == "changed":
             return (
-                f"The wiki told of a change and does not give it yet. It is asked again at {_at(frontier)}."
+                f"The wiki reported a change and does not serve it yet. It is asked again at {_at(frontier)}."
             )
         case "waiting":
             return f"It failed, and is due again at {_at(frontier)}: {reason}"

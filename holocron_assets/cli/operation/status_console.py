@@ -40,7 +40,7 @@ def print_status(console: Console, status: Status) -> None:
     print_rows(console, "Failures of the last day", _causes(status.failures))
     if status.runs_problem:
         told = escape(status.runs_problem)
-        console.print(f"Dagster's storage cannot be read, so failed runs may lack: {told}", end="\n\n")
+        console.print(f"Dagster's storage cannot be read, so failed runs may be missing: {told}", end="\n\n")
     print_rows(console, "Pages that are not asked for", _skipped(status))
     print_rows(console, "Types", _by_type(status, "page_types"))
     print_rows(console, "Entities", _by_type(status, "entities"))

@@ -1,1 +1,1 @@
-"""Assets: what each step makes, with its partitions, policies and metadata."""
+"""Assets: the table of each step, with its partitions, policies and metadata."""

@@ -1,4 +1,4 @@
-"""The derived assets of a batch, one for each step. What they do is in `steps`."""
+"""The derived assets of a batch, one for each step of `planning.batch_steps`."""
 
 from collections.abc import Iterator
 from time import perf_counter

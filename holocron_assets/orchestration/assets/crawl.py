@@ -62,7 +62,7 @@ batch_pages = dg.AssetSpec(
 def sites(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
 ) -> Iterator[StepResult]:
-    """Ask what the wiki says of itself."""
+    """Ask the wiki for its site information."""
     started = perf_counter()
     tally = Tally()
     with ended_when_held(context), polite_failures(tally):
@@ -90,7 +90,7 @@ def sites(
 def seed_titles(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
 ) -> Iterator[StepResult]:
-    """List what the source starts from. A list that breaks off is kept, and fails the run to say so."""
+    """List the source's seeds. A list that breaks off is kept, and the run fails."""
     started = perf_counter()
     tally, opened = Tally(), lake.open()
     with ended_when_held(context), polite_failures(tally), replaced_files() as replaced:
@@ -109,7 +109,7 @@ def seed_titles(
     yield from step_results(context, Stored(listing.footer, metadata, is_replaced))
     if listing.problem:
         raise dg.Failure(
-            f"{listing.footer.rows} titles were kept, but the list is not whole: {listing.problem}",
+            f"{listing.footer.rows} titles were kept, but the list is not complete: {listing.problem}",
             metadata=politeness_metadata(tally),
             allow_retries=False,
         )
@@ -129,7 +129,7 @@ def seed_titles(
 def pages(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
 ) -> Iterator[StepResult]:
-    """Read what the batch lacks; pages that have an outcome are not asked for again."""
+    """Fetch the batch's missing pages; pages that have an outcome are not fetched again."""
     started = perf_counter()
     batch, opened = context.partition_key, lake.open()
     tally = Tally()
@@ -168,7 +168,7 @@ def _client(
     if source.kind == "mediawiki_dump":
         yield None
         return
-    # A file a day, so that none grows without end.
+    # One file a day, so that no file grows without end.
     scope = f"{source.name}-seeds-{utc_now():%Y%m%d}"
     stop = safe_point(lake, source=source.name)
     with wiki_client(lake, source, scope, sources.shared_folder, tally=tally, safe_point=stop) as client:

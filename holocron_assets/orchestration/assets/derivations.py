@@ -1,6 +1,6 @@
-"""The assets of interrogations: one step makes those that one model is asked and that are partitioned alike.
+"""The assets of interrogations: one step makes those of one model that are partitioned alike.
 
-The dispatcher fills them by the jobs of `derive_jobs`, in turns, for as long as it would choose that model
+The dispatcher makes them by the jobs of `jobs.derive`, in turns, for as long as it would choose that model
 (`dispatched_runs`). A person may materialize them too: such a run asks about all of its partitions, and fails
 with counts if it cannot. What is asked of which pages is data.
 """
@@ -51,7 +51,7 @@ from holocron_assets.planning.job_names import PRIORITY_TAG
 
 GROUP = "derivations"
 _PRIORITIES_A_MODEL = 10_000
-"""More than an interrogation's priority can be: a model's steps come before all of the next one's."""
+"""Higher than any interrogation's priority, so that all steps of a model come before the next model's."""
 
 _NO_ASSETS = frozenset(
     table.name for table in ALL_TABLES if table.layer not in {"crawl", "signals", "classify", "resolve"}
@@ -63,10 +63,10 @@ _Complete = tuple[PartitionWork, Footer]
 
 @dataclass(frozen=True)
 class ModelGroup:
-    """The interrogations that one step asks: of one model, over one kind of partitions.
+    """The interrogations of one step: they ask one model, over one kind of partitions.
 
     Attributes:
-        model: the model that they name first.
+        model: the first model that they name.
         by_type: whether their partitions are entity types, and not batches.
         pool: of the model.
         interrogations: which.
@@ -89,7 +89,7 @@ class ModelGroup:
 
 
 def model_groups(interrogations: Sequence[Interrogation], settings: DispatchSettings) -> list[ModelGroup]:
-    """Interrogations by what step asks them; the model of the most important one first.
+    """Interrogations by step; the model of the most important one comes first.
 
     Args:
         interrogations: which.
@@ -118,7 +118,7 @@ def derive_assets(
     """
     groups, models = model_groups(interrogations, settings), _models_by_priority(interrogations)
     with warnings.catch_warnings():
-        # Of backfill policies, which this version of Dagster has, and which is pinned.
+        # A warning about backfill policies; this version of Dagster has them, and is pinned.
         warnings.simplefilter("ignore", dg.BetaWarning)
         return [
             model_assets(group, step_priority=(len(models) - models.index(group.model)) * _PRIORITIES_A_MODEL)
@@ -130,18 +130,18 @@ def model_assets(group: ModelGroup, *, step_priority: int) -> dg.AssetsDefinitio
     """The assets that one step makes.
 
     Args:
-        group: what it asks.
-        step_priority: the higher, the sooner among the steps that wait for the pool, of whatever runs.
+        group: its interrogations.
+        step_priority: of the steps of all runs that wait for the pool, the highest goes first.
     """
 
     @dg.multi_asset(
         name=group.name,
-        description=f"Have {group.model} answer what it is to be asked.",
+        description=f"Ask {group.model} about everything that waits for it.",
         specs=[_spec(one) for one in group.interrogations],
         can_subset=True,
         partitions_def=ENTITY_TYPES if group.by_type else BATCHES,
         pool=group.pool,
-        # One run for all partitions of all models: a run for each would load every model anew.
+        # One run for all partitions of all models: a run for each partition would load every model again.
         backfill_policy=dg.BackfillPolicy.single_run(),
         op_tags={PRIORITY_TAG: str(step_priority + max(one.priority for one in group.interrogations))},
         retry_policy=MODEL_SERVER,
@@ -197,7 +197,7 @@ def _models_by_priority(interrogations: Sequence[Interrogation]) -> list[str]:
 
 
 def _declared(interrogation: Interrogation) -> dict[str, Any]:
-    """What the interrogation says of itself, for people who look at the asset."""
+    """The interrogation's text, for people who read the asset's page."""
     asked = {name: getattr(interrogation, name) for name in ("sql", "function", "prompt", "question")}
     return {
         "model": ", then ".join(interrogation.models),
@@ -215,9 +215,9 @@ def _asked_by_hand(
     lake: Lake,
     models: ModelsResource,
 ) -> Iterator[StepResult]:
-    """Ask about everything in the run's partitions; what was written is recorded even if not all is answered.
+    """Ask about everything in the run's partitions; written files are recorded even if answers are missing.
 
-    What a person holds back is left out, and the run ends as canceled.
+    Partitions that a person holds back are left out, and the run ends as canceled.
     """
     asked = asking(lake, models, context.run, [interrogation])
     model = next(name for name in interrogation.models if name in asked.served.digests)
@@ -240,7 +240,7 @@ def _asked_by_hand(
     if len(complete) == len(context.partition_keys):
         yield _result(lake, interrogation, session, complete)
         return
-    # What was written is recorded all the same.
+    # Written files are recorded all the same.
     yield from (written_event(lake, work, footer) for work, footer in replaced.values())
     if held or session.paused:
         raise HeldBackError("; ".join(dict.fromkeys([*held.values(), *filter(None, [session.paused])])))
@@ -256,7 +256,7 @@ def _standing(lake: Lake, work: PartitionWork) -> Footer | None:
 def _result(
     lake: Lake, interrogation: Interrogation, session: Session, complete: Sequence[_Complete]
 ) -> dg.MaterializeResult[None]:
-    """What is said of all partitions of the run at once: Dagster has one result for them."""
+    """The result for all partitions of the run: Dagster has one for them together."""
     key = dg.AssetKey(interrogation.table.name)
     if len(complete) == 1:
         ((work, footer),) = complete

@@ -1,9 +1,8 @@
 """The assets of the knowledge base, the two jobs that make them, and how such a run ends.
 
-`resolve_entities` makes what is partitioned by entity type, `tag_and_review` what is partitioned by source
-and follows from it. In a run of theirs, each step makes the stale partitions of its asset, one after the
-other, from the run's one snapshot of the lake. A partition that fails keeps no other from any later step: its
-step goes on, and the run fails at its end with its name.
+`resolve_entities` makes assets by entity type, `tag_and_review` those by source that follow from them. Each
+step makes the stale partitions of its asset, one after the other, from the run's one snapshot of the lake. If
+a partition fails, its step and later steps go on with the others, and the run fails at its end and names it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -83,7 +82,7 @@ def stage_asset(stage: Stage) -> dg.AssetsDefinition:
 
 
 def _stale_made(context: dg.AssetExecutionContext, stage: Stage, known: Snapshot) -> Iterator[StepResult]:
-    """Make what is stale of all partitions, but of those that failed in an earlier step."""
+    """Make the stale partitions, without those that failed in an earlier step."""
     left = {
         name for failed in failures_of_steps(context.instance, context.run.run_id).values() for name in failed
     }
@@ -96,7 +95,7 @@ def _stale_made(context: dg.AssetExecutionContext, stage: Stage, known: Snapshot
             if stage.stale(known, [name]):
                 yield materialization(context.asset_key, name, stored(stage, known, name, context.run.run_id))
     for error in errors.values():
-        # Raised when the others are done: the step is tried again, and only these are left of it.
+        # Raised when the others are done: the step is tried again, with only these left.
         if may_be_retried(error) and context.retry_number < LAKE.max_retries:
             raise error
     failed = {name: failure_from(error) for name, error in errors.items()}
@@ -109,7 +108,7 @@ def _stale_made(context: dg.AssetExecutionContext, stage: Stage, known: Snapshot
 def _unrecorded(
     context: dg.AssetExecutionContext, stage: Stage, known: Snapshot, names: Sequence[str]
 ) -> Iterator[dg.AssetMaterialization]:
-    """Events of fresh files that have none: a run died between the file and its event."""
+    """Events for fresh files without one: a run died between the file and its event."""
     footers = {name: footer for name in names if (footer := read_footer(known.lake, stage.table, name))}
     for name in sorted(footers.keys() - recorded_partitions(context.instance, context.asset_key, footers)):
         if not stage.stale(known, [name]):
@@ -118,7 +117,7 @@ def _unrecorded(
 
 @contextmanager
 def _kept_in(errors: dict[str, Exception], partition: str) -> Iterator[None]:
-    """Keep a partition's error, so that the others come to their turn. Who ends the run ends it at once."""
+    """Keep a partition's error, so that the others are made. An interruption still ends the run at once."""
     try:
         with clear_failures():
             yield
@@ -134,7 +133,7 @@ def failures_of_steps(
     """Why partitions failed in the steps of a run that went on with others, by step and partition.
 
     Returns:
-        Of each, its `reason`, and whether it is `is_permanent`: time alone does not mend it.
+        For each, its `reason`, and whether it is `is_permanent`: waiting does not help.
     """
     outputs = events_of_run(instance, run_id, dg.DagsterEventType.STEP_OUTPUT)
     found: dict[str, Mapping[str, Mapping[str, Any]]] = {}
@@ -172,7 +171,7 @@ def _whole_run_check(asset: str, stages: Sequence[Stage], description: str) -> d
 
 
 def _steps(stages: Sequence[Stage]) -> dg.AssetSelection:
-    """The assets of some stages, and of their checks the one that ends the run."""
+    """The assets of some stages, and the check that ends the run."""
     assets = dg.AssetSelection.assets(*(stage.name for stage in stages))
     whole_run = dg.AssetCheckKey(dg.AssetKey(stages[-1].name), WHOLE_RUN_CHECK)
     return (assets - dg.AssetSelection.all_asset_checks()) | dg.AssetSelection.checks(whole_run)
@@ -181,10 +180,8 @@ def _steps(stages: Sequence[Stage]) -> dg.AssetSelection:
 STAGE_ASSETS = [stage_asset(stage) for stage in STAGES]
 
 WHOLE_RUN_CHECKS = [
-    _whole_run_check(
-        BY_TYPE[-1].name, BY_TYPE, "In no step of the run that resolved entities a type failed."
-    ),
-    _whole_run_check(BY_SOURCE[-1].name, BY_SOURCE, "In no step of the run that tagged sources one failed."),
+    _whole_run_check(BY_TYPE[-1].name, BY_TYPE, "No type failed in any step of the run that resolves."),
+    _whole_run_check(BY_SOURCE[-1].name, BY_SOURCE, "No source failed in any step of the run that tags."),
 ]
 
 ENTITY_JOBS = [

@@ -1,4 +1,4 @@
-"""How each stage of the knowledge base writes its file of one partition, and what the event says of it."""
+"""How each stage of the knowledge base writes one partition's file, and the metadata of its event."""
 
 from collections.abc import Callable, Mapping
 from time import perf_counter
@@ -162,7 +162,7 @@ STORES: Mapping[str, Callable[[Snapshot, str, str], _Made]] = {
     TAG_RELATIONS.name: _tag_relations,
     REVIEW_ITEMS.name: _review,
 }
-"""By stage: what writes a partition, named, in a run, named. It gives the file's footer and metadata."""
+"""By stage, the function that writes a partition in a run. It gives the file's footer and metadata."""
 
 
 def stored(stage: Stage, snapshot: Snapshot, partition: str, run_id: str) -> Stored:

@@ -1,4 +1,4 @@
-"""What Dagster records of assets: one event for each file that a step replaced, and no other.
+"""Dagster's record of assets: one event for each file that a step replaced, and no other.
 
 Jobs have a tag (`internals/asset_events.py`) under which Dagster plans and records no events of assets by
 itself. Otherwise a run over a range of partitions would record an event for each of them, all with one data
@@ -22,10 +22,10 @@ from holocron_assets.orchestration.internals.asset_events import (
 from holocron_assets.planning.job_names import PARTITION_TAG, PARTITIONS_TAG
 
 RANGE_OF_TAG = "holocron/range_of"
-"""Tag of a job over dynamic partitions: their definition. The range is known when a run begins."""
+"""Tag of a job over dynamic partitions, with their definition. The range is known when a run begins."""
 
 PARTITIONS_SEPARATOR = ","
-"""Between partitions in the tag that names several: no partition's name holds it."""
+"""Separates partitions in the tag that names several: no partition's name contains it."""
 
 RECORDED_LATE = "The file stood already: a run ended before it could record it, or Dagster's storage is new."
 
@@ -33,12 +33,12 @@ StepResult = dg.AssetMaterialization | dg.MaterializeResult[None]
 
 
 class Stored(NamedTuple):
-    """One partition's file, and what is known of it.
+    """One partition's file, with the data for its event.
 
     Attributes:
         footer: of the file.
-        metadata: what its materialization says.
-        is_replaced: whether this step replaced it. Otherwise the file stands as it was.
+        metadata: the metadata of its materialization.
+        is_replaced: whether this step replaced it. Otherwise the file is as it was.
     """
 
     footer: Footer
@@ -49,14 +49,14 @@ class Stored(NamedTuple):
 def range_tags(every_partition: Sequence[str]) -> dict[str, str]:
     """Tags of a run over several partitions, which let Dagster resolve what its steps read.
 
-    The range is that of all partitions, in the order of their definition. It never says which of them a run
-    makes: a range of dynamic partitions follows the order of their registration, and mixes sources.
+    The range covers all partitions, in the order of their definition. It does not say which of them a run
+    makes: a range of dynamic partitions follows the order of registration, and mixes sources.
     """
     return dict(zip(RANGE_TAGS, (every_partition[0], every_partition[-1]), strict=True))
 
 
 def makes_what_is_stale(tags: Mapping[str, str]) -> bool:
-    """Whether runs of a job with these tags find out themselves which partitions they make."""
+    """Whether runs of a job with these tags choose their partitions themselves."""
     return RANGE_OF_TAG in tags or RANGE_TAGS[0] in tags
 
 
@@ -67,7 +67,7 @@ def partitions_of_run(run: dg.DagsterRun) -> list[str]:
 
 
 def is_deferred(run: dg.DagsterRun) -> bool:
-    """Whether the steps of a run say themselves which files they replaced."""
+    """Whether the steps of a run record themselves which files they replaced."""
     return DEFERRED.items() <= run.tags.items()
 
 
@@ -82,10 +82,10 @@ def materialization(asset: dg.AssetKey, partition: str | None, stored: Stored) -
 
 
 def step_results(context: dg.AssetExecutionContext, stored: Stored) -> Iterator[StepResult]:
-    """What a step that makes one partition yields.
+    """The results of a step that makes one partition.
 
     In a deferred run, the event of its file comes first, if the file was replaced, or if a run died between
-    the replacement and the event; then an output without an event, so that the next step runs.
+    the replacement and the event. An output without an event follows, so that the next step runs.
     """
     if not is_deferred(context.run):
         version = dg.DataVersion(stored.footer.content_id)
@@ -100,7 +100,7 @@ def step_results(context: dg.AssetExecutionContext, stored: Stored) -> Iterator[
 
 
 def recorded_late(asset: dg.AssetKey, partition: str, footer: Footer) -> dg.AssetMaterialization:
-    """The event of a file that stood before the run, and that Dagster knows nothing of."""
+    """The event of a file that existed before the run, and that Dagster does not know."""
     return dg.AssetMaterialization(
         asset,
         partition=partition,
@@ -113,7 +113,7 @@ def recorded_late(asset: dg.AssetKey, partition: str, footer: Footer) -> dg.Asse
 def recorded_partitions(
     instance: dg.DagsterInstance, asset: dg.AssetKey, footers: Mapping[str, Footer]
 ) -> Collection[str]:
-    """Those of some partitions whose last event names the content that they have.
+    """The partitions whose last event names their present content.
 
     Args:
         instance: knows the events.

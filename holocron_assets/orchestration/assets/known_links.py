@@ -1,4 +1,4 @@
-"""The asset of what is known of titles, compacted: one file a source, made anew from all of its batches."""
+"""The asset `known_links`: what a source's batches say about titles, in one file, made from all of them."""
 
 from collections.abc import Iterator
 from time import perf_counter
@@ -39,7 +39,7 @@ _EVERY_BATCH = dg.AllPartitionMapping()
 def known_links(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
 ) -> Iterator[StepResult]:
-    """Compact what the source's batches say of titles."""
+    """Compact what the source's batches say about titles."""
     with ended_when_held(context), clear_failures():
         refuse_held(lake.open(), source=context.partition_key)
         stored = _compacted(lake.open(), sources.get(context.partition_key))

@@ -1,4 +1,4 @@
-"""What a materialization says of itself: schema, counts, rates and samples."""
+"""The metadata of a materialization: schema, counts, rates and samples."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ def table_metadata(table: Table) -> dict[str, Any]:
 def written_metadata(
     footer: Footer, rows: Sequence[Row], *, counted: str, seconds: float | None = None, titles: str = "title"
 ) -> dict[str, Any]:
-    """What one materialization wrote. Numbers become plots over partitions in the UI.
+    """The metadata of one written partition. Numbers become plots over partitions in the UI.
 
     Args:
         footer: of the file written.
@@ -53,7 +53,7 @@ def written_metadata(
     return _metadata(footer, counted, counts, [*names[::step][:_SAMPLES], *names[-1:]], seconds)
 
 
-def large_metadata(  # noqa: PLR0913 - three name the file, the rest says what to tell of it
+def large_metadata(  # noqa: PLR0913 - three name the file, the rest says what its metadata holds
     lake: Lake,
     table: Table,
     partition: str,
@@ -63,7 +63,7 @@ def large_metadata(  # noqa: PLR0913 - three name the file, the rest says what t
     seconds: float | None = None,
     titles: str = "title",
 ) -> dict[str, Any]:
-    """What `written_metadata` says, of a partition with more rows than are to be held in memory.
+    """The same as `written_metadata`, for a partition with more rows than memory should hold.
 
     Args:
         lake: where it was written.
@@ -84,7 +84,7 @@ def large_metadata(  # noqa: PLR0913 - three name the file, the rest says what t
 def _metadata(
     footer: Footer, counted: str, counts: Counter[str], names: Sequence[str], seconds: float | None
 ) -> dict[str, Any]:
-    """What is told of a file: `names` are titles of some of its rows, and at last that of its last one."""
+    """The metadata of a file: `names` are titles of some of its rows, and last that of its last one."""
     return {
         "dagster/row_count": footer.rows,
         **({} if seconds is None else timing(footer, seconds)),
@@ -99,7 +99,7 @@ def _metadata(
 
 
 def timing(footer: Footer, seconds: float) -> dict[str, Any]:
-    """How long a file took, and how many of its rows were made a second."""
+    """The time that a file took, and its rows per second."""
     return {
         "seconds": round(seconds, 3),
         "rows_per_second": round(footer.rows / max(seconds, 1e-6), 1),
@@ -107,12 +107,12 @@ def timing(footer: Footer, seconds: float) -> dict[str, Any]:
 
 
 def sample_list(texts: Iterable[str]) -> dg.MarkdownMetadataValue:
-    """Some texts, whoever wrote them, as a list, one below the other."""
+    """Some texts, of any origin, as a list, one below the other."""
     return dg.MetadataValue.md("\n".join(f"- {escaped(text)}" for text in texts))
 
 
 def table_description(table: Table) -> str:
-    """The asset's description: what one row is, and its key."""
+    """The asset's description: the meaning of a row, and its key."""
     return f"{table.description}.\n\nOne Parquet file a partition; key: {', '.join(table.key)}."
 
 
@@ -124,6 +124,6 @@ def _counts_table(name: str, counts: Mapping[str, int]) -> str:
 
 
 def escaped(text: str) -> str:
-    """What wikis and models say is a line of words: nothing in it is markup, an address or an image here."""
+    """A text of a wiki or model as a plain line: no part of it acts as markup, an address or an image."""
     line = " ".join(text.split())
     return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|~:/@&" else c for c in line)

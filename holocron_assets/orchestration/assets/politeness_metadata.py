@@ -1,4 +1,4 @@
-"""What a run says of how polite it was, whether it ended well or failed."""
+"""A run's metadata about its politeness, whether it ended well or failed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from holocron_assets.orchestration.runs.failures import clear_failures
 
 
 def politeness_metadata(tally: Tally) -> dict[str, dg.MetadataValue]:
-    """The metadata of a run's requests; nothing if there were none. Numbers become plots in the UI."""
+    """The metadata of a run's requests; empty if there were none. Numbers become plots in the UI."""
     if not tally.outcomes:
         return {}
     counts = [f"| {outcome} | {number} |" for outcome, number in tally.outcomes.most_common()]
@@ -37,7 +37,7 @@ def politeness_metadata(tally: Tally) -> dict[str, dg.MetadataValue]:
 
 @contextmanager
 def polite_failures(tally: Tally) -> Iterator[None]:
-    """Turn errors into failures as `clear_failures` does, and let them tell how polite the run was."""
+    """Turn errors into failures as `clear_failures` does, with the metadata about politeness."""
     try:
         with clear_failures():
             yield

@@ -34,7 +34,7 @@ from holocron_assets.orchestration.runs.retries import NETWORK
 from holocron_assets.planning.job_names import WORK_TAG
 
 _RUN_SECONDS = 600.0
-"""Of one run: then what else is fetched from the wiki gets its turn."""
+"""The time of one run; then other requests to the wiki can go on."""
 
 
 @dg.asset(
@@ -65,7 +65,7 @@ def revision_checks(
             current, found = _go_on(opened, source, sources.shared_folder, tally, by_hand=by_hand)
     seconds = perf_counter() - started
     if found and (written := read_footer(opened, PAGE_CHANGES, source.name)):
-        # What a wiki tells of is reported, as `changed_pages` does: no step makes that asset.
+        # Changes that a wiki reports are recorded as `changed_pages` does: no step makes that asset.
         event = changes_reported(source, written, found, tally, seconds=seconds)
         context.instance.report_runless_asset_event(event)
     footer = read_footer(opened, REVISION_CHECKS, source.name)
@@ -84,7 +84,7 @@ def revision_checks(
 def _go_on(
     lake: Lake, source: Source, shared_folder: Path, tally: Tally, *, by_hand: bool
 ) -> tuple[Row, Sequence[Row]]:
-    """Work on the pass that goes on; a person's run begins one if there is none."""
+    """Work on the unfinished pass; a person's run begins one if there is none."""
     current = start_pass(lake, source.name, "person", utc_now()) if by_hand else passes(lake, source.name)[-1]
     if current["finished_at"]:
         return current, ()

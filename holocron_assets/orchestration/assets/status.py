@@ -1,4 +1,4 @@
-"""How things stand, as an asset: once an hour its numbers, tables and a picture, for the web UI."""
+"""The status as an asset: once an hour its numbers, tables and a picture, for the web UI."""
 
 from base64 import b64encode
 from collections import defaultdict
@@ -21,13 +21,13 @@ from holocron_assets.planning.job_names import STATUS_JOB
 
 _MOST_CAUSES = 20
 _OLD, _TOO_OLD = timedelta(minutes=90), timedelta(hours=2)
-"""Ages of a report that is to be made each hour: one was late, and one was left out."""
+"""Ages of an hourly report that mean that one was late, and that one was left out."""
 _STAGES = ("pages", "page_types", "interrogations", "entities", "review")
 
 
 @dg.asset(
-    description="How things stand: what waits where and for how long, how fast it goes, what fails and why, "
-    "what models do.\n\nIts numbers are plotted over time. `holocron status` tells the same at any moment.",
+    description="The status: what waits where and for how long, how fast it goes, what fails and why, "
+    "what models do.\n\nIts numbers are plotted over time. `holocron status` shows the same at any moment.",
     group_name="operation",
     owners=[OWNER],
     kinds={"python", "duckdb"},
@@ -37,7 +37,7 @@ _STAGES = ("pages", "page_types", "interrogations", "entities", "review")
 def operation_status(
     context: dg.AssetExecutionContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.MaterializeResult[None]:
-    """Look at how things stand, and tell it; nothing is written."""
+    """Take a snapshot of the status, and record it in Dagster; nothing is written to the lake."""
     with clear_failures():
         status = snapshot_now(lake.open(), sources.all(), sources.shared_folder, lambda: context.instance)
     return dg.MaterializeResult(metadata=status_metadata(status))
@@ -59,7 +59,7 @@ def status_metadata(status: Status) -> dict[str, Any]:
 
 
 def _numbers(status: Status) -> dict[str, float]:
-    """What is plotted over time: by stage, all sources and interrogations together."""
+    """The numbers plotted over time: by stage, all sources and interrogations together."""
     queues: dict[str, list[Queue]] = defaultdict(list)
     for queue in status.queues:
         queues[queue.stage].append(queue)
@@ -113,7 +113,7 @@ def _held(status: Status) -> Iterable[str]:
     if status.models.problem:
         yield status.models.problem
     if status.runs_problem:
-        yield f"Dagster's storage cannot be read, so failed runs may lack: {status.runs_problem}"
+        yield f"Dagster's storage cannot be read, so failed runs may be missing: {status.runs_problem}"
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -134,12 +134,12 @@ def _list(texts: Iterable[str]) -> str:
 report_status = dg.define_asset_job(
     STATUS_JOB,
     selection=dg.AssetSelection.assets(operation_status) - dg.AssetSelection.all_asset_checks(),
-    description="Tell how things stand, with plots.",
+    description="Record the status, with plots.",
 )
 hourly_status = dg.ScheduleDefinition(
     name="report_status_hourly",
     job=report_status,
     cron_schedule=STATUS_TIMES.cron,
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Tells once an hour how things stand, with plots.",
+    description="Records the status once an hour, with plots.",
 )

@@ -30,7 +30,7 @@ READ = (
     *(PAGES, PAGE_LINKS, PAGE_TYPES, ENTITIES, ENTITY_ALIASES),
     *(ENTITY_FACTS, ENTITY_RELATIONS, TAGS, ENTITY_TAGS, REVIEW_ITEMS),
 )
-"""Tables whose rows the views show most of."""
+"""Tables that provide most rows of the views."""
 
 
 @dg.asset(
@@ -39,8 +39,8 @@ READ = (
     kinds={"duckdb"},
     owners=[OWNER],
     description=(
-        "`holocron.duckdb`: views over every table, for any DuckDB client. They show what is written later; "
-        "the file is written again only when what is packed, a view or a source changes."
+        "`holocron.duckdb`: views over every table, for any DuckDB client. They show newer data too; "
+        "the file is written again only when packs, a view or a source changes."
     ),
     metadata={
         "dagster/column_schema": dg.TableSchema(

@@ -1,4 +1,4 @@
-"""Checks of what models answered, one set for each interrogation. They warn: an answer is a proposal."""
+"""Checks of models' answers, one set for each interrogation. They only warn: an answer is a proposal."""
 
 from collections.abc import Sequence
 
@@ -11,10 +11,10 @@ from holocron_assets.orchestration.runs.failures import clear_failures
 from holocron_assets.orchestration.runs.retries import LAKE
 
 UNANSWERED_LIMIT = 0.05
-"""Share of items that may be given up."""
+"""Largest share of items that may be given up."""
 
 UNSUPPORTED_LIMIT = 0.20
-"""Share of rows whose quotes may not be in the page's text."""
+"""Largest share of rows with a quote that is not in the page's text."""
 
 _GIVEN_UP = """
     select count(*) as items, count(*) filter (where status = 'dead') as given_up

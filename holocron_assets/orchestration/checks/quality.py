@@ -19,16 +19,16 @@ from holocron_assets.orchestration.runs.retries import LAKE
 from holocron_assets.planning.repair import repair_all
 
 UNKNOWN_RATE_LIMIT = 0.25
-"""Share of Unknown pages, among those that are about something, where a source sets no limit of its own."""
+"""Largest share of Unknown pages, among pages with content, where a source sets no limit of its own."""
 
 _FAULTY = "faulty"
 GROWTH_LIMIT = 0.10
-"""Share of its promoted entities that a type may lose in a day."""
+"""Largest share of its promoted entities that a type may lose in a day."""
 
 _TYPE_COUNTS = """
     select source, primary_type, count(*) as pages from page_types group by all
 """
-# A crawl that goes on has not had the time to yield what it should; but pages change for ever.
+# An unfinished crawl cannot be judged yet. But pages that only changed do not count: they change for ever.
 _FINISHED_COUNTS = """
     select sites.source, count(pages.title_key) as pages
     from sites
@@ -135,7 +135,7 @@ def growth(lake: LakeResource) -> dg.AssetCheckResult:
 
 @dg.asset_check(
     asset=PAGES.name,
-    description="The files of the lake whose turn it is, all of them in a week, are as they were written.",
+    description="The files of the lake that are due, all of them in a week, are as they were written.",
     retry_policy=LAKE,
 )
 @clear_failures()
@@ -143,16 +143,16 @@ def files_are_whole(context: dg.AssetCheckExecutionContext, lake: LakeResource) 
     """Verify some files by their checksums; those that are damaged are set aside, and made again."""
     opened = lake.open()
     files, hour = files_due(opened, utc_now())
-    told: list[str] = []
-    left = repair_all(list(damaged_files(files)), told.append)
+    messages: list[str] = []
+    left = repair_all(list(damaged_files(files)), messages.append)
     note_verified(opened, hour)
-    for message in told:
+    for message in messages:
         context.log.error(message)
     return dg.AssetCheckResult(
         passed=not left,
         severity=dg.AssetCheckSeverity.ERROR,
-        description="; ".join([*left, *told]) or "Nothing is amiss.",
-        metadata={"files verified": len(files), "files set aside": len(told)},
+        description="; ".join([*left, *messages]) or "Nothing is amiss.",
+        metadata={"files verified": len(files), "files set aside": len(messages)},
     )
 
 
@@ -172,7 +172,7 @@ def _unmet(source: Source, pages: int, types: dict[tuple[str, str], int]) -> lis
 
 
 def concerns(check: dg.AssetCheckEvaluation, sources: AbstractSet[str]) -> bool:
-    """Whether a failed check found fault with one of some sources, or with what is no source's alone."""
+    """Whether a failed check is about one of some sources, or about something that no source owns alone."""
     named = check.metadata.get(_FAULTY)
     faulty = set(str(named.value).split(", ")) if named else set()
     everybody = {growth.check_key.name, files_are_whole.check_key.name}
@@ -181,10 +181,10 @@ def concerns(check: dg.AssetCheckEvaluation, sources: AbstractSet[str]) -> bool:
 
 def _result(problems: Mapping[str, Sequence[str]], measured: dict[str, Any]) -> dg.AssetCheckResult:
     """The result of a check that found problems by source, or by entity type."""
-    told = [f"{name}: {problem}" for name, found in problems.items() for problem in found]
+    lines = [f"{name}: {problem}" for name, found in problems.items() for problem in found]
     return dg.AssetCheckResult(
         passed=not problems,
         severity=dg.AssetCheckSeverity.ERROR,
-        description="; ".join(told) or "Nothing is amiss.",
+        description="; ".join(lines) or "Nothing is amiss.",
         metadata={**measured, **({_FAULTY: ", ".join(problems)} if problems else {})},
     )

@@ -1,6 +1,6 @@
-"""The jobs over assets, but those of the knowledge base (`entity_assets`) and of models (`gpu_job`).
+"""The jobs over assets, without those of the knowledge base (`assets.entities`) and models (`jobs.derive`).
 
-Their steps record which files they replaced; see `asset_events`. The views are no file of the lake.
+Their steps record which files they replaced; see `assets.events`. The views are no file of the lake.
 """
 
 import dagster as dg
@@ -32,20 +32,20 @@ _CHECKS = dg.AssetSelection.all_asset_checks()
 _OF_RUNS = dg.AssetSelection.checks(
     *(dg.AssetCheckKey(dg.AssetKey(stages[-1].name), WHOLE_RUN_CHECK) for stages in (BY_TYPE, BY_SOURCE))
 )
-"""What ends a run says nothing of the lake."""
+"""Checks that end a run, and are not about the lake."""
 
 _JOBS = [
     dg.define_asset_job(
         SITES_JOB,
         selection=dg.AssetSelection.assets(SITES.name) - _CHECKS,
         tags=DEFERRED,
-        description="Ask what a source's wiki says of itself.",
+        description="Ask a source's wiki for its site information.",
     ),
     dg.define_asset_job(
         SEEDS_JOB,
         selection=dg.AssetSelection.assets(SITES.name, SEED_TITLES.name) - _CHECKS,
         tags=DEFERRED,
-        description="Ask what a source's wiki says of itself, and list what its crawl starts from.",
+        description="Ask a source's wiki for its site information, and list the seeds of its crawl.",
     ),
     dg.define_asset_job(
         RECHECK_JOB,
@@ -63,13 +63,13 @@ _JOBS = [
         SETTLE_JOB,
         selection=dg.AssetSelection.assets(*BATCH_STEP_NAMES) - _CHECKS,
         tags=DEFERRED,
-        description="Redo what follows from a batch's pages, after code or rules changed. Fetches nothing.",
+        description="Make a batch's derived tables again, after code or rules changed. Fetches nothing.",
     ),
     dg.define_asset_job(
         LINKS_JOB,
         selection=dg.AssetSelection.assets(KNOWN_LINKS.name) - _CHECKS,
         tags=DEFERRED,
-        description="Compact what a source's batches say of titles, so that the frontier is quick to ask.",
+        description="Compact what a source's batches say about titles, to keep the frontier quick.",
     ),
     dg.define_asset_job(
         VIEWS_JOB,

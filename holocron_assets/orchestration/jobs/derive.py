@@ -1,7 +1,7 @@
 """The jobs that ask models: `derive` for those of this machine's GPU, and one for each pool of others.
 
-Each has a twin for what is partitioned by entity type, since a job's assets are partitioned alike. What
-limits a run by tags stands here, on the jobs, so that it holds for every way to launch them.
+Each has a second job for assets by entity type, since a job's assets are partitioned alike. The tags that
+limit runs are set here, on the jobs, so that they hold for every way to launch them.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from holocron_assets.planning.entity_stages import TYPES
 from holocron_assets.planning.job_names import GPU_MODEL_TAG, MODEL_POOL_TAG
 
 ANY_MODEL = "any"
-"""The tag of a run on the GPU that has not chosen its model yet. The limit counts whatever the value is."""
+"""The tag of a run on the GPU that has not chosen its model yet. The limit counts every value."""
 
 
 def derive_jobs(interrogations: Sequence[Interrogation], settings: DispatchSettings) -> list[AssetJob]:
@@ -41,11 +41,11 @@ def derive_jobs(interrogations: Sequence[Interrogation], settings: DispatchSetti
 def job_of_plan(
     plan: Plan, interrogations: Sequence[Interrogation], settings: DispatchSettings
 ) -> str | None:
-    """The job that does what was decided: the one that asks the most important of it; None if nothing was.
+    """The job for a decision: the one that asks its most important interrogation; None if there is none.
 
     Args:
-        plan: what was decided.
-        interrogations: those that it was decided about.
+        plan: the decision.
+        interrogations: those that the decision is about.
         settings: says which pool a model is of.
     """
     named = {one.name: one for one in interrogations}
@@ -56,9 +56,9 @@ def job_of_plan(
 
 
 def jobs_of_pool(pool: str, interrogations: Sequence[Interrogation], settings: DispatchSettings) -> set[str]:
-    """The names of the jobs that a pool's sensor may ask for.
+    """The names of the jobs that a pool's sensor may request.
 
-    One is of another pool if an interrogation's first model is: a job's assets are those of first models.
+    A job is in the pool of its interrogations' first model, which may be another pool.
 
     Args:
         pool: which.
@@ -81,6 +81,6 @@ def _job(name: str, groups: Sequence[ModelGroup]) -> AssetJob:
         name,
         selection=assets - dg.AssetSelection.all_asset_checks(),
         tags={**DEFERRED, **partitions, MODEL_POOL_TAG: pool, **gpu},
-        description=f"Ask a model of pool {pool} what is to be asked "
+        description=f"Ask a model of pool {pool} all that waits for it "
         f"{'by entity type' if by_type else 'about pages'}, until another's turn comes, or for half an hour.",
     )

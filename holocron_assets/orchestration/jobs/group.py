@@ -1,4 +1,4 @@
-"""The job that runs a group of work, for the clock and for whoever starts it in the UI."""
+"""The job that runs a group of work, for schedules and for people who start it in the UI."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ from holocron_assets.planning.job_names import GROUP_JOB, WAITING_TAGS
 from holocron_assets.settings import groups_folder
 
 _MOST_SECONDS = 7 * 24 * 3600
-"""Of a run. Others are ended after six hours, but a step may crawl a whole wiki."""
+"""The longest time of a run. Other runs end after six hours, but a step may crawl a whole wiki."""
 
 _SECONDS_TO_END = 30
 
@@ -31,7 +31,7 @@ class GroupConfig(dg.Config):
 @dg.op(
     description="Run the steps of a group one after the other, as `holocron group run` does.",
     out=dg.Out(dg.Nothing),
-    retry_policy=LAKE,  # what was done is not done again
+    retry_policy=LAKE,  # finished steps are not done again
 )
 def run_steps(context: dg.OpExecutionContext, config: GroupConfig, lake: LakeResource) -> None:
     """Run a group, or go on with it where it was killed; fail if any step failed."""
@@ -48,7 +48,7 @@ def run_steps(context: dg.OpExecutionContext, config: GroupConfig, lake: LakeRes
         undone = [f"{row['step']} {row['status']}" for row in rows if row["status"] != "done"]
         why = ", ".join(undone) or "its steps could not be begun"
         raise dg.Failure(
-            f"group {name} ended with exit code {code}: {why}; the run's stdout and stderr tell why",
+            f"group {name} ended with exit code {code}: {why}; the run's stdout and stderr say why",
             allow_retries=False,
         )
 
@@ -74,13 +74,13 @@ def _refuse_running(lake: Lake, name: str) -> None:
 
 
 def _run(*words: str) -> int:
-    """Run a command of holocron in a process that ends with this one's work; give its exit code."""
+    """Run a holocron command in a process that ends with this one, and return its exit code."""
     command = [sys.executable, "-c", "from holocron_assets.cli.main import main; main()", *words]
     with subprocess.Popen(command) as process:  # noqa: S603 - our own
         try:
             return process.wait()
         finally:
-            if process.poll() is None:  # the run was told to end
+            if process.poll() is None:  # the run is to end
                 process.terminate()
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(_SECONDS_TO_END)

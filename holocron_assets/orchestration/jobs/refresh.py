@@ -24,14 +24,14 @@ from holocron_assets.planning.work import Work, sites_to_ask, views_to_publish
 
 
 class RefreshConfig(dg.Config):
-    """What `refresh` works on: one source, or every enabled one; and how many batches of each at most."""
+    """The config of `refresh`: one source, or every enabled one; and the most batches of each."""
 
     source: str | None = None
     maximum_batches: int = 1000
 
 
 class AddPagesConfig(dg.Config):
-    """What `add_pages` asks for."""
+    """The config of `add_pages`."""
 
     source: str
     titles: list[str]
@@ -50,7 +50,7 @@ def refresh_sources(
     with (
         ended_when_held(context),
         clear_failures(),
-    ):  # all of it: a run that is told to end is not tried again
+    ):  # around all of it: a run that is ended is not tried again
         refuse_held(opened, source=config.source)
         chosen = [sources.get(config.source)] if config.source else _free(context, opened, sources.enabled())
         runs = _runs(context, opened)
@@ -78,7 +78,7 @@ def refresh_sources(
 def add_given_pages(
     context: dg.OpExecutionContext, config: AddPagesConfig, lake: LakeResource, sources: SourcesResource
 ) -> None:
-    """Fetch pages that a person names, whatever was fetched before."""
+    """Fetch pages that a person names, even if they were fetched before."""
     opened = lake.open()
     runs = _runs(context, opened)
     with ended_when_held(context), clear_failures():
@@ -116,7 +116,7 @@ def add_pages() -> None:
 
 
 def _free(context: dg.OpExecutionContext, lake: Lake, sources: Sequence[Source]) -> list[Source]:
-    """The sources that nobody holds back, those that rank highest first; the others are named in the log."""
+    """The sources that no person holds back, the highest rank first; the log names the others."""
     controls = standing_controls(lake)
     for source in sources:
         if hold := controls.holds(source=source.name):
@@ -126,7 +126,7 @@ def _free(context: dg.OpExecutionContext, lake: Lake, sources: Sequence[Source])
 
 
 def _done(context: dg.OpExecutionContext, source: Source, steps: Sequence[Callable[[], None]]) -> list[str]:
-    """Do what can be done of some steps, the pages before a dump's break too, and give what could not."""
+    """Do the steps as far as possible, also the pages before a dump's break, and return the failures."""
     problems = []
     for step in steps:
         try:
@@ -142,9 +142,9 @@ def _done(context: dg.OpExecutionContext, source: Source, steps: Sequence[Callab
 def _read_changes(
     context: dg.OpExecutionContext, lake: Lake, source: Source, sources: SourcesResource
 ) -> None:
-    """Let a source's wiki tell of its changes."""
+    """Ask a source's wiki for its changes."""
     if problem := read_to_the_end(lake, source, sources.shared_folder, context.instance):
-        raise dg.Failure(f"its changes were not told: {problem}", allow_retries=False)
+        raise dg.Failure(f"its changes were not read: {problem}", allow_retries=False)
 
 
 def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:

@@ -1,4 +1,4 @@
-"""Upkeep: what keeps the lake and Dagster's storage quick to read. No asset is made of it."""
+"""Upkeep: it keeps the lake and Dagster's storage quick to read, and makes no asset."""
 
 from collections.abc import Sequence
 
@@ -26,12 +26,12 @@ from holocron_assets.settings import run_retention
 
 
 @dg.op(
-    description="Pack old partitions of every table into large files, and remove what packs took over.",
+    description="Pack old partitions of every table into large files, and remove the files that were packed.",
     out=dg.Out(dg.Nothing),
     retry_policy=LAKE,
 )
 def compact_lake(context: dg.OpExecutionContext, lake: LakeResource) -> None:
-    """Compact the lake. A partition that cannot be read is set aside; others that do not fit fail the run."""
+    """Compact the lake. A partition that cannot be read is set aside; another fault fails the run."""
     opened = _opened(context, lake)
     try:
         with clear_failures():
@@ -55,7 +55,7 @@ def compact_lake(context: dg.OpExecutionContext, lake: LakeResource) -> None:
     retry_policy=LAKE,
 )
 def pack_old_journals(context: dg.OpExecutionContext, lake: LakeResource) -> None:
-    """Pack what models were asked and answered long ago; one that cannot be read is set aside."""
+    """Pack old journals of requests and replies; one that cannot be read is set aside."""
     opened = _opened(context, lake)
     with clear_failures():
         done = pack_journals(opened, now=utc_now())
@@ -63,7 +63,7 @@ def pack_old_journals(context: dg.OpExecutionContext, lake: LakeResource) -> Non
 
 
 @dg.op(
-    description="Forget runs that ended long ago, with their events and logs. What assets hold stays known.",
+    description="Forget runs that ended long ago, with events and logs. What assets hold stays known.",
     out=dg.Out(dg.Nothing),
     retry_policy=LAKE,
 )
@@ -74,8 +74,8 @@ def forget_runs(context: dg.OpExecutionContext, lake: LakeResource) -> None:
     with clear_failures():
         done = forget_old_runs(context.instance, run_retention(), now=now)
         logs = forget_tick_logs(context.instance, now=now)
-    told = {"runs_forgotten": done.runs, "events_forgotten": done.events, "tick_logs_forgotten": logs}
-    context.add_output_metadata(told)
+    metadata = {"runs_forgotten": done.runs, "events_forgotten": done.events, "tick_logs_forgotten": logs}
+    context.add_output_metadata(metadata)
 
 
 def _opened(context: dg.OpExecutionContext, lake: LakeResource) -> Lake:

@@ -1,6 +1,6 @@
-"""The part of `holocron run` that asks models: unsure pages all, the rest of the most-linked pages only.
+"""The part of `holocron run` that asks models: about all unsure pages, otherwise about the most-linked only.
 
-What it leaves is pending: the dispatcher asks it, as long as `holocron ui` runs.
+The rest stays pending: the dispatcher asks it, as long as `holocron ui` runs.
 """
 
 import os
@@ -51,13 +51,13 @@ _MOST_LINKED = """
 
 @dataclass(frozen=True)
 class ModelStage:
-    """What a run asks of models.
+    """A run's requests to models.
 
     Attributes:
         lake: where pages are and answers go.
         sources: whose pages.
-        few: pages, and items, that further interrogations are asked about.
-        console: told of files that are fetched, and of whom it waits for.
+        few: how many pages and items further interrogations are asked about.
+        console: shows files that are fetched, and processes that the run waits for.
     """
 
     lake: Lake
@@ -80,7 +80,7 @@ class ModelStage:
             yield
 
     def lacking(self) -> str | None:
-        """What cannot be asked, and how it can be; None if everything can.
+        """Which models are missing, and how to get them; None if none is.
 
         Raises:
             ModelServerUnavailable: the server does not answer.
@@ -91,11 +91,11 @@ class ModelStage:
         return f"the model server has not got {', '.join(names)}; get it with `{fetch_command()} {names[0]}`"
 
     def tell_of_waiting(self, holders: Iterable[str]) -> None:
-        """Say who asks models now: it may be long until they end."""
+        """Name the processes that ask models now: it may take long until they end."""
         self.console.print(f"Waiting for the models, which are at work: {', '.join(sorted(holders))}.")
 
     def unsure(self) -> list[WhatToAsk]:
-        """What page types wait for: all that interrogations want of what the rules left open.
+        """The requests that page types wait for: all that interrogations want of pages that rules left open.
 
         Raises:
             ModelServerUnavailable: the server does not answer.
@@ -107,9 +107,9 @@ class ModelStage:
         return [WhatToAsk(interrogations=names, partitions=sorted(partitions))] if partitions else []
 
     def unsure_due(self) -> datetime | None:
-        """When the first of these is due that failed once, or that a process died with.
+        """When the first item is due that failed once, or whose process died.
 
-        None if there is none. What failed more often is left pending.
+        None if there is none. Items that failed more often stay pending.
 
         Raises:
             ModelServerUnavailable: the server does not answer.
@@ -192,7 +192,7 @@ class ModelStage:
         return settled < self.few and any(work.ready(utc_now()) for work in works)
 
     def work(self, what: WhatToAsk) -> Work:
-        """The run that asks it. Each is other work: a run that stops half way is followed by another."""
+        """The run for it. Each is other work: after a run that stops half way, another one follows."""
         config = what.run_config()
         version = f"{content_hash(repr(config))} {next(self._rounds)}"
         named = [one for one in load_interrogations() if one.name in (what.interrogations or ())]

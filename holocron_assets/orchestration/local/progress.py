@@ -1,4 +1,4 @@
-"""How far a run that asks a model is, for the person who waits for it."""
+"""The progress of a run that asks a model, for a person who waits for it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,15 +19,15 @@ _SECONDS = 2.0
 def outcomes_told(
     lake: Lake, what: WhatToAsk, tell: Callable[[int], None], *, every: float = _SECONDS
 ) -> Iterator[None]:
-    """While the block lasts, tell how many items have got an outcome since it began.
+    """While the block lasts, report how many items got an outcome since it began.
 
-    It looks at the journals that the run writes, and so needs nothing of the run.
+    It reads the journals that the run writes, and so needs nothing from the run itself.
 
     Args:
         lake: where the answers go.
         what: what the run asks; names its interrogations and partitions.
-        tell: told the number from another thread, at most so often.
-        every: seconds between two looks.
+        tell: called with the number from another thread, at most so often.
+        every: seconds between two readings.
     """
     names, partitions = set(what.interrogations or ()), what.partitions or ()
     asked = [one for one in load_interrogations() if one.name in names]
@@ -48,7 +48,7 @@ def outcomes_told(
 
 
 class _Outcomes:
-    """Counts items with an outcome; reads only what was written since it looked before."""
+    """Counts items with an outcome; it reads only lines that are new since the last time."""
 
     def __init__(self, journals: Sequence[Path]) -> None:
         self._journals = journals

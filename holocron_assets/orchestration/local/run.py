@@ -1,4 +1,4 @@
-"""`holocron run`: everything there is to do, in this process, until nothing is pending."""
+"""`holocron run`: all work, in this process, until nothing is pending."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -45,16 +45,16 @@ _NEXT_DUE = "select min(due_at) as due_at from frontier where status = 'waiting'
 
 @dataclass
 class RunReport:
-    """What one `holocron run` did.
+    """The results of one `holocron run`.
 
     Attributes:
         finished: the runs, in order.
-        unseen: wikis that did not tell of their changes: which and why.
-        held: who holds back what was left undone, and why.
+        unseen: wikis that did not report their changes: which and why.
+        held: holds that left work undone: who set each, and why.
         failed_checks: quality checks that did not pass: name and why.
         no_model: why no model could be asked, if one should have been.
         seconds: time by asset.
-        started: when it began; what was set aside since is told of in the lake.
+        started: when it began; the lake names files that were set aside since.
     """
 
     finished: list[FinishedRun] = field(default_factory=list)
@@ -67,7 +67,7 @@ class RunReport:
 
     @property
     def errors(self) -> list[str]:
-        """Everything that failed and was not made good by a later run, a line each."""
+        """All failures that no later run made good, a line each."""
         last = {run.work.key: run for run in self.finished}
         runs = [f"{run.work}: {run.error}" for run in last.values() if run.error]
         models = [f"models: {self.no_model}"] if self.no_model else []
@@ -82,16 +82,16 @@ class LocalRun:
     Attributes:
         lake: the lake.
         sources: whose work; disabled ones too, since they were named.
-        all_sources: those that the published views tell of.
+        all_sources: those in the published views.
         job: gives a job by name.
         instance: records the runs.
-        look: asks a source's wiki for its changes; gives why it did not tell them.
-        planned: told the work before it is run.
-        starting: told each run's work before it starts.
-        ended: told each run after it ended.
-        resting: told until when there is nothing to do.
-        answered: told how many items got an outcome, while a run asks a model.
-        models: what is asked of models when nothing else is pending; None if none is to be asked.
+        look: asks a source's wiki for its changes; returns why it did not give them.
+        planned: called with the work before it is run.
+        starting: called with each run's work before it starts.
+        ended: called with each run after it ended.
+        resting: called with the time until which there is nothing to do.
+        answered: called with the number of items with an outcome, while a run asks a model.
+        models: asks models when nothing else is pending; None if none is to be asked.
         tags: a person's tags of its runs.
     """
 
@@ -111,11 +111,11 @@ class LocalRun:
     report: RunReport = field(default_factory=RunReport)
 
     def finish(self) -> RunReport:
-        """Work until nothing is pending: pages that failed for now are waited for.
+        """Work until nothing is pending; it waits for pages that failed for now.
 
-        A batch that failed as a whole is not tried again in this run, and the report names it; unless its
-        wiki, which answered before, only wants to be left alone for a while. What a person holds back is left
-        as it is, also if they say so meanwhile, and the report names it.
+        A batch that failed as a whole is not tried again in this run, and the report names it. But it is
+        tried again if its wiki answered before, and only asks for a pause. Work that a person holds back is
+        left as it is, also if the hold is set meanwhile, and the report names it.
         """
         return repairing(self._finish, _untold)
 
@@ -133,13 +133,13 @@ class LocalRun:
         return self._conclude()
 
     def finish_given(self, batches: Sequence[str]) -> RunReport:
-        """Work on given batches of the first source, and what follows from them. Nothing else is fetched."""
+        """Work on given batches of the first source, and on all that follows. Nothing else is fetched."""
         host = self.sources[0].host
         self._run([Work(BATCH_JOB, batch, "added", host) for batch in batches])
         return repairing(self._conclude, _untold)
 
     def ask_sites(self) -> RunReport:
-        """Ask the wikis that were never asked what they are."""
+        """Ask new wikis for their site information."""
         self._run(sites_to_ask(self.lake, self.sources))
         return self.report
 
@@ -154,7 +154,7 @@ class LocalRun:
             while due := models.unsure_due():
                 self._rest(due)
                 self._ask(models, models.unsure())
-            while self._work_on():  # page types say what the model said
+            while self._work_on():  # page types take in the model's answers
                 pass
             self._ask(models, models.most_linked())
             while self._work_on():  # tags of pages read answers too
@@ -163,7 +163,7 @@ class LocalRun:
             self._ask(models, models.of_entities())
 
     def _ask(self, models: ModelStage, asked: Sequence[WhatToAsk]) -> None:
-        """Ask models, in as many runs as it takes. What failed for now is left pending."""
+        """Ask models, in as many runs as it takes. Items that failed for now stay pending."""
         for what in asked:
             outcome = "stopped"
             while outcome == "stopped":
@@ -177,7 +177,7 @@ class LocalRun:
                 outcome = run.tags.get(OUTCOME_TAG, "") if run else ""
 
     def _free(self) -> list[Source]:
-        """The sources that nobody holds back, the highest in rank first; who does is noted."""
+        """The sources that no person holds back, the highest rank first; holds are recorded."""
         controls = standing_controls(self.lake)
         for source in self.sources:
             self._note(str(controls.holds(source=source.name) or ""))
@@ -185,7 +185,7 @@ class LocalRun:
         return sorted(free, key=lambda source: -controls.priority(Scope("source", source.name)))
 
     def _wait(self) -> bool:
-        """Sleep until the first page or batch that failed for now is due; say whether there was one."""
+        """Sleep until the first page or batch that failed for now is due; return whether there was one."""
         with connect(self.lake, more_views=frontier_views(self.sources, self.lake)) as connection:
             names = {"sources": [source.name for source in self._free()]}
             pages = [row["due_at"] for row in query(connection, _NEXT_DUE, names) if row["due_at"]]
@@ -223,11 +223,11 @@ class LocalRun:
                 pass
 
     def _due(self) -> dict[str, datetime]:
-        """When work that failed only for now may be tried again, by its key."""
+        """By key, when work that failed for now may be tried again."""
         return {run.work.key: run.due_at for run in self.report.finished if run.due_at}
 
     def _run(self, work: Sequence[Work]) -> bool:
-        """Run what was not given up and is due; say whether there was anything."""
+        """Run work that was not given up and is due; return whether there was any."""
         due, now = self._due(), utc_now()
         work = self._startable(
             [item for item in work if not self._given_up(item) and due.get(item.key, now) <= now]
@@ -235,14 +235,14 @@ class LocalRun:
         self.planned(work)
         runs = LocalRuns(self.instance, self.lake, self.job, self.starting, self.ended, tags=self.tags)
         for item in work:
-            for run in runs.finish(self._startable([item])):  # somebody may hold it back by now
+            for run in runs.finish(self._startable([item])):  # a person may hold it back by now
                 self._note(run.held)
                 self.report.finished.append(run)
                 self.report.seconds.update(run.seconds)
         return bool(work)
 
     def _startable(self, work: Sequence[Work]) -> list[Work]:
-        """Those of some work that nobody holds back, the highest in rank first; who does is noted."""
+        """The work that no person holds back, the highest rank first; holds are recorded."""
         controls = standing_controls(self.lake)
         free = []
         for item in sorted(work, key=lambda item: -priority_of(controls, item)):
@@ -258,7 +258,7 @@ class LocalRun:
             self.report.held.append(hold)
 
     def _given_up(self, item: Work) -> bool:
-        """Whether the work was done in this run, whatever came of it, or failed for good."""
+        """Whether this run did the work, with any outcome, or it failed for good."""
         runs = [run for run in self.report.finished if run.work.key == item.key and not run.held]
         failures = [run for run in runs if run.error]
         if len(failures) < len(runs):
@@ -285,4 +285,4 @@ class LocalRun:
 
 
 def _untold(_message: str) -> None:
-    """What is set aside has a note in the lake; see `quarantine.all_set_aside`."""
+    """A file that is set aside has a note in the lake; see `quarantine.all_set_aside`."""

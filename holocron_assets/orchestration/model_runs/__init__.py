@@ -1,1 +1,1 @@
-"""Runs that ask models, as assets and dispatcher know them."""
+"""Runs that ask models, for assets and dispatcher."""

@@ -1,4 +1,4 @@
-"""What runs that ask a model share: the model, who asks, what became complete, and how it is told."""
+"""Shared parts of runs that ask a model: the model, the run, the written partitions and their events."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ class Asking:
 
     @property
     def is_dispatched(self) -> bool:
-        """Whether the dispatcher asked for the run, and not a person."""
+        """Whether the dispatcher requested the run, and not a person."""
         return _SENSOR_TAG in self.run.tags
 
     def by_model(self, interrogations: Sequence[Interrogation]) -> dict[str, list[Interrogation]]:
@@ -64,7 +64,7 @@ class Asking:
         return found
 
     def model_run(self, model: str, interrogations: Sequence[Interrogation]) -> ModelRun:
-        """What it is to ask one model."""
+        """The run's session with one model."""
         return ModelRun(
             lake=self.lake,
             server=self.server,
@@ -85,10 +85,10 @@ class Asking:
 def asking(
     lake: Lake, models: ModelsResource, run: dg.DagsterRun, interrogations: Sequence[Interrogation]
 ) -> Asking:
-    """Find the model server, and what it has; what code answers needs none.
+    """Find the model server and its models; code needs no server.
 
     Raises:
-        PermanentError: no model is to be asked, or none of those that are named is there; says what to do.
+        PermanentError: no model is to be asked, or the server has none of them; says what to do.
         ModelServerUnavailable: the server gives no answer.
     """
     settings = read_dispatch_settings(dispatch_file())
@@ -110,20 +110,20 @@ def asking(
 
 
 def raise_unfinished(session: Session, *, more: Sequence[str] = ()) -> None:
-    """Fail the run if it did not come to its end, with counts and when the rest is due.
+    """Fail the run if work is left, with counts and when the rest is due.
 
     Args:
-        session: what it came to.
-        more: what else keeps it from being whole.
+        session: its results.
+        more: further reasons why it is not complete.
 
     Raises:
-        dagster.Failure: it did not; no retry would mend it now.
+        dagster.Failure: work is left, and a retry would not help now.
         Exception: what the server lacks.
     """
     if session.problem:
         raise session.problem
     for error in session.problems.values():
-        if isinstance(error, DamagedPartitionError):  # it is set aside, and the rest is done without it
+        if isinstance(error, DamagedPartitionError):  # the file is set aside, and the rest is done without it
             raise error
     reasons = [f"{name} of {partition}: {error}" for (name, partition), error in session.problems.items()]
     reasons += more
@@ -142,7 +142,7 @@ def written_event(lake: Lake, work: PartitionWork, footer: Footer) -> dg.AssetMa
 
 def answers_metadata(lake: Lake, work: PartitionWork, footer: Footer) -> dict[str, Any]:
     """Items, calls and tokens of a partition, and some answers."""
-    asked = lake.has(LLM_RUNS, work.scope)  # where nothing is wanted, nothing is
+    asked = lake.has(LLM_RUNS, work.scope)  # a table without wanted items may be missing
     runs = read_partition(lake, LLM_RUNS, work.scope, columns=_TOLD) if asked else []
     states = Counter(run["status"] for run in runs)
     answered = [run for run in runs if run["status"] == "ok"]
@@ -165,7 +165,7 @@ def answers_metadata(lake: Lake, work: PartitionWork, footer: Footer) -> dict[st
 
 
 def session_metadata(session: Session) -> Mapping[str, Any]:
-    """What a run that asked a model came to, for its log and its materializations."""
+    """The results of a run that asked a model, for its log and its materializations."""
     tally = session.tally
     return {
         "items_asked": tally.items.total(),

@@ -1,4 +1,4 @@
-"""Runs that ask models, as the dispatcher knows them: their job and tags, which are at work, which failed."""
+"""Runs that ask models, for the dispatcher: their job and tags, which are at work, and which failed."""
 
 from datetime import datetime
 from itertools import takewhile
@@ -24,7 +24,7 @@ from holocron_assets.planning.job_names import (
 from holocron_assets.planning.work import Work
 
 _MOST_FAILURES = 4
-"""Runs of the past that matter: after so many, the wait grows no longer."""
+"""How many past runs count: after so many, the pause does not grow any more."""
 
 _STOPPED = (DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED)
 
@@ -43,7 +43,7 @@ def at_work(instance: dg.DagsterInstance, lake: Lake, pool: str) -> set[str]:
 
 
 class History(NamedTuple):
-    """What became of the runs for some work.
+    """The past runs for some work.
 
     Attributes:
         last_run: the last run's id; None if there was none.
@@ -55,16 +55,16 @@ class History(NamedTuple):
 
 
 def history(instance: dg.DagsterInstance, work: Work, progress: str) -> History:
-    """What became of the runs for some work.
+    """The past runs for some work.
 
-    A run that ended well and left work is followed by another at once. After one that failed, was stopped or
-    changed nothing, the next comes later, and later; much later if it failed for good, unless there is other
-    work now: what one partition lacks keeps none waiting that came since.
+    After a run that ended well and left work, the next one follows at once. After runs that failed, were
+    stopped or changed nothing, the pause grows. It is much longer after a permanent failure, unless there is
+    other work now: new work does not wait because of one partition.
 
     Args:
         instance: knows the runs.
-        work: what they were for.
-        progress: what is left of it now; see `Plan.progress`.
+        work: their work.
+        progress: the work that is left now; see `Plan.progress`.
     """
     records = instance.get_run_records(RunsFilter(tags={WORK_TAG: work.key}), limit=_MOST_FAILURES)
     if not records:

@@ -1,8 +1,8 @@
 """Runs of the jobs `derive`: each asks one model, for as long as the dispatcher would choose it.
 
 A run works on a model's backlog, over interrogations and partitions, in turns. It records each file that it
-replaces, and waits for nothing: the dispatcher comes back when the rest is due. The run's first step that
-finds something to ask chooses the model, and the steps of other models have nothing to do then.
+replaces, and does not wait for items that are due later: the dispatcher starts another run then. The run's
+first step that finds something to ask chooses the model, and the steps of other models have nothing to do.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,13 +39,13 @@ from holocron_assets.orchestration.resources.resources import ModelsResource
 from holocron_assets.planning.job_names import GPU_MODEL_TAG, MODEL_POOL_TAG, MODEL_TAG, OUTCOME_TAG
 
 _OUTCOMES = ("complete", "partial", "stopped", "paused")
-"""What becomes of a run, from what says least to what says most: of its steps, the last of these counts."""
+"""Outcomes of a run in rising order: of its steps' outcomes, the last in this order counts."""
 
 _SPARE_SECONDS = 60.0
-"""An event is later than its file, and clocks of machines that share a lake differ."""
+"""Allowed difference: an event is later than its file, and clocks of machines that share a lake differ."""
 
 
-def asked_in_turns(  # noqa: PLR0913, PLR0917 - who asks, of what, and how much of it
+def asked_in_turns(  # noqa: PLR0913, PLR0917 - the step, its lake and server, and its share of the work
     context: dg.AssetExecutionContext,
     lake: Lake,
     models: ModelsResource,
@@ -53,7 +53,7 @@ def asked_in_turns(  # noqa: PLR0913, PLR0917 - who asks, of what, and how much 
     own: Sequence[Interrogation],
     pool: str,
 ) -> Iterator[StepResult]:
-    """Ask what one step may, if its model is the run's.
+    """Ask the interrogations of one step, if its model is the run's.
 
     Args:
         context: of the step.
@@ -67,7 +67,7 @@ def asked_in_turns(  # noqa: PLR0913, PLR0917 - who asks, of what, and how much 
     mine = [one for one in own if one.name in named]
     asked = asking(lake, models, context.run, list(named.values())) if mine else None
     agenda = _agenda(context, asked, what, mine, pool) if asked else None
-    if agenda or context.retry_number > 0:  # what a step asks, no other asks now, nor is about to record
+    if agenda or context.retry_number > 0:  # no other step asks the same now, or is about to record it
         yield from _unrecorded(context, lake, own)
     if asked and agenda:
         yield from _done(context, asked, what, agenda)
@@ -80,9 +80,9 @@ def asked_in_turns(  # noqa: PLR0913, PLR0917 - who asks, of what, and how much 
 def _unrecorded(
     context: dg.AssetExecutionContext, lake: Lake, own: Sequence[Interrogation]
 ) -> Iterator[dg.AssetMaterialization]:
-    """Events of files that have none: a step failed, or its run died, between the file and its event.
+    """Events for files without one: a step failed, or its run died, between the file and its event.
 
-    Looked at are those that are newer than the last event of their table: of an old lake's 14,000, few are.
+    Only files newer than the last event of their table are checked: few of an old lake's 14,000.
     """
     for table in (one.table for one in own):
         key = dg.AssetKey(table.name)
@@ -95,7 +95,7 @@ def _unrecorded(
 
 
 def run_tags(pool: str, model: str) -> dict[str, str]:
-    """Tags of a run that asks a model: what limits go by, and the next tick."""
+    """Tags of a run that asks a model, for limits and for the next tick."""
     tags = {MODEL_TAG: model, MODEL_POOL_TAG: pool}
     return {**tags, GPU_MODEL_TAG: model} if pool == GPU_POOL else tags
 
@@ -107,10 +107,10 @@ def _agenda(
     own: Sequence[Interrogation],
     pool: str,
 ) -> Dispatched | None:
-    """What the run's model is to be asked by this step; None if there is nothing."""
+    """What this step is to ask the run's model; None if there is nothing."""
     by_model = asked.by_model(list(what.named(pool).values()))
     model = what.model or _model_of(context)
-    if what.model and not asked.is_dispatched:  # a person's choice: no other model takes its turn
+    if what.model and not asked.is_dispatched:  # a person chose the model: no other model has a turn
         by_model = {what.model: by_model.get(what.model, [])}
     own_pool = asked.settings.pool_of(model) if model else pool
     in_pool = {
@@ -148,14 +148,14 @@ def _model_of(context: dg.AssetExecutionContext) -> str | None:
 
 
 def _deadline(context: dg.AssetExecutionContext) -> float:
-    """When the run has had its time, on the clock `monotonic`: its steps share it."""
+    """The end of the run's time, on the clock `monotonic`; its steps share it."""
     record = context.instance.get_run_record_by_id(context.run.run_id)
     began = record.start_time if record and record.start_time else utc_now().timestamp()
     return monotonic() + LONGEST_SECONDS - max(utc_now().timestamp() - began, 0)
 
 
 def _refuse_all_paused(lake: Lake, interrogations: Sequence[Interrogation]) -> None:
-    """Raise HeldBackError if a person has every interrogation paused that might be asked."""
+    """Raise HeldBackError if a person paused every interrogation that the run may ask."""
     controls = standing_controls(lake)
     pauses = [controls.pauses(interrogation=one.name) for one in interrogations]
     if pauses and all(pauses):
@@ -165,7 +165,7 @@ def _refuse_all_paused(lake: Lake, interrogations: Sequence[Interrogation]) -> N
 def _done(
     context: dg.AssetExecutionContext, asked: Asking, what: WhatToAsk, agenda: Dispatched
 ) -> Iterator[StepResult]:
-    """Ask the model; record what was written, and say what became of the rest."""
+    """Ask the model, record the written files, and set the run's outcome."""
     session, model = Session(), str(agenda.model)
     tags = run_tags(asked.settings.pool_of(model), model)
     add_tags(context.instance, context.run.run_id, tags)

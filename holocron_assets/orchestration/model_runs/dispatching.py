@@ -1,4 +1,4 @@
-"""Launching what the dispatcher decides, on a person's word."""
+"""Launches runs for the dispatcher's decisions when a person asks for it."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -19,10 +19,10 @@ def launch_plans(
     """Put the runs of some plans into the run queue.
 
     Args:
-        plans: what was decided; those without a model launch nothing.
-        interrogations: those that it was decided about.
+        plans: the decisions; those without a model launch nothing.
+        interrogations: those that the decisions are about.
         settings: says which pool a model is of.
-        tell: told the runs' ids.
+        tell: called with the runs' ids.
 
     Returns:
         Why runs were not launched; None if all were.

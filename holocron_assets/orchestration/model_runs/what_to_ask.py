@@ -1,4 +1,4 @@
-"""What a run is to ask models: one config for all of its steps, whichever model each asks."""
+"""What a run is to ask models: one config for all of its steps."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ RESOURCE = "what_to_ask"
 
 
 class WhatToAsk(dg.ConfigurableResource["WhatToAsk"]):
-    """What a run of a job `derive` is to ask; what is left out does not narrow it."""
+    """What a run of a job `derive` is to ask; a key that is left out does not narrow it."""
 
     model: str | None = Field(default=None, description="The model; by default the dispatcher's choice.")
     interrogations: list[str] | None = Field(default=None, description="Only these, by name.")
@@ -26,12 +26,12 @@ class WhatToAsk(dg.ConfigurableResource["WhatToAsk"]):
     items: int | None = Field(default=None, description="At most so many items of each interrogation.")
 
     def run_config(self) -> dict[str, Any]:
-        """The run config of a run that is to ask this."""
+        """The run config for it."""
         config = {name: value for name, value in self.model_dump().items() if value is not None}
         return {"resources": {RESOURCE: {"config": config}}} if config else {}
 
     def choice(self) -> Callable[[Item], bool]:
-        """Says of each item, in order, whether to ask about it."""
+        """A function that says of each item, in order, whether to ask about it."""
         pages, chosen = frozenset(self.pages or ()), Counter[str]()
 
         def is_wanted(item: Item) -> bool:
@@ -50,7 +50,7 @@ class WhatToAsk(dg.ConfigurableResource["WhatToAsk"]):
             pool: of the step.
 
         Raises:
-            PermanentError: one that is named is not there; names those that are.
+            PermanentError: one of the names does not exist; the message names those that do.
         """
         found = {one.name: one for one in load_interrogations()}
         if unknown := set(self.interrogations or ()) - found.keys():

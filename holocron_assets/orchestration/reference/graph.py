@@ -1,4 +1,4 @@
-"""The dependency graph, read from the definitions: what each stage requires and produces, who starts it."""
+"""The dependency graph, from the definitions: what each stage requires and produces, and what starts it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ _OF_ONE = ((BATCHES, "batch"), (SOURCES, "source"), (ENTITY_TYPES, "entity type"
 _BUILT_IN_JOB = "__ASSET_JOB"
 
 _MADE_BY_SENSORS = {BATCH_PAGES.name: "new_pages", PAGE_CHANGES.name: "changed_pages"}
-"""What a sensor writes in its tick. Of assets without a job Dagster does not know who makes them."""
+"""Assets that a sensor writes in its tick: Dagster does not know what makes an asset without a job."""
 
 _READ_TOO: Mapping[str, tuple[Table, ...]] = {
     **{
@@ -71,7 +71,7 @@ _READ_TOO: Mapping[str, tuple[Table, ...]] = {
         for table in (ENTITY_JUDGEMENTS, ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS, REVIEW_ITEMS)
     },
 }
-"""What a stage reads beside what Dagster orders it by: tables of other partitions, and people's decisions."""
+"""What a stage reads in addition to its dependencies in Dagster: other partitions, and people's decisions."""
 
 _WRITTEN_TOO: Mapping[str, tuple[Table, ...]] = {
     **{
@@ -87,24 +87,24 @@ _WRITTEN_TOO: Mapping[str, tuple[Table, ...]] = {
     ENTITY_PAIRS.name: (COMPARED_NAMES,),
     **{one.table.name: (LLM_RUNS, LLM_ATTEMPTS, GPU_RUNS) for one in load_interrogations()},
 }
-"""What a stage writes beside the table of its name: logs, indexes, what it could not read."""
+"""What a stage writes in addition to the table of its name: logs, indexes, unread pages."""
 
 OF_NO_STAGE = (DECISIONS, CONTROLS, GROUP_STEPS, REPEAT_ANSWERS, NOTICES, ALERTS, RUN_TAGS)
-"""What people write, and what is told of."""
+"""Tables that people's commands and notifications write."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """An asset: one table, and what it takes to make it.
+    """An asset: one table, and what it is made from.
 
     Attributes:
         name: of the asset and its table.
         group: the asset group.
-        of_one: what one partition is of; empty for the one that has none.
-        requires: stages that must be there first.
-        reads_too: tables that it reads as well, as far as they are there.
+        of_one: what one partition stands for; empty for an asset without partitions.
+        requires: stages that must be made first.
+        reads_too: tables that it also reads, as far as they exist.
         produces: tables, its own first.
-        made_by: jobs, or the sensor that makes it in its tick; who makes most first.
+        made_by: jobs, or the sensor that makes it in its tick; the one that makes most first.
     """
 
     name: str
@@ -122,9 +122,9 @@ class Trigger:
 
     Attributes:
         name: its name.
-        when: how often it looks.
-        looks_at: tables that tell it what is missing; empty for a schedule, which goes by the clock.
-        starts: the jobs that it asks for.
+        when: how often it runs.
+        looks_at: tables that it finds missing work in; empty for a schedule, which follows the clock.
+        starts: the jobs that it requests.
     """
 
     name: str
@@ -135,13 +135,13 @@ class Trigger:
 
 @dataclass(frozen=True)
 class Graph:
-    """All stages and who starts them, each by name."""
+    """All stages and triggers, each by name."""
 
     stages: tuple[Stage, ...]
     triggers: tuple[Trigger, ...]
 
     def homes(self) -> dict[str, list[Stage]]:
-        """Stages by the job that makes most with them; by a sensor's name, those that it makes itself."""
+        """Stages by the job that makes most of them; by a sensor's name, those that it makes itself."""
         found: dict[str, list[Stage]] = {}
         for stage in self.stages:
             found.setdefault(next(iter(stage.made_by), ""), []).append(stage)
@@ -154,7 +154,7 @@ class Graph:
 
     @property
     def side_edges(self) -> list[tuple[str, str]]:
-        """To stages, from what they read beside what they require, but for what they write themselves."""
+        """Edges to stages from what else they read than requirements, without what they write themselves."""
         return [
             (table, stage.name)
             for stage in self.stages
@@ -164,7 +164,7 @@ class Graph:
 
     @property
     def starts(self) -> list[tuple[str, str, str]]:
-        """From each trigger to a home of stages that it starts, or makes itself, and by which job."""
+        """From each trigger to a group of stages that it starts, or makes itself, and by which job."""
         homes, found = self.homes(), []
         for trigger in self.triggers:
             if trigger.name in homes:
@@ -212,7 +212,7 @@ def _stage(
 
 
 def _makers() -> dict[str, tuple[str, ...]]:
-    """Who makes each stage: the job that makes most first, then the others by name."""
+    """What makes each stage: the job that makes most first, then the others by name."""
     made = {job.name: _makes(job) for job in _jobs()}
     found: dict[str, tuple[str, ...]] = {}
     for spec in defs.resolve_all_asset_specs():
@@ -254,7 +254,7 @@ def _sensors() -> Iterator[Trigger]:
 
 
 def _schedules() -> Iterator[Trigger]:
-    """Schedules of the code; those that source files set are theirs."""
+    """Schedules of the code, without those that source files set."""
     for schedule in defs.schedules or ():
         if isinstance(schedule, dg.ScheduleDefinition) and not schedule.name.startswith(RECHECK_PREFIX):
             yield Trigger(schedule.name, str(schedule.cron_schedule), (), (schedule.job_name,))

@@ -19,14 +19,14 @@ _COLOURS = {
     "tags": "#ede9fe",
     "review": "#ffedd5",
 }
-"""Of a stage, by its group."""
+"""Colours of stages, by their group."""
 
 _OTHER_COLOUR = "#f1f5f9"
 _POINTS_A_LETTER, _POINTS_AROUND, _POINTS_HIGH = 6.7, 18.0, 28.0
 _POINTS_AN_INCH = 72.0
 
-# Graphviz measures with the machine's fonts and complains of how they are set up, so that a picture would say
-# which machine drew it: here it finds none, and what it says is shown only if it fails.
+# Graphviz measures with the machine's fonts, and warns about their setup. So a picture would depend on the
+# machine. Here it finds no fonts, and its messages are shown only if it fails.
 _DRAW = """
 import sys, pygraphviz
 sys.stdout.buffer.write(pygraphviz.AGraph(string=sys.stdin.read()).draw(format="svg", prog="dot"))
@@ -84,7 +84,7 @@ def dot(graph: Graph) -> str:
 
 
 def svg(graph: Graph) -> str:
-    """The graph as a picture, which says at its end what it was drawn from.
+    """The graph as a picture, which ends with the hash of its source text.
 
     Raises:
         PermanentError: Graphviz cannot draw it; says why.
@@ -104,12 +104,12 @@ def svg(graph: Graph) -> str:
 
 
 def drawn_from(text: str) -> str:
-    """What stands at the end of a picture: the hash of the text that it was drawn from."""
+    """The end of a picture: the hash of the text that it was drawn from."""
     return f"<!-- drawn from {content_hash(text)} -->"
 
 
 def _label(stage: Stage) -> str:
-    """A stage's name, and what it reads beside what it requires."""
+    """A stage's name, and what it reads in addition to what it requires."""
     return " + ".join([stage.name, *(table for table in stage.reads_too if table not in stage.produces)])
 
 
@@ -126,7 +126,7 @@ def _drawn_triggers(graph: Graph) -> list[str]:
 
 
 def _trigger(name: str) -> str:
-    """What a trigger is called in a drawing: a job or a stage may have its name."""
+    """The name of a trigger in a drawing: a job or a stage may have the same name."""
     return f"starts_{name}"
 
 
@@ -135,13 +135,13 @@ def _colour(group: str) -> str:
 
 
 def _first(stages: Sequence[Stage]) -> Stage:
-    """One that requires none of the others: an arrow to their frame points there."""
+    """A stage that requires none of the others: an arrow to their frame points there."""
     names = {stage.name for stage in stages}
     return next((stage for stage in stages if names.isdisjoint(stage.requires)), stages[0])
 
 
 def _implied(edges: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Edges beside which a longer way leads to the same stage."""
+    """Edges to a stage that a longer way also leads to."""
     after: dict[str, set[str]] = {}
     for before, then in edges:
         after.setdefault(before, set()).add(then)
@@ -160,13 +160,13 @@ def _implied(edges: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def _stage_node(stage: Stage) -> str:
-    told = f"requires {', '.join(stage.requires) or 'no stage'}; produces {', '.join(stage.produces)}"
+    title = f"requires {', '.join(stage.requires) or 'no stage'}; produces {', '.join(stage.produces)}"
     label, colour = _label(stage), _colour(stage.group)
-    how = f'label="{label}", fillcolor="{colour}", tooltip="{escape(told)}", {_size(label)}'
+    how = f'label="{label}", fillcolor="{colour}", tooltip="{escape(title)}", {_size(label)}'
     return f'"{stage.name}" [{how}];'
 
 
 def _size(label: str) -> str:
-    """Given, and not measured: a font that a machine lacks moves nothing."""
+    """The width is fixed, not measured, so that a missing font moves nothing."""
     width = (len(label) * _POINTS_A_LETTER + _POINTS_AROUND) / _POINTS_AN_INCH
     return f"width={width:.2f}, height={_POINTS_HIGH / _POINTS_AN_INCH:.2f}"

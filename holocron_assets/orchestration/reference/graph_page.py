@@ -1,4 +1,4 @@
-"""`docs/graph.md`: the graph as a page, with all that each stage requires and produces as a table."""
+"""`docs/graph.md`: the graph as a page, with a table of what each stage requires and produces."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,10 +8,10 @@ from holocron_assets.orchestration.reference.graph_drawing import mermaid
 _HEAD = """\
 # The graph
 
-What each stage requires and produces, and who starts it: drawn from the definitions by `holocron graph`.
+What each stage requires and produces, and what starts it: drawn from the definitions by `holocron graph`.
 [graph.svg](graph.svg) is the same as a picture, in which the arrows that follow from others are faint. Solid
 arrows lead from a stage to those that require it; dotted ones from a sensor or schedule to what its runs
-make. What follows a `+` is read too, as far as it is there. A test compares page and picture with the
+make. Tables after a `+` are also read, as far as they exist. A test compares page and picture with the
 definitions. After a change:
 
     holocron graph --format markdown > docs/graph.md
@@ -19,7 +19,7 @@ definitions. After a change:
 """
 _BESIDE = """\
 Every stage is one asset and the table of its name, one file a partition ([lake.md](lake.md)); `views` is
-`holocron.duckdb`. What it produces beside that are logs and indexes.
+`holocron.duckdb`. Its other products are logs and indexes.
 """
 
 

@@ -141,7 +141,7 @@ def _tags() -> list[Sequence[str]]:
 
 def _partition_sets() -> list[Sequence[str]]:
     return [
-        ("batch", f"dynamic: `{BATCHES.name}`", "Pages of one source that were cut to be fetched together"),
+        ("batch", f"dynamic: `{BATCHES.name}`", "Pages of one source that are fetched together"),
         ("source", f"dynamic: `{SOURCES.name}`", "Names of source files"),
         ("entity type", "static", _code(ENTITY_TYPES.get_partition_keys())),
     ]

@@ -15,7 +15,7 @@ from holocron_assets.operations.views import all_views
 _HEAD = """\
 # Views
 
-What can be asked in SQL, with `holocron sql "from entities"` or any DuckDB client that opens
+The views that SQL can read, with `holocron sql "from entities"` or any DuckDB client that opens
 `data/holocron.duckdb`, where comments on views and columns say the same. `lake.TABLE` is every row of a
 [table](tables.md). A test compares this page with the definitions. After a change:
 
@@ -24,7 +24,7 @@ What can be asked in SQL, with `holocron sql "from entities"` or any DuckDB clie
 _HELPERS = """\
 ## Helpers
 
-Views that others stand on. They may change without notice.
+Views that other views are built on. They may change without notice.
 
 | view | one row |
 | --- | --- |

@@ -1,1 +1,1 @@
-"""Resources: what assets are handed, as plain objects of the rooms."""
+"""Resources: the objects that assets get, as plain objects of other packages."""

@@ -1,4 +1,4 @@
-"""Looking for changes from sensors, jobs and commands: one process at a time looks at a source."""
+"""Reads wikis' changes for sensors, jobs and commands: one process at a time for each source."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -28,10 +28,10 @@ from holocron_assets.orchestration.assets.partitions import SOURCES
 from holocron_assets.orchestration.assets.politeness_metadata import politeness_metadata
 
 _ASKING_SECONDS = 10.0
-"""Of one look; then what was told is written."""
+"""Time of one reading; then the reported changes are written."""
 
 _TURN_SECONDS = 60.0
-"""Who has to see the end of the list waits for so long for a sensor that looks: some looks."""
+"""How long a caller that needs the end of the list waits for a sensor's readings."""
 
 page_changes = dg.AssetSpec(
     PAGE_CHANGES.name,
@@ -40,12 +40,12 @@ page_changes = dg.AssetSpec(
     kinds={"parquet", "mediawiki"},
     owners=[OWNER],
     description=table_description(PAGE_CHANGES)
-    + "\n\nWritten by the `changed_pages` sensor and by `revision_checks`; dropped once it was fetched.",
+    + "\n\nWritten by the `changed_pages` sensor and by `revision_checks`; dropped once pages were fetched.",
     metadata=table_metadata(PAGE_CHANGES),
 )
 
 
-def read_once(  # noqa: PLR0913 - what is asked for what, who counts, and three wishes
+def read_once(  # noqa: PLR0913 - the source, the lake, the shared state, and three limits
     lake: Lake,
     source: Source,
     shared_folder: Path,
@@ -55,21 +55,21 @@ def read_once(  # noqa: PLR0913 - what is asked for what, who counts, and three 
     patience_seconds: float | None = None,
     turn_seconds: float = 1.0,
 ) -> ChangesReading | None:
-    """Look for a source's changes, and drop those that were fetched since.
+    """Read a source's changes, and drop those that were fetched since.
 
     Args:
         lake: where changes go.
-        source: a wiki of which batches were cut.
-        shared_folder: what processes share about hosts.
+        source: a wiki with batches.
+        shared_folder: shared state of processes about hosts.
         tally: counts the requests.
         seconds: after so long no further answer is asked for.
         patience_seconds: see `wiki_client`.
-        turn_seconds: how long another process that is looking is waited for.
+        turn_seconds: how long to wait for another process that is reading.
 
     Returns:
-        What it came to; None if another process is looking.
+        The result; None if another process is reading.
     """
-    # A file a day, so that none grows without end.
+    # One file a day, so that no file grows without end.
     scope = f"{source.name}-changes-{utc_now():%Y%m%d}"
     try:
         with (
@@ -88,10 +88,10 @@ def read_once(  # noqa: PLR0913 - what is asked for what, who counts, and three 
 def read_to_the_end(
     lake: Lake, source: Source, shared_folder: Path, instance: dg.DagsterInstance
 ) -> str | None:
-    """Look until the wiki has told of every change so far, whether a look is due or not.
+    """Read until the wiki has reported every change so far, whether that is due or not.
 
     Returns:
-        Why it did not; None if it did, or if there is nothing to look for.
+        Why it did not; None if it did, or if there is nothing to read.
     """
     if next_reading(lake, source) is None:
         return None
@@ -104,17 +104,17 @@ def read_to_the_end(
             instance.report_runless_asset_event(event)
         if not reading.goes_on:
             return reading.problem
-    return f"another process is looking for changes of {source.name}"
+    return f"another process is reading the changes of {source.name}"
 
 
 def changes_reported(
     source: Source, footer: Footer, rows: Sequence[Row], tally: Tally, *, seconds: float
 ) -> dg.AssetMaterialization:
-    """The event that tells Dagster of changes that a wiki told of."""
+    """The event that records a wiki's reported changes in Dagster."""
     return dg.AssetMaterialization(
         PAGE_CHANGES.name,
         partition=source.name,
-        description=f"{source.host} told of {len(rows)} changes",
+        description=f"{source.host} reported {len(rows)} changes",
         metadata={
             **written_metadata(footer, rows, counted="kind", seconds=seconds),
             **politeness_metadata(tally),

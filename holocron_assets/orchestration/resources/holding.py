@@ -1,4 +1,4 @@
-"""Heeding what people hold back: what is not asked for, and why. How a run ends is in `held_runs`."""
+"""Applies people's holds: which work is not requested, and why. `runs.held` says how a run ends."""
 
 from holocron_assets.decisions.controls import DRAIN, Hold, standing_controls
 from holocron_assets.lake.place.paths import Lake
@@ -9,7 +9,7 @@ from holocron_assets.planning.work import Work
 
 
 def hold_on(lake: Lake, work: Work) -> Hold | None:
-    """Who keeps some work from being started, if anybody. A drain lets be finished what was begun."""
+    """The hold that keeps some work from being started, if any. A drain lets begun work be finished."""
     hold = standing_controls(lake).holds(source=work.source)
     return None if hold and hold.action == DRAIN and _is_begun(lake, work) else hold
 
@@ -24,11 +24,11 @@ def _is_begun(lake: Lake, work: Work) -> bool:
         return False
     if work.job == BATCH_JOB:
         return is_begun(lake, work.partition)
-    if work.job == SETTLE_JOB:  # what was never made belongs to the batch; what is made anew is new work
+    if work.job == SETTLE_JOB:  # a missing table belongs to the batch; making one again is new work
         return not all(lake.has(step.table, work.partition) for step in BATCH_STEPS)
     return work.job == SEEDS_JOB and lake.journal(SEED_TITLES, work.partition).exists()
 
 
 def holds_named(lake: Lake) -> list[str]:
-    """Everything that is held back, a sentence for each, for who finds nothing to do."""
+    """All holds, a sentence for each, for the message that there is nothing to do."""
     return [str(hold) for hold in standing_controls(lake).held.values()]

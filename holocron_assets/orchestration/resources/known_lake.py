@@ -1,4 +1,4 @@
-"""The lake that Dagster's runs are about: gone, it must not be begun anew by who finds nothing there."""
+"""The lake that Dagster's runs are about: if it is gone, no process may begin a new one in its place."""
 
 import dagster as dg
 
@@ -8,14 +8,14 @@ from holocron_assets.lake.place.presence import FolderGoneError, marker_of
 from holocron_assets.lake.shared.places import mirror_of
 from holocron_assets.orchestration.internals.storage import is_kept, read_note, write_note
 
-_KEY = "holocron/lake "  # and its folder: one Dagster may know of several
+_KEY = "holocron/lake "  # and its folder: one Dagster may know several
 
 
 def expect_lake(instance: dg.DagsterInstance, lake: Lake) -> None:
-    """Mark a lake that is new, and see that one which Dagster has worked on is there.
+    """Mark a new lake, and check that a lake which Dagster has worked on exists.
 
     Raises:
-        FolderGoneError: Dagster knows of work on a lake here, and there is none.
+        FolderGoneError: Dagster knows a lake here, and there is none.
     """
     if not is_kept(instance):
         return
@@ -27,7 +27,7 @@ def expect_lake(instance: dg.DagsterInstance, lake: Lake) -> None:
     known = read_note(instance, key)
     if known and not folder.exists():
         raise FolderGoneError(
-            f"{folder} is gone, and Dagster knows of work on it. Mount its disk, or put it back. To begin "
+            f"{folder} is gone, and Dagster has worked on it. Mount its disk, or put it back. To begin "
             "with an empty lake, make an empty folder there"
         )
     mark(folder)

@@ -1,4 +1,4 @@
-"""Resources: what assets are handed, as plain objects of the rooms."""
+"""Resources: the objects that assets get, as plain objects of other packages."""
 
 import os
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class LakeResource(dg.ConfigurableResource["LakeResource"]):
         """Show, for as long as a run has the lake, that its process is alive.
 
         Raises:
-            FolderGoneError: the lake is gone that runs have worked on.
+            FolderGoneError: a lake that runs have worked on is gone.
         """
         if context.run is None:
             yield self
@@ -58,10 +58,10 @@ class LakeResource(dg.ConfigurableResource["LakeResource"]):
 
 
 class SnapshotResource(dg.ConfigurableResource["SnapshotResource"]):
-    """The snapshot of the lake that entities are made from: one for all steps of a run, which has it alone.
+    """The snapshot of the lake that entities are made from: one for all steps of a run, for that run alone.
 
-    A run that makes entities must see what runs before it made of them. So it has the lock from its first
-    step that asks for the snapshot to its end; where each step is a process of its own, each step has it.
+    A run that makes entities must see the entities that earlier runs made. So it holds the lock from the
+    first step that needs the snapshot to its end. Where each step is a process of its own, each holds it.
 
     Attributes:
         folder: the data folder, absolute.
@@ -74,7 +74,7 @@ class SnapshotResource(dg.ConfigurableResource["SnapshotResource"]):
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["SnapshotResource"]:
-        """Let go of the lock and the snapshot's memory when the run has ended."""
+        """Release the lock and the snapshot's memory when the run has ended."""
         del context
         try:
             yield self
@@ -85,8 +85,8 @@ class SnapshotResource(dg.ConfigurableResource["SnapshotResource"]):
         """The snapshot.
 
         Args:
-            is_new: whether to take another than the run had: a step that is tried again may have set aside a
-                damaged file, which the old one still names.
+            is_new: whether to take a new one: a step that is tried again may have set aside a damaged file,
+                which the old one still names.
         """
         if is_new:
             self._close()
@@ -102,7 +102,7 @@ class SnapshotResource(dg.ConfigurableResource["SnapshotResource"]):
 
 
 class ModelsResource(dg.ConfigurableResource["ModelsResource"]):
-    """The model server: the one that is configured, or the embedded one, which a run starts if need be.
+    """The model server: the configured one, or the embedded one, which a run starts if needed.
 
     Attributes:
         folder: the data folder, absolute; processes that work on it share an embedded server.
@@ -115,7 +115,7 @@ class ModelsResource(dg.ConfigurableResource["ModelsResource"]):
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["ModelsResource"]:
-        """Let go of the server when the run has ended. It keeps its models from one step to the next."""
+        """Release the server when the run has ended. It keeps its models loaded from step to step."""
         del context
         with ExitStack() as self._stack:
             self._urls = []
@@ -139,7 +139,7 @@ class SourcesResource(dg.ConfigurableResource["SourcesResource"]):
 
     Attributes:
         folder: the folder of YAML files, absolute.
-        politeness_folder: where processes share what they know of each host, absolute.
+        politeness_folder: where processes share state about each host, absolute.
     """
 
     folder: str
@@ -147,19 +147,19 @@ class SourcesResource(dg.ConfigurableResource["SourcesResource"]):
 
     @property
     def shared_folder(self) -> Path:
-        """Where processes share what they know of each host."""
+        """Where processes share state about each host."""
         return Path(self.politeness_folder)
 
     def all(self) -> list[Source]:
-        """Every source whose file can be read, by name. The others are told of by `broken`."""
+        """Every source whose file can be read, by name; `broken` names the others."""
         return list(read_sources(Path(self.folder))[0].values())
 
     def enabled(self) -> list[Source]:
-        """The sources that are crawled without being asked."""
+        """The sources that are crawled by themselves."""
         return [source for source in self.all() if source.enabled]
 
     def broken(self) -> list[SourceError]:
-        """What is wrong with the source files that cannot be read."""
+        """The source files that cannot be read, and why."""
         return read_sources(Path(self.folder))[1]
 
     def get(self, name: str) -> Source:

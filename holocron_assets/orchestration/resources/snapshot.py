@@ -1,6 +1,6 @@
-"""A look at how things stand with what only this room knows: what would be made again, and failed runs.
+"""A snapshot of the status, with what only this package knows: stale batches and failed runs.
 
-The rule for what is to be made again is the sensor's own (`stale_batches`).
+The sensor's own rule says which batches are stale (`stale_batches`).
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from holocron_assets.telemetry.masking import without_secrets
 
 _A_DAY = timedelta(days=1)
 _MOST_RUNS = 500
-"""Failed runs that are told of, the newest: each costs two looks at Dagster's storage, once a process."""
+"""Most failed runs that are listed, the newest: each costs a process two queries of Dagster's storage."""
 _MOST_REASONS = 4 * _MOST_RUNS
 _REASONS: dict[str, str] = {}
 """Why runs failed, by their ids."""
@@ -35,13 +35,13 @@ def snapshot_now(
     politeness_folder: Path,
     instance: Callable[[], dg.DagsterInstance | None],
 ) -> Status:
-    """Look at how things stand.
+    """Take a snapshot of the status.
 
     Args:
-        lake: what is known.
+        lake: the lake.
         sources: every source.
-        politeness_folder: as for `look`.
-        instance: gives Dagster's instance, or None where there never was one; may raise, which is told.
+        politeness_folder: as for `take_snapshot`.
+        instance: gives Dagster's instance, or None where there never was one; its error is reported.
 
     Raises:
         DamagedPartitionError, duckdb.Error: the lake cannot be read.
@@ -56,7 +56,7 @@ def snapshot_now(
 
 
 def failed_runs(instance: Callable[[], dg.DagsterInstance | None], since: datetime) -> FailedRuns:
-    """The runs that failed since a moment, the newest first; or why that is not known.
+    """The runs that failed since a moment, the newest first; or why they are not known.
 
     Args:
         instance: as for `snapshot_now`.
@@ -69,7 +69,7 @@ def failed_runs(instance: Callable[[], dg.DagsterInstance | None], since: dateti
             return FailedRuns()
         records = opened.get_run_records(wanted, limit=_MOST_RUNS)
         return FailedRuns([_failed(opened, record) for record in records])
-    except Exception as error:  # noqa: BLE001 - of whatever storage; the rest can be told without it
+    except Exception as error:  # noqa: BLE001 - any storage, any error; the rest of the status does not need it
         return FailedRuns(problem=without_secrets(f"{type(error).__name__}: {error}"))
 
 
@@ -87,7 +87,7 @@ def _failed(instance: dg.DagsterInstance, record: dg.RunRecord) -> FailedRun:
 
 
 def _reason(instance: dg.DagsterInstance, run_id: str) -> str:
-    """Why a run failed, which stays as it is; looks have instances of their own."""
+    """Why a run failed, remembered for the process, since each snapshot has another instance."""
     known = _REASONS.get(run_id)
     if known is None:
         known = without_secrets(failure_of(instance, run_id).reason)

@@ -1,1 +1,1 @@
-"""Runs: asked for, waited for, ended, and tried again."""
+"""Runs: requested, waited for, ended, and tried again."""

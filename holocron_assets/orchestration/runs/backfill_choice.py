@@ -1,4 +1,4 @@
-"""Which partitions a person means who names an asset, a source, a range, or what failed or is stale."""
+"""The partitions that a person means by an asset, a source, a range, or by what failed or is stale."""
 
 from collections.abc import Collection, Sequence
 
@@ -33,20 +33,20 @@ def chosen_partitions(  # noqa: PLR0913 - what a person may say
     failed: bool = False,
     stale: bool = False,
 ) -> Sequence[str]:
-    """The partitions that all of it is true of, in order.
+    """The partitions that meet all conditions, in order.
 
     Args:
-        lake: tells what is stale.
-        instance: knows the asset's partitions and what failed.
+        lake: shows what is stale.
+        instance: knows the asset's partitions and failed runs.
         asset: the asset's name.
         named: only these; all if None.
         source: only those of this source.
         between: the first and the last one; None for an open end.
         failed: only those whose last run failed.
-        stale: only those that would be otherwise today, or are not there.
+        stale: only those that are stale or missing.
 
     Raises:
-        PermanentError: there is no such asset or partition, or nobody can say whether it is stale.
+        PermanentError: there is no such asset or partition, or it is not known whether it is stale.
         BackfillRefusedError: the last one comes before the first.
     """
     known = asset_partitions(instance, asset)
@@ -55,7 +55,7 @@ def chosen_partitions(  # noqa: PLR0913 - what a person may say
     start = known.index(first) if first else 0
     end = known.index(last) + 1 if last else len(known)
     if start >= end:
-        raise BackfillRefusedError(f"nothing is from {first} to {last}: {last} comes before {first}")
+        raise BackfillRefusedError(f"no partition is from {first} to {last}: {last} comes before {first}")
     chosen = [
         name
         for name in known[start:end]
@@ -89,7 +89,7 @@ def _stale(lake: Lake, asset: str, partitions: Sequence[str]) -> list[str]:
                 return stage.stale(snapshot, partitions)
     asked = [one for one in load_interrogations() if one.table.name == asset]
     if not asked:
-        raise PermanentError(f"whether {asset!r} is stale is known to its wiki only: leave --stale out")
+        raise PermanentError(f"only the wiki knows whether {asset!r} is stale: leave --stale out")
     found = stale_answers(lake, asked, digests={}, most_opened=0, without_models=True)
     names = {part.partition for part in found}
     return [name for name in partitions if name in names]

@@ -1,6 +1,6 @@
-"""Backfills by command: Dagster's own, with guards. What runs already is left out, and too much is refused.
+"""Backfills by command: Dagster's own, with guards. Running work is left out, and too much is refused.
 
-Dagster would take any number of partitions, and any of them twice. Its backfills show in the UI like those
+Dagster would take any number of partitions, and any of them twice. These backfills show in the UI like those
 that are started there, and can be ended there.
 """
 
@@ -31,15 +31,15 @@ _ENDED = (DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE)
 
 
 class BackfillRefusedError(Exception):
-    """A backfill that is not started; the message says why, and what can be done."""
+    """A backfill is not started; the message says why, and what can be done."""
 
 
 @dataclass(frozen=True)
 class Guards:
-    """What a backfill may ask for.
+    """Limits of a backfill.
 
     Attributes:
-        most_runs: runs that one backfill may ask for.
+        most_runs: runs that one backfill may request.
         most_queued: runs that may be queued already when it is started.
     """
 
@@ -53,9 +53,9 @@ class Backfill:
 
     Attributes:
         asset: the asset's name.
-        partitions: what is to be made, in order.
-        left_out: partitions that were meant too, and the run or backfill that makes them already.
-        runs: how many runs that takes.
+        partitions: the partitions to make, in order.
+        left_out: chosen partitions that are left out, with the run or backfill that makes them already.
+        runs: how many runs it takes.
         queued: runs that wait in the queue, or that open backfills of any asset will put there.
     """
 
@@ -79,7 +79,7 @@ def asset_partitions(instance: dg.DagsterInstance, asset: str) -> Sequence[str]:
 
 
 def failed_partitions(instance: dg.DagsterInstance, asset: str, partitions: Sequence[str]) -> list[str]:
-    """Those of some partitions whose last run failed, be it a run of ours or of Dagster's own making."""
+    """The partitions whose last run failed, be it a run of our jobs or of Dagster's own."""
     statuses = instance.get_status_by_partition(dg.AssetKey(asset), partitions, _definition(asset)) or {}
     failed = {name for name, status in statuses.items() if status and status.value == "FAILED"}
     failed |= _failed_in_jobs(instance, asset)
@@ -87,7 +87,7 @@ def failed_partitions(instance: dg.DagsterInstance, asset: str, partitions: Sequ
 
 
 def _failed_in_jobs(instance: dg.DagsterInstance, asset: str) -> set[str]:
-    """Partitions whose last run by a job of ours failed; Dagster keeps no state of these."""
+    """Partitions whose last run by a job of ours failed; Dagster keeps no such state."""
     key, last = dg.AssetKey(asset), dict[str, dg.RunRecord]()
     for job in defs.resolve_all_job_defs():
         if not _is_of(job, key) or not DEFERRED.items() <= job.run_tags.items():
@@ -100,7 +100,7 @@ def _failed_in_jobs(instance: dg.DagsterInstance, asset: str) -> set[str]:
 
 
 def _failed_of(instance: dg.DagsterInstance, run: dg.DagsterRun, asset: str, partition: str) -> bool:
-    """Whether a run failed to make a partition of an asset; of one over several, its steps say of which."""
+    """Whether a run failed to make an asset's partition; a run over several names it in its steps."""
     if run.status != DagsterRunStatus.FAILURE:
         return False
     by_step = failures_of_steps(instance, run.run_id)
@@ -108,12 +108,12 @@ def _failed_of(instance: dg.DagsterInstance, run: dg.DagsterRun, asset: str, par
 
 
 def plan_backfill(instance: dg.DagsterInstance, asset: str, partitions: Sequence[str]) -> Backfill:
-    """What a backfill of some partitions comes to, as things stand.
+    """A backfill of some partitions, by the present state.
 
     Args:
-        instance: knows the asset's partitions, the queue, and what runs.
+        instance: knows the asset's partitions, the queue, and runs under way.
         asset: the asset's name.
-        partitions: what is meant, of those that the asset has.
+        partitions: the chosen partitions of the asset.
 
     Raises:
         PermanentError: there is no such asset.
@@ -131,11 +131,11 @@ def plan_backfill(instance: dg.DagsterInstance, asset: str, partitions: Sequence
 
 
 def refuse_unguarded(lake: Lake, backfill: Backfill, guards: Guards) -> None:
-    """Refuse a backfill that would flood the queue, or do what a person holds back.
+    """Refuse a backfill that would flood the queue, or do work that a person holds back.
 
     Raises:
-        BackfillRefusedError: it asks for too many runs, too many are queued, or nothing is left to do.
-        HeldBackError: a person holds back what it is about.
+        BackfillRefusedError: it requests too many runs, too many are queued, or nothing is left to do.
+        HeldBackError: a person holds its work back.
     """
     if not backfill.partitions:
         why = f": {len(backfill.left_out)} are queued or running already" if backfill.left_out else ""
@@ -150,14 +150,14 @@ def refuse_unguarded(lake: Lake, backfill: Backfill, guards: Guards) -> None:
             f"{backfill.queued} runs wait already, and it may be started behind {guards.most_queued} at "
             f"most: wait, or say --most-queued {backfill.queued}"
         )
-    # By its table: an asset of entities may be called as an interrogation is.
+    # By its table: an asset of entities may have the name of an interrogation.
     named = {one.table.name: one.name for one in load_interrogations()}
     for source in tuple(_sources(backfill)) or (None,):
         refuse_held(lake, source=source, interrogation=named.get(backfill.asset))
 
 
 def launch_backfill(backfill: Backfill, tags: Mapping[str, str]) -> str:
-    """Have Dagster start a backfill, and give its id. A daemon makes its runs.
+    """Have Dagster start a backfill, and return its id. A daemon makes its runs.
 
     Raises:
         PermanentError: Dagster refused it.
@@ -184,7 +184,7 @@ def source_of_partition(asset: str, partition: str) -> str | None:
 
 
 def source_tag(backfill: Backfill) -> dict[str, str]:
-    """The tag of the source that a backfill is about, if that is one."""
+    """The tag of a backfill's source, if it has a single one."""
     sources = _sources(backfill)
     return {SOURCE_TAG: sources[0]} if len(sources) == 1 else {}
 

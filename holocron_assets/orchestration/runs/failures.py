@@ -46,20 +46,20 @@ _PERMANENT = (
 _INTERRUPTS = (KeyboardInterrupt, dg.DagsterExecutionInterruptedError)
 
 DUE_AT = "due_at"
-"""Key of a failure's metadata: from when on the same may work."""
+"""Key of a failure's metadata: when the same work may succeed."""
 
 PERMANENT = "is_permanent"
-"""Key of a failed check's metadata: whether time alone does not mend what failed."""
+"""Key of a failed check's metadata: whether waiting does not help."""
 
 
 @contextmanager
 def clear_failures() -> Iterator[None]:
-    """Turn errors that the op's retries cannot mend into a Failure that names them.
+    """Turn errors that the op's retries cannot solve into a Failure that names them.
 
-    A damaged file is set aside, and the op tries again without it. What is wrong for good is not tried again.
-    A wiki that is to be left alone longer than an op may wait, and a model server that is gone, end the run
-    too: a waiting run would hold its slot. So do models that another process did not give up in time: the run
-    has waited long enough.
+    A damaged file is set aside, and the op tries again without it. A permanent error is not tried again. A
+    wiki that wants a longer pause than an op may wait, and a model server that is gone, end the run too: a
+    waiting run would hold its slot. The run also ends if another process did not release the models in time:
+    it has waited long enough.
     """
     try:
         with open_span_fails():
@@ -75,7 +75,7 @@ def clear_failures() -> Iterator[None]:
     except dg.Failure:
         raise
     except _INTERRUPTS as interrupt:
-        # Dagster tries an op again that is told to end: it would have to be told three times.
+        # Dagster tries an op again after a signal to end: it would need three signals.
         raise _failed_for_now("it was told to end", utc_now()) from interrupt
     except Exception as error:
         if not is_computation(error):
@@ -85,17 +85,17 @@ def clear_failures() -> Iterator[None]:
 
 
 def may_be_retried(error: Exception) -> bool:
-    """Whether a step that raises an error, as `clear_failures` lets it through, is tried again for it."""
+    """Whether a step is tried again after an error that `clear_failures` passes on."""
     return error.allow_retries if isinstance(error, dg.Failure) else True
 
 
 def was_told_to_end(error: Exception) -> bool:
-    """Whether an error, as `clear_failures` lets it through, says that the run was told to end."""
+    """Whether an error that `clear_failures` passes on means that the run was asked to end."""
     return isinstance(error.__cause__, _INTERRUPTS)
 
 
 def failure_from(error: Exception) -> "RunFailure":
-    """What an error says, as `clear_failures` lets it through."""
+    """The text of an error that `clear_failures` passes on."""
     if not isinstance(error, dg.Failure):
         return RunFailure(str(error) or type(error).__name__)
     due = error.metadata.get(DUE_AT)
@@ -122,8 +122,8 @@ class RunFailure(NamedTuple):
 
     Attributes:
         reason: in a line.
-        due_at: when the same may work, if it failed only for now.
-        is_permanent: whether time alone does not mend it.
+        due_at: when the same work may succeed, if it failed only for now.
+        is_permanent: whether waiting does not help.
     """
 
     reason: str
@@ -160,7 +160,7 @@ def _failed_check(
 
 
 def failure_of_step(event: dg.DagsterEvent) -> RunFailure | None:
-    """Why a step failed, read from the event that tells so; None if that does not say."""
+    """Why a step failed, from its event; None if the event does not say."""
     data = event.step_failure_data
     if data.user_failure_data and data.user_failure_data.description:
         due = data.user_failure_data.metadata.get(DUE_AT)

@@ -1,7 +1,7 @@
-"""How a run ends whose work a person holds back, whoever started it.
+"""How a run ends when a person holds its work back, also a run that a person started.
 
-It is canceled, not failed: nothing went wrong, it counts as no attempt, and what it was for is there to be
-done when the hold is gone.
+It is canceled, not failed: nothing went wrong, it counts as no attempt, and its work is done when the hold is
+gone.
 """
 
 from collections.abc import Iterator
@@ -17,9 +17,9 @@ from holocron_assets.planning.job_names import OUTCOME_TAG, PAUSED
 
 
 def refuse_all_held(context: dg.OpExecutionContext | dg.AssetExecutionContext, lake: Lake) -> None:
-    """Raise HeldBackError if a person holds everything back, for work that is no source's and no model's.
+    """Raise HeldBackError if a person holds everything back, for work without a source or a model.
 
-    A drain lets a run come to its end that began before it.
+    A drain lets a run that began before it come to its end.
     """
     hold = standing_controls(lake).holds()
     if hold and not (hold.action == DRAIN and _began_before(context, hold)):
@@ -33,10 +33,10 @@ def _began_before(context: dg.OpExecutionContext | dg.AssetExecutionContext, hol
 
 @contextmanager
 def ended_when_held(context: dg.OpExecutionContext | dg.AssetExecutionContext) -> Iterator[None]:
-    """Let a run that meets HeldBackError end as canceled, with who holds its work back and why.
+    """End a run that meets HeldBackError as canceled, with the holder and the reason of the hold.
 
     Raises:
-        dagster.Failure: it did; no retry is made.
+        dagster.Failure: the work is held back; no retry is made.
     """
     try:
         yield
@@ -54,5 +54,5 @@ def end_as_held(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) -> N
 
 
 def is_held(run: dg.DagsterRun | None) -> bool:
-    """Whether a run ended since a person holds back what it was for."""
+    """Whether a run ended because a person holds its work back."""
     return run is not None and run.tags.get(OUTCOME_TAG) == PAUSED

@@ -25,12 +25,12 @@ from holocron_assets.settings import PROJECT_FOLDER, sources_folder
 _POLL_SECONDS = 0.5
 _QUEUE_DAEMON = "QUEUED_RUN_COORDINATOR"
 _SHOWN = 5
-_SILENT_SECONDS = 180  # a daemon shows every half minute that it lives
+_SILENT_SECONDS = 180  # a daemon shows twice a minute that it lives
 
 
 @dataclass(frozen=True)
 class _Configured:
-    """Where a job's config stands in its run config, and which of it is needed and allowed."""
+    """Where a job's config is in its run config, and which keys are required and allowed."""
 
     place: tuple[str, str]
     needed: frozenset[str]
@@ -54,7 +54,7 @@ _OPTIONS = {"source": "--source", "titles": "--title", "maximum_batches": "--max
 _WORKSPACE = PROJECT_FOLDER / "workspace.yaml"
 
 
-def launch_job(  # noqa: PLR0913 - what is launched, and how it is told of
+def launch_job(  # noqa: PLR0913 - what is launched, and how it is reported
     job: str,
     *,
     config: Mapping[str, Any],
@@ -70,8 +70,8 @@ def launch_job(  # noqa: PLR0913 - what is launched, and how it is told of
         config: of the jobs that take some; others have none.
         partition: of partitioned jobs.
         wait: whether to wait for the run's end.
-        tell: told the run's id and state.
-        tags: what limits know the run by.
+        tell: called with the run's id and state.
+        tags: tags that limits use.
 
     Returns:
         Why the launch or the run failed; None if neither did.
@@ -98,7 +98,7 @@ def launch_job(  # noqa: PLR0913 - what is launched, and how it is told of
 
 
 def _outcome(instance: DagsterInstance, job: str, run_id: str, tell: Callable[[str], None]) -> str | None:
-    """Wait for a run; say why it failed, or why it cannot even start."""
+    """Wait for a run; return why it failed, or why it cannot even start."""
     while (run := instance.get_run_by_id(run_id)) is None or not run.is_finished:
         if run and run.status == DagsterRunStatus.QUEUED and not _daemon_lives(instance):
             return f"run {run_id} of {job} stays queued: no daemon takes it. `make ui` starts one."
@@ -132,7 +132,7 @@ def _refuse_wrong_target(job: str, config: Mapping[str, Any], partition: str | N
 
 
 def _refuse_unknown_partition(instance: DagsterInstance, job: str, partition: str) -> None:
-    """Refuse what the run would fail of, when it comes to its turn."""
+    """Refuse values with which the run would fail later."""
     definition = defs.resolve_job_def(job).partitions_def
     known = definition.get_partition_keys(dynamic_partitions_store=instance) if definition else ()
     _refuse_unknown(f"job {job} has no partition", partition, known)

@@ -1,4 +1,4 @@
-"""Runs whose process or machine is gone: somebody has to notice."""
+"""Finds runs whose process or machine is gone."""
 
 import dagster as dg
 
@@ -14,7 +14,7 @@ _SECONDS_BETWEEN_LOOKS = 30
     description="Reports runs as failed whose process or machine is gone, so that their work is done again.",
 )
 def lost_runs(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SkipReason:
-    """Look which of the runs under way have nobody who works on them."""
+    """Find the runs under way without a living process."""
     reaped = reap_dead_runs(context.instance, lake.open())
     return dg.SkipReason(
         f"reported as failed: {', '.join(reaped)}" if reaped else "every run has its process"

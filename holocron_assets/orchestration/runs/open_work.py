@@ -1,4 +1,4 @@
-"""What Dagster is to make already: by runs that wait or go on, and by backfills that are to ask for runs."""
+"""Work that Dagster has already: in runs that wait or go on, and in backfills with runs to request."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -15,7 +15,7 @@ from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY
 
 
 def made_already(instance: dg.DagsterInstance, asset: str, known: Sequence[str]) -> dict[str, str]:
-    """The partitions of an asset that a run or a backfill is to make, each with which one that is.
+    """The partitions of an asset that a run or a backfill is to make, each with that run or backfill.
 
     Args:
         instance: knows runs and backfills.
@@ -39,7 +39,7 @@ def runs_waiting(instance: dg.DagsterInstance) -> int:
 
 
 def runs_for(asset: str, known: Sequence[str], chosen: Collection[str]) -> int:
-    """Runs that some partitions take: one each; of assets that take any number at once, one a range.
+    """The number of runs for some partitions: one each; for assets that make several at once, one a range.
 
     Args:
         asset: the asset's name.
@@ -83,7 +83,7 @@ def _all_partitions(instance: dg.DagsterInstance, key: dg.AssetKey) -> Sequence[
 
 
 def _partitions_of(run: dg.DagsterRun, known: Sequence[str]) -> Sequence[str]:
-    """Those of an asset's partitions that a run is to make: those that it names, or a backfill's range."""
+    """The asset's partitions that a run is to make: those that it names, or a backfill's range."""
     if named := partitions_of_run(run):
         return named
     first, last = (run.tags.get(tag) for tag in RANGE_TAGS)

@@ -1,4 +1,4 @@
-"""Runs whose code server is gone: nothing can terminate them any more, so they end by themselves."""
+"""Runs whose code server is gone: nothing can end them any more, so they end by themselves."""
 
 import multiprocessing
 import os
@@ -12,15 +12,15 @@ _SECONDS_TO_END = 15
 
 
 def has_code_server() -> bool:
-    """Whether a code server started this process for one run. `holocron run` has none: it is left alone."""
+    """Whether a code server started this process for one run. `holocron run` has no code server."""
     return multiprocessing.parent_process() is not None
 
 
 @cache
 def end_with_code_server() -> None:
-    """Have a run that a code server started end when that one is gone, however it went.
+    """Have a run end when the code server that started it is gone, for any reason.
 
-    It ends in order if it can, else as if it were killed.
+    The run ends in order if it can, or else as if it were killed.
     """
     if parent := multiprocessing.parent_process():
         threading.Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()

@@ -1,4 +1,4 @@
-"""Runs whose process died with everything around it: Dagster would hold their places for hours."""
+"""Reports runs whose process is dead: Dagster alone would hold their places for hours."""
 
 import atexit
 import logging
@@ -34,16 +34,16 @@ _UNFINISHED = (
 _LOG = logging.getLogger(__name__)
 
 _HELD: dict[tuple[Path, str], Lock] = {}
-"""The locks that this process holds: who holds one may hold it again."""
+"""The locks that this process holds: it may take the same one again."""
 
 
 @contextmanager
 def held_by_run(lake: Lake, run_id: str) -> Iterator[None]:
     """Hold the run's lock, as a sign of life: the operating system takes it from a dead process.
 
-    A process that a code server started for the run holds it until it ends, and ends with the code server: an
-    orphan would go on, and nobody could stop it. Others hold it for as long as they work on the run; who
-    holds it already may hold it again.
+    A process that a code server started for the run holds it until it ends, and ends with the code server:
+    otherwise it would go on, and nothing could stop it. Other processes hold it for as long as they work on
+    the run. A process may take a lock that it holds again.
     """
     end_with_code_server()
     with ExitStack() as stack:
@@ -56,7 +56,7 @@ def held_by_run(lake: Lake, run_id: str) -> Iterator[None]:
 
 @contextmanager
 def _held(lake: Lake, run_id: str) -> Iterator[None]:
-    """Hold a run's lock; its sign is removed first, so that a sign without a holder is a dead run's."""
+    """Hold a run's lock; on release the sign goes first, so that a sign without a holder means a dead run."""
     sign = _sign(lake, run_id)
     lock = _HELD.setdefault((lake.root, run_id), _lock(lake, run_id))
     with lock:
@@ -73,7 +73,7 @@ def _held(lake: Lake, run_id: str) -> Iterator[None]:
 def reap_dead_runs(
     instance: dg.DagsterInstance, lake: Lake, *, time_to_start: timedelta | None = None
 ) -> list[str]:
-    """Report runs as failed whose process is gone, or never came.
+    """Report runs as failed if their process is gone, or never came.
 
     Dagster notices a dead worker through the code server that started it. When both are killed together, the
     run stays started, and its partition and host stay taken. So does a run that was made and never launched.
@@ -81,9 +81,9 @@ def reap_dead_runs(
     Args:
         instance: knows the runs.
         lake: holds their locks.
-        time_to_start: a run whose state changed so short a time ago may not have its lock yet: its process
-            loads the code. By default as long as Dagster itself gives a run to start. Who knows that there
-            is no daemon that starts any gives none.
+        time_to_start: a run whose state changed within this time may not have its lock yet: its process
+            loads the code. The default is Dagster's own time for a start. A caller that knows that no daemon
+            starts runs gives none.
 
     Returns:
         Ids of the runs reaped.
@@ -107,9 +107,9 @@ def reap_dead_runs(
 
 
 def _free_places_of_the_ended(instance: dg.DagsterInstance, lake: Lake) -> None:
-    """Free the places in pools that ended runs hold still: killed in between, or copied so by a backup.
+    """Free the places in pools that ended runs still hold: after a kill in between, or from a backup.
 
-    Dagster's daemon does so too, but there may be none. A run that was ended by force may be at work still.
+    Dagster's daemon does so too, but there may be none. A run that was ended by force may still be at work.
     """
     for run_id in runs_with_places(instance):
         lives = _sign(lake, run_id).mark() is not None and _is_held(lake, run_id)
@@ -119,15 +119,15 @@ def _free_places_of_the_ended(instance: dg.DagsterInstance, lake: Lake) -> None:
 
 @contextmanager
 def reaping(instance: dg.DagsterInstance, lake: Lake, *, seconds: float = 30) -> Iterator[None]:
-    """Reap dead runs every so many seconds, for who works without a daemon and may wait for their places."""
+    """Reap dead runs every so many seconds, for a process without a daemon that may wait for their places."""
     ended = Event()
 
     def reap() -> None:
         while not ended.wait(seconds):
             try:
                 reap_dead_runs(instance, lake)
-            except Exception:  # noqa: BLE001 - as the daemon's sensors: what fails now may do later
-                _LOG.warning("could not look for runs whose process is gone; trying again", exc_info=True)
+            except Exception:  # noqa: BLE001 - as in the daemon's sensors: a failure now may be a success later
+                _LOG.warning("could not search for runs whose process is gone; trying again", exc_info=True)
 
     thread = Thread(target=reap, name="reaper", daemon=True)
     thread.start()
@@ -147,7 +147,7 @@ def _is_held(lake: Lake, run_id: str) -> bool:
 
 
 def _has_ended(instance: dg.DagsterInstance, run_id: str) -> bool:
-    """Whether the run ended since it was listed: between its lock and its end there is a moment."""
+    """Whether the run ended since it was listed: its lock is released a moment before its end."""
     run = instance.get_run_by_id(run_id)
     return run is None or run.is_finished
 
@@ -157,5 +157,5 @@ def _lock(lake: Lake, run_id: str, *, blocking: bool = True) -> Lock:
 
 
 def _sign(lake: Lake, run_id: str) -> Note:
-    """What is there while a run lives, and after it died: on one machine, the lock's own file."""
+    """The sign that exists while a run lives, and after it died: on one machine, the lock's own file."""
     return lake.note(f"run-{run_id}.lock")

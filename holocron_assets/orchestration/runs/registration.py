@@ -1,4 +1,4 @@
-"""Partitions that Dagster's instance knows: those that the lake has are registered, each once."""
+"""Registers the lake's partitions with Dagster's instance, each once."""
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
@@ -22,11 +22,11 @@ _LISTED_IN: Mapping[str, tuple[dg.DynamicPartitionsDefinition, Table]] = {
     str(definition.name): (definition, table)
     for definition, table in ((BATCHES, BATCH_PAGES), (SOURCES, SITES))
 }
-"""The table of the lake whose partitions a definition has, by the definition's name."""
+"""The table whose partitions a definition has, by the definition's name."""
 
 
 def batch_cut(lake: Lake, batch: str) -> dg.AssetMaterialization:
-    """The event that tells Dagster of a manifest, once its partition is made."""
+    """The event that records a manifest in Dagster, once its partition is made."""
     started = perf_counter()
     rows = manifest(lake, batch)
     footer = read_footer(lake, BATCH_PAGES, batch) or Footer(rows=len(rows), content_id="")
@@ -41,14 +41,14 @@ def batch_cut(lake: Lake, batch: str) -> dg.AssetMaterialization:
 def register_partition(
     instance: dg.DagsterInstance, lake: Lake, definition: dg.DynamicPartitionsDefinition, partition: str
 ) -> None:
-    """Tell the instance of a partition, unless it knows it."""
+    """Register a partition with the instance, unless it is registered."""
     name = str(definition.name)
     if instance.has_dynamic_partition(name, partition):
         return
     try:
         instance.add_dynamic_partitions(name, [partition])
     except IntegrityError:
-        # In SQLite, Dagster looks, and then inserts: another process did so in between, and tells of it.
+        # In SQLite, Dagster reads, then inserts: another process inserted it in between, and reported it.
         if not instance.has_dynamic_partition(name, partition):
             raise
         return
@@ -57,9 +57,9 @@ def register_partition(
 
 
 def set_range(instance: dg.DagsterInstance, lake: Lake, run: dg.DagsterRun) -> None:
-    """Give a run that begins the range of all partitions that there are, if its job asks for that.
+    """Give a starting run the range of all present partitions, if its job asks for that.
 
-    Whoever launches such a job need not know them. Steps of this process go by the tags of `run` itself.
+    So a caller that launches such a job need not know them. Steps of this process use the tags of `run`.
     """
     name = run.tags.get(RANGE_OF_TAG)
     if name is None or PARTITION_TAG in run.tags or RANGE_TAGS[0] in run.tags:
@@ -69,7 +69,7 @@ def set_range(instance: dg.DagsterInstance, lake: Lake, run: dg.DagsterRun) -> N
 
 
 def _first_registered(instance: dg.DagsterInstance, lake: Lake, name: str) -> Sequence[str]:
-    """Register one partition of a lake that is older than Dagster's storage: a range needs no more."""
+    """Register one partition of a lake that is older than Dagster's storage: a range needs only one."""
     definition, table = _LISTED_IN[name]
     there = lake.partitions(table)[:1]
     for partition in there:

@@ -1,4 +1,4 @@
-"""Starting the runs of some work and waiting for them: through Dagster's run queue, or in this process."""
+"""Starts the runs of some work and waits for them: through Dagster's run queue, or in this process."""
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ from holocron_assets.planning.work import Work
 _POLL_SECONDS = 0.5
 
 QUIET: Mapping[str, Any] = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-"""Run config under which a run says nothing on the terminal; its events are kept all the same."""
+"""Run config for a run without output on the terminal; its events are kept all the same."""
 
 _PARTITIONED_BY = {
     SITES_JOB: SOURCES,
@@ -51,11 +51,11 @@ class FinishedRun:
     """A run that came to its end.
 
     Attributes:
-        work: what it was for.
+        work: its work.
         run_id: its id.
         error: why it failed; None if it did not.
-        due_at: when the same may work, if it failed only for now.
-        held: who holds its work back, if it ended for that: then it did not fail.
+        due_at: when the same work may succeed, if it failed only for now.
+        held: the hold that ended it, if one did: then it did not fail.
         seconds: how long each step took, by name.
     """
 
@@ -78,7 +78,7 @@ class Runs(Protocol):
 class LocalRuns:
     """Runs in this process, one after the other, without a daemon. They show in the UI like any other."""
 
-    def __init__(  # noqa: PLR0913 - where it runs, whom it tells, and what it is tagged with
+    def __init__(  # noqa: PLR0913 - where it runs, what it calls, and its tags
         self,
         instance: dg.DagsterInstance,
         lake: Lake,
@@ -111,16 +111,16 @@ class LocalRuns:
             )
         finished = _finished(self._instance, item, run_id, succeeded=result.success)
         self._ended(finished)
-        # Dagster ends the run, or forgets a signal that came between two steps, and goes on.
+        # Dagster ends the run; or it drops a signal that came between two steps, and goes on.
         end_if_asked()
         return finished
 
 
 @contextmanager
 def run_of_ours(instance: dg.DagsterInstance, lake: Lake) -> Iterator[str]:
-    """Give a run of this process its id. From before its start to after its end it is seen to live.
+    """Give a run of this process its id, and show that it lives from before its start to after its end.
 
-    A run that is interrupted outside of its steps is ended: Dagster would take it for one that goes on.
+    A run that is interrupted outside of its steps is ended here: Dagster would think that it goes on.
     """
     run_id = str(uuid.uuid4())
     with held_by_run(lake, run_id):
@@ -178,7 +178,7 @@ def _finished(instance: dg.DagsterInstance, item: Work, run_id: str, *, succeede
 
 
 def make_partition(instance: dg.DagsterInstance, lake: Lake, item: Work) -> None:
-    """Tell the instance of a partition that it does not know yet."""
+    """Register a partition that the instance does not know yet."""
     definition = _PARTITIONED_BY.get(item.job)
     if definition and item.partition:
         register_partition(instance, lake, definition, item.partition)

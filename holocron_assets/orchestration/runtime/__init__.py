@@ -1,1 +1,1 @@
-"""Processes that work unattended: daemon, web UI, code server, and their supervision."""
+"""Processes that work unattended: daemon, web UI, code server, and their supervisor."""

@@ -1,4 +1,4 @@
-"""Troubles of Dagster's own database, told in a line that names it and says what to do."""
+"""Errors of Dagster's own database, in a line that names it and says what to do."""
 
 import os
 from urllib.parse import urlsplit
@@ -7,21 +7,21 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from holocron_assets.settings import dagster_home
 
-_ONLY_HISTORY = "it is damaged, and holds only the history of runs: move its folder away to begin another"
+_ONLY_HISTORY = "it is damaged, and holds only the history of runs: move its folder away to begin a new one"
 _ADVICE = {
     "locked": "another program holds it: end that, or wait for it",
     "disk is full": "free some space on its disk",
     "readonly": "let this user write there",
     "malformed": _ONLY_HISTORY,
     "not a database": _ONLY_HISTORY,
-    "unable to open": "see that its folder is there, and that this user may write there",
+    "unable to open": "check that its folder exists, and that this user may write there",
 }
 
 
 def database_trouble(error: BaseException) -> str | None:
-    """What is amiss with Dagster's database, be it SQLite or PostgreSQL, and what to do; None if nothing is.
+    """What is wrong with Dagster's database, SQLite or PostgreSQL, and what to do; None if nothing is.
 
-    What was read and made is in the lake; the same command goes on from there.
+    Finished work is in the lake; the same command goes on from there.
     """
     trouble = _trouble_behind(error)
     if trouble is None:
@@ -29,13 +29,13 @@ def database_trouble(error: BaseException) -> str | None:
     what = str(getattr(trouble, "orig", None) or trouble).strip().partition("\n")[0]
     advice = next(
         (said for sign, said in _ADVICE.items() if sign in what),
-        "see that it can be used and its disk has room",
+        "check that it can be used and its disk has room",
     )
     return f"Dagster's database {_place()} failed: {what}; {advice}, then give the same command again"
 
 
 def _trouble_behind(error: BaseException | None) -> SQLAlchemyError | None:
-    """The database's error that an error is, or came of."""
+    """The database's error that an error is, or was caused by."""
     while error is not None:
         if isinstance(error, SQLAlchemyError):
             return error
@@ -44,7 +44,7 @@ def _trouble_behind(error: BaseException | None) -> SQLAlchemyError | None:
 
 
 def _place() -> str:
-    """Where the database is; no name or password."""
+    """Where the database is, without name or password."""
     if url := os.environ.get("HOLOCRON_POSTGRES_URL"):
         parts = urlsplit(url)
         return f"at {parts.hostname}:{parts.port or 5432}"

@@ -1,4 +1,4 @@
-"""The faces for machines, over this Holocron's lake and Dagster."""
+"""The endpoints for machines, over this Holocron's lake and Dagster."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ from holocron_assets.settings import (
 )
 
 _PAGES_OF_DAGSTER = ("/runs/", "/health")
-"""Paths at which Dagster's web UI has pages too: browsers that look for a page are shown those."""
+"""Paths at which Dagster's web UI also has pages: browsers that request a page get those."""
 
 
 def make_endpoints(instance: Callable[[], dg.DagsterInstance], ui: str | None = None) -> Endpoints:
@@ -39,7 +39,7 @@ def make_endpoints(instance: Callable[[], dg.DagsterInstance], ui: str | None = 
 
     Args:
         instance: gives Dagster's instance, and raises where it cannot be opened.
-        ui: the address of Dagster's web UI, with a slash; by default the one that is asked.
+        ui: the address of Dagster's web UI, with a slash; by default the address of the request.
     """
     watch = Watch(
         status=lambda: snapshot_now(
@@ -58,21 +58,21 @@ def make_endpoints(instance: Callable[[], dg.DagsterInstance], ui: str | None = 
 
 @cache
 def instance_to_read() -> dg.DagsterInstance:
-    """Dagster's instance for a process that only looks, opened once."""
+    """Dagster's instance for a process that only reads, opened once."""
     return open_to_read()
 
 
 def instance_if_any() -> dg.DagsterInstance | None:
-    """As `instance_to_read`; None where nothing was ever run: who only asks leaves no Dagster behind."""
+    """As `instance_to_read`; None where nothing was ever run, so that reading creates no Dagster files."""
     is_there = "HOLOCRON_POSTGRES_URL" in os.environ or dagster_home().is_dir()
     return instance_to_read() if is_there else None
 
 
 class WithEndpoints:
-    """Dagster's web application, with the faces at their paths."""
+    """Dagster's web application, with the endpoints at their paths."""
 
     def __init__(self, app: ASGIApp, endpoints: Endpoints) -> None:
-        """Put faces before an application."""
+        """Put endpoints before an application."""
         self._app, self._routes = app, endpoint_routes(lambda: endpoints)
         self._endpoints = Starlette(routes=self._routes)
 

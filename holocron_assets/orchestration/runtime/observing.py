@@ -1,4 +1,4 @@
-"""What Dagster's processes and runs tell of themselves: lines and spans, with the run that they are of."""
+"""Log lines and spans of Dagster's processes and runs, with the run that they belong to."""
 
 import logging
 import sys
@@ -20,7 +20,7 @@ def observe_runs() -> None:
     """Set up logs and traces of a process that works on runs.
 
     Raises:
-        ObserveError: the environment asks for what there is not; names the variable.
+        ObserveError: a variable of the environment has an unknown value; the message names it.
     """
     observe_process()
     if log_format() == "json":
@@ -29,7 +29,7 @@ def observe_runs() -> None:
 
 @contextmanager
 def run_observed(run: dg.DagsterRun) -> Iterator[None]:
-    """Let every line and span of this process be of a run, until the block ends; then send its spans."""
+    """Give every line and span of this process the run's id, until the block ends; then send its spans."""
     partition, source = run.tags.get(PARTITION_TAG), run.tags.get(SOURCE_TAG)
     told = {
         "holocron.run_id": run.run_id,

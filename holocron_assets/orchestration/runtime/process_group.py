@@ -22,7 +22,7 @@ from holocron_assets.orchestration.internals.code_server import (
 from holocron_assets.telemetry.logs import log_format
 
 LOAD_ANEW = signal.SIGUSR1
-"""Tells whoever looks after a family to have its code loaded anew."""
+"""The signal that asks a process group's supervisor to reload the code."""
 _LOCATION = "holocron_assets"
 _SECONDS_TO_LOAD = 300  # a slow machine under load; the code takes 5 seconds to load
 _SECONDS_TO_ANSWER = 20
@@ -31,12 +31,12 @@ _POLL_SECONDS = 0.1
 
 
 class ProcessGroupError(Exception):
-    """A process of the family ended, or does not answer; the message says which."""
+    """A process of the group ended, or does not answer; the message names it."""
 
 
 @dataclass(frozen=True)
 class Duties:
-    """What a family does; one of the two at least.
+    """What a process group does; at least one of the two.
 
     Attributes:
         daemon: whether it has the daemon, whose sensors start runs.
@@ -48,12 +48,12 @@ class Duties:
 
     @property
     def name(self) -> str:
-        """What no second family of a lake has: who has the daemon is one, whatever else it does."""
+        """The part of which a lake has only one group: the daemon, or else the web UI of a port."""
         return "daemon" if self.daemon else f"webserver-{self.port}"
 
     @property
     def command(self) -> str:
-        """What a person starts it with."""
+        """The command that starts it."""
         alone = "daemon" if self.daemon else "webserver"
         return f"holocron {'ui' if self.daemon and self.port is not None else alone}"
 
@@ -61,24 +61,24 @@ class Duties:
 class ProcessGroup:
     """A code server, and what shares it, in one process group: a daemon, a web UI, or both.
 
-    What they start is in the group too: the process that holds the code, and the runs. They hold the
-    lock on a file that names the group, so that a family without anyone to look after it can be found.
+    Processes that they start are in the group too: the one that holds the code, and the runs. They hold the
+    lock on a file that names the group, so that a group without a supervisor can be found.
     """
 
     def __init__(self, lock_file: Path, folder: Path, duties: Duties) -> None:
-        """Nothing is started yet.
+        """Start nothing yet.
 
         Args:
             lock_file: locked for as long as one of them lives; it names their process group.
             folder: empty, for their socket; its path is short, as that of a socket must be.
-            duties: what it does.
+            duties: its daemon and web UI.
 
         Raises:
-            BlockingIOError: another family holds the lock.
+            BlockingIOError: another group holds the lock.
         """
         self._lock = lock_file.open("a+")
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        self._lock.truncate(0)  # an earlier family's number may be a stranger's by now
+        self._lock.truncate(0)  # the number of an earlier group may belong to another program by now
         self._socket, self._workspace, self._duties = folder / "code.sock", folder / "workspace.yaml", duties
         self._members: dict[str, subprocess.Popen[bytes]] = {}
         self._group = 0
@@ -128,13 +128,13 @@ class ProcessGroup:
         return code_problem(self._socket, seconds=_SECONDS_TO_ANSWER)
 
     def load_anew(self, pause: Callable[[], None]) -> None:
-        """Have the code loaded anew; runs under way end with the code that they began with.
+        """Reload the code; runs under way end with the code that they began with.
 
         Args:
             pause: called again and again meanwhile; it may raise, which ends the wait.
 
         Raises:
-            ProcessGroupError: it did not do so.
+            ProcessGroupError: the code server did not reload it.
         """
 
         def look() -> None:
@@ -145,7 +145,7 @@ class ProcessGroup:
             raise ProcessGroupError("the code server did not load its code anew")
 
     def end(self, in_a_hurry: Callable[[], bool]) -> None:
-        """Let all of them, the runs too, end in order; kill what is left after a time, or once in a hurry."""
+        """Let all of them, also the runs, end in order; kill the rest after a time, or at once in a hurry."""
         self._signal(signal.SIGTERM)
         deadline = monotonic() + _SECONDS_TO_DIE
         while self._lives() and monotonic() < deadline and not in_a_hurry():
@@ -176,7 +176,7 @@ class ProcessGroup:
 
     def _lives(self) -> bool:
         for member in self._members.values():
-            member.poll()  # so that none of ours is there only because nobody asked for its end
+            member.poll()  # so that each process was asked to end
         with suppress(ProcessLookupError):
             os.killpg(self._group, 0)
             return True
@@ -189,9 +189,9 @@ class ProcessGroup:
 
 
 def end_leftovers(lock_file: Path) -> bool:
-    """Kill a family that nobody looks after: whoever started it, and its keeper, were killed.
+    """Kill a group without a supervisor: its supervisor, and the command that started it, were killed.
 
-    Its group cannot have become another's, since the lock shows that one of its processes lives.
+    The group's number cannot belong to another group, since the lock shows that one of its processes lives.
 
     Returns:
         Whether there was one.

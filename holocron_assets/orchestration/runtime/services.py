@@ -1,4 +1,4 @@
-"""Daemon and web UI, together or each by itself, as a command that goes on until it is told to end."""
+"""Daemon and web UI, together or each by itself, as a command that runs until it gets a signal to end."""
 
 import signal
 import socket
@@ -26,16 +26,16 @@ _LOOK_SECONDS = 10
 
 
 def serve(lake: Lake, duties: Duties) -> int:
-    """Run a daemon with its sensors, Dagster's web UI on loopback, or both, until told to end.
+    """Run a daemon with its sensors, Dagster's web UI on loopback, or both, until a signal to end.
 
-    Who has no daemon leaves runs, sensors and the model server to who has.
+    A process group without a daemon leaves runs, sensors and the model server to the group that has one.
 
     Args:
-        lake: of which there is one daemon at a time.
-        duties: what is run.
+        lake: the lake, which has one daemon at a time.
+        duties: what to run.
 
     Returns:
-        The exit code: 0 when told to end, 1 when it could not go on.
+        The exit code: 0 after a signal to end, 1 when it could not go on.
 
     Raises:
         PermanentError: another daemon works on this lake, or another program uses the port.
@@ -43,11 +43,11 @@ def serve(lake: Lake, duties: Duties) -> int:
     group = lake.locks / f"{duties.name}-family.lock"
     with _alone(lake, duties):
         if end_leftovers(group):  # first: they may hold the port
-            say(f"Ended what a `{duties.command}` that was killed had left.")
+            say(f"Ended processes that a killed `{duties.command}` had left.")
         if duties.port is not None:
             _refuse_taken(duties.port)
         if not duties.daemon:
-            open_to_read().dispose()  # where there is none, two that start at once would make it twice
+            open_to_read().dispose()  # if it is missing, two commands that start at once would make it twice
             return _keep(group, duties, check=lambda: None)
         reap_without_daemon()
         with SharedModels() as models:
@@ -56,7 +56,7 @@ def serve(lake: Lake, duties: Duties) -> int:
 
 @contextmanager
 def _alone(lake: Lake, duties: Duties) -> Iterator[None]:
-    """Hold the lock that no second one of its kind gets.
+    """Hold the lock that excludes a second command of its kind.
 
     Raises:
         PermanentError: another has it.
@@ -67,7 +67,7 @@ def _alone(lake: Lake, duties: Duties) -> Iterator[None]:
     except Timeout as error:
         raise PermanentError(
             f"a `holocron ui` or `holocron daemon` works on {lake.root} already, and a lake has one daemon; "
-            "end it first, or start `holocron webserver`, which goes beside it"
+            "end it first, or start `holocron webserver`, which works next to it"
             if duties.daemon
             else f"another `{duties.command}` serves {lake.root} on port {duties.port}; end it first, or "
             "choose another port with --port"
@@ -79,13 +79,13 @@ def _alone(lake: Lake, duties: Duties) -> Iterator[None]:
 
 
 class SharedModels:
-    """The model server that all runs share: one that each started would load its models anew.
+    """The model server that all runs share: if each run started one, each would load the models again.
 
-    Where there can be none, the rest works all the same, and runs that ask a model say what is amiss.
+    If there can be none, the rest works all the same, and runs that ask a model say what is wrong.
     """
 
     def __init__(self) -> None:
-        """Nothing is started yet."""
+        """Start nothing yet."""
         self._held = ExitStack()
         self._is_wanted = False
         self._silences = 0
@@ -94,7 +94,7 @@ class SharedModels:
     def __enter__(self) -> Self:
         """Start the server, if one is wanted."""
         try:
-            running_server()  # raises where settings are wrong, and those stay as they are
+            running_server()  # raises if settings are wrong, and trying again would not help
         except ModelServerError as error:
             say(f"No model is asked: {error}")
         else:
@@ -107,9 +107,9 @@ class SharedModels:
         self._held.close()
 
     def check(self) -> None:
-        """Start the server again if it is gone: it may be what the kernel ends when memory is short.
+        """Start the server again if it is gone: the kernel may end it when memory is short.
 
-        One that does not start is tried again ever more seldom.
+        If it does not start, it is tried again after longer and longer pauses.
         """
         self._silences = self._silences + 1 if self._is_wanted and running_server() is None else 0
         if self._silences * _LOOK_SECONDS >= delay_after(max(1, self._failures)).total_seconds():
@@ -128,7 +128,7 @@ class SharedModels:
 
 
 def _keep(group: Path, duties: Duties, check: Callable[[], None]) -> int:
-    """Have a keeper run the processes until it is told to end, as this process is; look now and then."""
+    """Have a supervisor run the processes until a signal to end, and check the model server meanwhile."""
     running: list[subprocess.Popen[bytes]] = []
     asked, missed = False, False
 
@@ -139,21 +139,21 @@ def _keep(group: Path, duties: Duties, check: Callable[[], None]) -> int:
         for process in running:
             process.send_signal(signal.SIGTERM if is_end else LOAD_ANEW)
         ending = f"Ending. What was done is kept; `{duties.command}` goes on from there."
-        say(ending if is_end else "The code is loaded anew. Runs under way go on with the old.")
+        say(ending if is_end else "The code is reloaded. Runs under way go on with the old.")
 
     # Before the child starts: a shell's background job ignores interrupts, and a child would inherit that.
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, pass_on)
-    signal.signal(LOAD_ANEW, signal.SIG_IGN)  # this one the child is to inherit, until it hears it
+    signal.signal(LOAD_ANEW, signal.SIG_IGN)  # the child is to inherit this one, until it listens for it
     supervisor = _start_supervisor(group, duties)
     running.append(supervisor)
-    if missed:  # it was asked while there was nobody to pass it on to
+    if missed:  # the request came before there was a child to pass it on to
         supervisor.send_signal(signal.SIGTERM)
     signal.signal(LOAD_ANEW, pass_on)
     while (code := _ended(supervisor)) is None:
         check()
-    end_leftovers(group)  # if the keeper was killed
-    is_in_order = code == 0 or (asked and code == -signal.SIGTERM)  # it may not have listened yet
+    end_leftovers(group)  # if the supervisor was killed
+    is_in_order = code == 0 or (asked and code == -signal.SIGTERM)  # it may not listen yet
     return 0 if is_in_order else 1
 
 
@@ -170,8 +170,8 @@ def _start_supervisor(group: Path, duties: Duties) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(  # noqa: S603 - our own module
         [*command, *daemon, *port],
         cwd=PROJECT_FOLDER,
-        stdin=subprocess.PIPE,  # closes when this process dies; the keeper ends all of it then
-        # A Ctrl-C is for us: the runs are told to end before the model server that they ask.
+        stdin=subprocess.PIPE,  # closes when this process dies; then the supervisor ends all of it
+        # Only this process gets a Ctrl-C: it ends the runs before the model server that they ask.
         start_new_session=True,
     )
 

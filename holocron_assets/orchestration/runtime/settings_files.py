@@ -1,4 +1,4 @@
-"""What people write for Holocron, read anew: what cannot be used is known before somebody misses it."""
+"""Reads the files that people write again, so that an error in one is reported early."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ from holocron_assets.telemetry.masking import without_secrets
 
 
 def broken_settings() -> dict[str, str]:
-    """What cannot be used as it is now, and why; the reasons name file and key, and hold no secret."""
+    """The files that cannot be used now, and why; the reasons name file and key, and hold no secret."""
     problems = {}
     for name, read in _READERS.items():
         try:
@@ -51,7 +51,7 @@ def _interrogations() -> None:
 
 @lru_cache(maxsize=1)
 def _readable(folder: Path, _files: frozenset[tuple[Path, int]]) -> None:
-    """Read interrogations, which takes a third of a second, unless they could be read as they are."""
+    """Read interrogations, which takes a third of a second, unless the same files could be read before."""
     read_interrogations(folder)
 
 

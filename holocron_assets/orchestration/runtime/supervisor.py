@@ -1,7 +1,6 @@
-"""A process that keeps a family alive, and ends it when the command that started it ends, however that ends.
+"""A process that keeps a process group alive, and ends it when the command that started it ends in any way.
 
-Run as `python -m holocron_assets.orchestration.runtime.supervisor`. Its input stays open for as long as it is
-wanted.
+Run as `python -m holocron_assets.orchestration.runtime.supervisor`. It ends when its input is closed.
 """
 
 import argparse
@@ -39,22 +38,22 @@ _SECONDS_TO_HELP = 60
 
 
 class _AskedToEndError(Exception):
-    """Whoever started this asked it to end."""
+    """The command that started this asked it to end."""
 
 
 class _AbandonedError(Exception):
-    """Whoever started this is gone, or wants an end at once."""
+    """The command that started this is gone, or wants an end at once."""
 
 
 class Supervisor:
-    """Starts a family, and starts all of it again when one of it ends or falls silent."""
+    """Starts a process group, and starts all of it again when a process ends or does not answer."""
 
     def __init__(self, group: ProcessGroup, *, has_daemon: bool) -> None:
-        """Look after a family that is not started yet.
+        """Supervise a process group that is not started yet.
 
         Args:
-            group: the family.
-            has_daemon: whether runs are its own: who has none leaves them, and the sensors, to who has.
+            group: the process group.
+            has_daemon: whether it has a daemon; otherwise runs and sensors belong to the group with one.
         """
         self._family, self._has_daemon = group, has_daemon
         self._asked = 0
@@ -63,7 +62,7 @@ class Supervisor:
         self._is_abandoned = False
 
     def keep(self) -> int:
-        """Keep the family alive until asked to end, or until it cannot be kept alive.
+        """Keep the group alive until a request to end, or until that is impossible.
 
         Returns:
             The exit code.
@@ -90,14 +89,14 @@ class Supervisor:
                 self._family.kill()
                 is_short = monotonic() - started < _LONG_LIFE_SECONDS
                 short_lives, worked_once = short_lives + 1 if is_short else 0, worked_once or not is_short
-                # One that was killed along with this process's own parent must not come to life again.
+                # A group that was killed together with this process's parent must not be started again.
                 self._pause()
                 if short_lives >= _MOST_SHORT_LIVES and not worked_once:
                     say(f"{error}, again and again. All of it is ended.")
                     return 1
-                made_good = "; runs that died with it are made good" if self._has_daemon else ""
+                made_good = "; work of runs that died with it is done again" if self._has_daemon else ""
                 say(f"{error}. All of it is started again{made_good}.")
-                # What worked once works again when the trouble has passed: memory, a database, a disk.
+                # A group that worked once works again when the fault is over: memory, a database, a disk.
                 self._rest(delay_after(short_lives - 1).total_seconds() if short_lives > 1 else 0)
                 if self._has_daemon:
                     self._run(_REAP)
@@ -110,7 +109,7 @@ class Supervisor:
             self._pause()
             self._family.check()
             if self._has_daemon and clock.was_set_back():
-                say("The clock was set back: sensors go on by it.")
+                say("The clock was set back: sensors go on by the new time.")
                 self._run(_BRING_TICKS_BACK)
             if self._is_code_old:
                 self._is_code_old = False
@@ -126,11 +125,11 @@ class Supervisor:
         if problem := self._family.code_problem():
             say(
                 f"The code cannot be loaded, and nothing is done until it can: {problem}\n"
-                "Mend that, then load it anew: by SIGUSR1, in the web UI, or by a restart."
+                "Repair that, then reload the code: by SIGUSR1, in the web UI, or by a restart."
             )
 
     def _run(self, command: Sequence[str]) -> None:
-        """Run a command of ours for a minute at most, and hear meanwhile if this is to end."""
+        """Run a command of ours for a minute at most, and end early if this process is to end."""
         until = monotonic() + _SECONDS_TO_HELP
         process = subprocess.Popen(command)  # noqa: S603 - our own
         try:
@@ -155,7 +154,7 @@ class Supervisor:
 
     def _ask_to_end(self, _number: int, _frame: object) -> None:
         self._asked += 1
-        self._is_abandoned = self._asked > 1  # who asks twice does not want to wait
+        self._is_abandoned = self._asked > 1  # a second request means: do not wait
         self._wake.set()
 
     def _ask_to_load(self, _number: int, _frame: object) -> None:
@@ -168,7 +167,7 @@ class Supervisor:
 
 
 def main() -> None:
-    """Keep a family as the child of the command that a person or a service manager gave."""
+    """Supervise a group, as the child of the command that a person or a service manager gave."""
     observe_process()
     parser = argparse.ArgumentParser()
     parser.add_argument("--lock-file", type=Path, required=True)
@@ -176,7 +175,7 @@ def main() -> None:
     parser.add_argument("--port", type=int)
     arguments = parser.parse_args()
     duties = Duties(arguments.daemon, arguments.port)
-    # Not in a unit's own /tmp, which other units do not see: a web UI of another ends runs at this socket.
+    # Not in a unit's own /tmp, which other units cannot see: another unit's web UI ends runs at this socket.
     shown = os.environ.get("RUNTIME_DIRECTORY")
     with tempfile.TemporaryDirectory(prefix="holocron-", dir=shown) as folder:
         group = ProcessGroup(arguments.lock_file, Path(folder), duties)

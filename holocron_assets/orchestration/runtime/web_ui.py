@@ -1,7 +1,7 @@
-"""Dagster's web UI behind our own guard: `dagster-webserver` answers whoever asks, under any name.
+"""Dagster's web UI behind our own guard: `dagster-webserver` answers every client, under any host name.
 
-Its API launches and ends runs. Without the guard any page that someone on this machine looks at could do the
-same: by a form, by an address that it says is a picture's, or as a site whose name is made to mean 127.0.0.1.
+Its API launches and ends runs. Without the guard, any web page that is open on this machine could do the
+same: by a form, by the address of a picture, or as a site whose name resolves to 127.0.0.1.
 """
 
 import argparse
@@ -25,14 +25,14 @@ from holocron_assets.telemetry.setup import observe_process
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Serve until told to stop."""
+    """Serve until a signal to stop."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], add_help=False)
     parser.add_argument("-h", "--host", default="127.0.0.1")
     parser.add_argument("-p", "--port", type=int, default=3000)
     parser.add_argument("-w", "--workspace", required=True)
     options = parser.parse_args(arguments)
     observe_process()
-    # A web server ends by the signal that it was told to end with; what it has open is to be closed first.
+    # A web server ends by the signal that it got; open things are to be closed first.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     prepare_home()
     workspace = Path(options.workspace)
@@ -47,9 +47,9 @@ def guarded(app: ASGIApp) -> ASGIApp:
 
 
 class _NothingDoneByLinks:
-    """Refuses GraphQL that stands in an address: Dagster would do what it says, changes too.
+    """Refuses GraphQL in an address: Dagster would execute it, also changes.
 
-    Browsers that do not tell which site a request comes from give no other sign of a picture's address.
+    If a browser does not name the site of a request, nothing else shows that it is for a picture.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -57,8 +57,8 @@ class _NothingDoneByLinks:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if _is_query_in_address(scope):
-            told = "GraphQL is sent as a POST's JSON here, never in an address.\n"
-            await PlainTextResponse(told, HTTPStatus.METHOD_NOT_ALLOWED)(scope, receive, send)
+            message = "GraphQL is sent as a POST's JSON here, never in an address.\n"
+            await PlainTextResponse(message, HTTPStatus.METHOD_NOT_ALLOWED)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
@@ -75,7 +75,7 @@ def _tell(address: str) -> None:
             "serves Dagster's web UI", address=address
         )
     else:
-        print(f"Dagster's web UI: {address}", flush=True)  # noqa: T201 - to who started it
+        print(f"Dagster's web UI: {address}", flush=True)  # noqa: T201 - for the person who started it
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Schedules: what is done by the clock."""
+"""Schedules: work at set times."""

@@ -1,4 +1,4 @@
-"""Schedules that `data/schedules.yaml` sets: upkeep, compaction, quality checks, crawls anew, and groups."""
+"""Schedules of `data/schedules.yaml`: upkeep, compaction, quality checks, repeated crawls, and groups."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
@@ -23,7 +23,7 @@ _Times = TypeVar("_Times", bound=CronTimes)
 
 
 def clock_schedules(schedules: Schedules) -> list[dg.ScheduleDefinition]:
-    """A schedule for everything that is done by the clock."""
+    """A schedule for all work at set times."""
     return [
         upkeep_schedule(schedules.upkeep),
         compaction_schedule(schedules.compaction),
@@ -47,7 +47,7 @@ def _quality_schedule(times: CronTimes) -> dg.ScheduleDefinition:
 def _numbered(
     make: Callable[[str, _Times], dg.ScheduleDefinition], several: Sequence[tuple[str, _Times]]
 ) -> Iterator[dg.ScheduleDefinition]:
-    """Schedules by name; numbered where several times are set for one thing, unless another is called so."""
+    """Schedules by name; numbered where one thing has several times, unless another has that name."""
     taken = {name for name, _ in several}
     seen: set[str] = set()
     for name, times in several:
@@ -89,7 +89,7 @@ def _schedule(  # noqa: PLR0913 - a job, and how it is run
     tags: Mapping[str, str],
     ops: Mapping[str, Any],
 ) -> dg.ScheduleDefinition:
-    """A schedule that asks for a run unless a person holds it back, or one with the same tags goes on."""
+    """A schedule that requests a run unless a person holds it back, or a run with the same tags goes on."""
 
     @dg.schedule(
         name=name,

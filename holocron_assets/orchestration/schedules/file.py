@@ -1,4 +1,4 @@
-"""The file of schedules: what of it counts since the code was loaded, and who tells of its troubles."""
+"""The file of schedules: the content that counts since the code was loaded, and the sensor for its errors."""
 
 from typing import NamedTuple
 
@@ -8,22 +8,22 @@ from holocron_assets.crawl.sources.files import SourceError
 from holocron_assets.operations.schedules import Schedules, read_schedules
 from holocron_assets.settings import groups_folder, schedules_file, sources_folder
 
-_CHANGED = "the file of schedules was changed; that counts once the code location is reloaded"
+_CHANGED = "the file of schedules was changed; the change counts once the code location is reloaded"
 _INSTEAD = (
     "Upkeep, compaction and quality checks come at their usual times, crawls and groups do not come. "
-    "Mend the file, then reload the code location."
+    "Repair the file, then reload the code location."
 )
 _BEFORE = (
     "What was loaded before it was changed goes on. After a reload, upkeep, compaction and quality checks "
-    "would come at their usual times, and crawls and groups not at all: mend the file first."
+    "would come at their usual times, and crawls and groups not at all: repair the file first."
 )
 
 
 class Loaded(NamedTuple):
-    """What counts since the code was loaded.
+    """The content that counts since the code was loaded.
 
     Attributes:
-        schedules: of the file; the usual ones where it could not be used.
+        schedules: of the file; the defaults where it could not be used.
         trouble: what was wrong with it, if anything.
     """
 
@@ -32,7 +32,7 @@ class Loaded(NamedTuple):
 
 
 def load_schedules() -> Loaded:
-    """The schedules; a file that cannot be used does not keep the rest of the code from being loaded."""
+    """The schedules; even if the file cannot be used, the rest of the code is loaded."""
     try:
         said = read_schedules(schedules_file(), sources=sources_folder(), groups=groups_folder())
     except SourceError as error:
@@ -44,7 +44,7 @@ def schedules_sensor(loaded: Loaded) -> dg.SensorDefinition:
     """The sensor whose ticks fail while the file of schedules cannot be used.
 
     Args:
-        loaded: what counts since the code was loaded.
+        loaded: the content that counts since the code was loaded.
     """
 
     @dg.sensor(

@@ -1,4 +1,4 @@
-"""A schedule for each source that says when all its pages are to be compared with its wiki."""
+"""A schedule for each source whose file says when all its pages are compared with its wiki."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ RECHECK_PREFIX = "recheck_"
 
 
 def recheck_schedules(sources: SourcesResource) -> list[dg.ScheduleDefinition]:
-    """A schedule for each source whose file sets one, as the files are when the code is loaded."""
+    """A schedule for each source whose file sets one, by the files at the time when the code is loaded."""
     try:
         found = sources.all()
     except SourceError:
@@ -59,7 +59,7 @@ def _start(
 ) -> list[dg.RunRequest] | dg.SkipReason:
     if not lake.has(SITES, source.name):
         return dg.SkipReason(f"nothing of {source.name!r} was fetched yet")
-    # Once it is decided on, the sensor `changed_pages` asks for its runs, should this one be lost.
+    # After the decision, the sensor `changed_pages` requests its runs if this one is lost.
     start_pass(lake, source.name, "schedule", utc_now())
     if alone := left_alone([source], shared_folder, utc_now()):
         return dg.SkipReason(f"the check waits: {'; '.join(alone.values())}")

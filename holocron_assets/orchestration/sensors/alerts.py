@@ -1,4 +1,4 @@
-"""The sensor that raises alerts: it looks at how things stand, and notes what begins or ends to be amiss."""
+"""The sensor that raises alerts: it reads the status, and records what begins or ends to be wrong."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -30,16 +30,16 @@ from holocron_assets.orchestration.sensors.snapshots import LastingSnapshot, Sig
 from holocron_assets.planning.repair import repaired_tick
 from holocron_assets.settings import alerts_file, webhooks_file
 
-_LOOK_SECONDS = 10.0  # with the patience below, a tick is over before Dagster gives it up
-_PATIENCE_SECONDS = 40.0  # who sends has the notices for 35 s at most, where receivers hang
+_LOOK_SECONDS = 10.0  # with the patience below, a tick ends before Dagster gives it up
+_PATIENCE_SECONDS = 40.0  # a process that sends holds the notices for 35 s at most, even if receivers hang
 _ABSENT = timedelta(minutes=10)
-"""Ticks that are further apart do not know whether there was a look in between."""
+"""If ticks are further apart, it is not known whether there was a snapshot in between."""
 
 _LASTING = LastingSnapshot()
 
 
 @dg.sensor(
-    # What rules measure is an hour's. A look takes seconds at 200,000 pages, and minutes at a lake that is
+    # Rules measure an hour. A snapshot takes seconds at 200,000 pages, and minutes at a lake that is
     # not packed: it goes on between ticks.
     minimum_interval_seconds=120,
     default_status=dg.DefaultSensorStatus.RUNNING,
@@ -49,7 +49,7 @@ _LASTING = LastingSnapshot()
 def raise_alerts(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SkipReason:
-    """Look at how things stand; what is amiss is told by `tell_webhooks`, and by this tick."""
+    """Check the status; `tell_webhooks` sends what is wrong, and this tick says it."""
     opened, broken = lake.open(), broken_settings()
     before = {(row["rule"], row["subject"]) for row in firing(opened)}
     take = lasting_snapshot(opened, sources.all(), sources.shared_folder, context.instance)
@@ -60,20 +60,20 @@ def raise_alerts(
     try:
         rows = _raised(opened, sight, no_look, broken)
     except Timeout:
-        return dg.SkipReason("webhooks are being told; alerts are looked at after that")
+        return dg.SkipReason("notices are being sent; alerts are checked after that")
     _LASTING.judged(opened.root, sight)
     standing = {(row["rule"], row["subject"]): row for row in rows if row["state"] == FIRING}
     for key in standing.keys() - before:
         context.log.error(f"alert {': '.join(key)}: {standing[key]['message']}")
     for key in before - standing.keys():
         context.log.info(f"alert {': '.join(key)} is over")
-    under_way = [f"a look is under way since {sight.since:%H:%M:%S} UTC"] if sight.is_under_way else []
+    under_way = [f"a snapshot is under way since {sight.since:%H:%M:%S} UTC"] if sight.is_under_way else []
     amiss = [row["message"] for row in standing.values()]
     return dg.SkipReason("; ".join([*under_way, *amiss]) or "nothing is amiss")
 
 
 def _no_snapshot(context: dg.SensorEvaluationContext, sight: Sight) -> NoSnapshot | None:
-    """That there is no look, and since when: the cursor knows it where the process was ended meanwhile."""
+    """The missing snapshot, and since when: the cursor keeps that if the process ended meanwhile."""
     if not sight.is_under_way:
         context.update_cursor("")
         return NoSnapshot(sight.since, sight.problem) if sight.problem else None
@@ -88,10 +88,10 @@ def _no_snapshot(context: dg.SensorEvaluationContext, sight: Sight) -> NoSnapsho
 
 
 def _raised(lake: Lake, sight: Sight, no_look: NoSnapshot | None, broken: Mapping[str, str]) -> list[Row]:
-    """All alerts as they stand, with what is new about them noted.
+    """All standing alerts, after recording what is new about them.
 
-    Where the rules cannot be used, the usual ones count. Where webhooks cannot, a later tick notes whom to
-    tell.
+    If the rules cannot be used, the defaults count. If the webhooks cannot be used, a later tick records the
+    receivers.
     """
     rules = AlertRules() if "alerts" in broken else read_alert_rules(alerts_file())
     webhooks = None if "webhooks" in broken else read_webhooks(webhooks_file())
@@ -105,7 +105,7 @@ def _raised(lake: Lake, sight: Sight, no_look: NoSnapshot | None, broken: Mappin
     if sight.status:
         found += findings(sight.status, rules, models_are_asked=not is_switched_off())
     with open_book(lake, patience_seconds=_PATIENCE_SECONDS) as book:
-        # What a process that was killed left untold goes first: an alert may begin anew in this very tick.
+        # Notices that a killed process left come first: an alert may begin again in this same tick.
         _note(book, standing_alerts(lake), webhooks)
         rows = update_alerts(
             lake,

@@ -26,15 +26,15 @@ from holocron_assets.planning.job_names import RECHECK_JOB
 from holocron_assets.planning.repair import repair, repaired_tick
 from holocron_assets.planning.work import Work, checks_to_run
 
-# A tick ends at 60 s whatever it does. No look begins after 10 s; the last one sends nothing after 8 s more,
-# and its last answer comes within 30 s.
+# A tick always ends at 60 s. No reading begins after 10 s; the last one sends nothing after 8 s more, and its
+# last answer comes within 30 s.
 _ASKING_SECONDS = 10.0
 _PATIENCE_SECONDS = 8.0
 
 
 @dataclass
 class _Told:
-    """What the looks of one tick came to."""
+    """The results of one tick's readings."""
 
     events: list[dg.AssetMaterialization] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
@@ -42,13 +42,13 @@ class _Told:
 
     @contextmanager
     def faults_of(self, source: Source) -> Iterator[None]:
-        """Keep what fails at one source from the others."""
+        """Keep a fault at one source, so that the others go on."""
         try:
             try:
                 yield
             except DamagedPartitionError as damage:
                 self.messages.append(f"{source.name}: {repair(damage)}")
-        except Exception as fault:  # noqa: BLE001 - whatever it is, the tick ends by telling it
+        except Exception as fault:  # noqa: BLE001 - any error is reported at the tick's end
             self.faults.append(fault)
             self.messages.append(f"{source.name}: {fault}")
 
@@ -63,7 +63,7 @@ class _Told:
 def changed_pages(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult:
-    """Look where a look is due. What was told is in the lake; `new_pages` cuts it into batches."""
+    """Read changes where that is due. They go to the lake; `new_pages` cuts them into batches."""
     opened, enabled, told = lake.open(), sources.enabled(), _Told()
     controls = standing_controls(opened)
     due = _due(opened, [one for one in enabled if not controls.is_held(source=one.name)], told)
@@ -74,13 +74,13 @@ def changed_pages(
                 _read_changes_of(opened, source, sources, told, deadline - monotonic())
     work = _checks(opened, enabled, sources, told)
     requested = run_requests(context.instance, opened, work)
-    # What else there is to tell is told first: it would be lost with the tick. A fault is met again.
+    # Other messages are logged first: they would be lost with the tick. A fault is met again.
     if told.faults and not (requested.requests or told.events):
         raise ExceptionGroup("; ".join(told.messages), told.faults)
-    for message in told.messages if requested.requests else ():  # without, it is the tick's skip reason
+    for message in told.messages if requested.requests else ():  # otherwise it is the tick's skip reason
         context.log.info(message)
     waiting = requested.waiting or holds_named(opened)
-    skipped = "; ".join([*told.messages, *waiting]) or "no look is due"
+    skipped = "; ".join([*told.messages, *waiting]) or "no reading is due"
     known = set(context.instance.get_dynamic_partitions(SOURCES.name or ""))
     new = [source.name for source in enabled if source.name not in known]
     return dg.SensorResult(
@@ -92,7 +92,7 @@ def changed_pages(
 
 
 def _due(lake: Lake, sources: Sequence[Source], told: _Told) -> list[Source]:
-    """Sources whose look is due, the longest due first, so that each gets its turn."""
+    """Sources whose reading is due, the longest due first, so that none is left out."""
     now, due = utc_now(), []
     for source in sources:
         with told.faults_of(source):
@@ -102,7 +102,7 @@ def _due(lake: Lake, sources: Sequence[Source], told: _Told) -> list[Source]:
 
 
 def _checks(lake: Lake, enabled: Sequence[Source], sources: SourcesResource, told: _Told) -> list[Work]:
-    """Checks to go on with. A run that asks a wiki which is being left alone could only fail."""
+    """Checks to go on with. A run for a wiki that wants a pause could only fail."""
     alone, work = left_alone(enabled, sources.shared_folder, utc_now()), []
     for source in enabled:
         with told.faults_of(source):
@@ -126,12 +126,12 @@ def _read_changes_of(
 
 def _in_words(reading: ChangesReading | None) -> str:
     if reading is None:
-        return "another process is looking"
+        return "another process is reading it"
     parts = [f"{len(reading.rows)} changes"]
     if reading.goes_on:
         parts.append("the list goes on")
     if reading.gap:
-        parts.append("the list does not reach back to the last look, so all pages are checked")
+        parts.append("the list does not reach back to the last reading, so all pages are checked")
     if reading.problem:
         parts.append(reading.problem)
     return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""Sensors: thin shells over `work`. They read the lake and ask for runs; their cursors only save looking."""
+"""Sensors: thin layers over `planning.work`. They read the lake and request runs."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -75,20 +75,20 @@ _LONGEST_WAIT = timedelta(minutes=10)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC).isoformat()
 _LOOK_AGAIN = timedelta(minutes=1)
 MOST_LOOKED_AT = 1000
-"""Batches of which a tick looks at all candidates: five seconds' work."""
+"""Most batches whose candidates a tick reads: five seconds' work."""
 FRONTIER_TABLES = (SEED_TITLES, BATCH_PAGES, PAGES, PAGE_LINKS, KNOWN_LINKS, PAGE_CHANGES)
-"""What `new_pages` looks at."""
+"""The tables that `new_pages` reads."""
 SETTLED_TABLES = (
     *(SITES, PAGES, UNREAD_PAGES),
     *(table for step in BATCH_STEPS for table in (step.table, *step.derivation.optional_inputs)),
 )
-"""What `settle` looks at."""
+"""The tables that `settle` reads."""
 SOURCE_TABLES = tuple(stage.table for stage in BY_SOURCE)
 ENTITY_TABLES = (
     *(PAGES, PAGE_LINKS, PAGE_SIGNALS, PAGE_TYPES, PAGE_FACTS, PAGE_TAGS, ENTITY_CANDIDATES),
     *(stage.table for stage in BY_TYPE),
 )
-"""What `promotion` looks at before it has entities resolved. What follows by source is looked at then."""
+"""The tables that `promotion` reads before entities are resolved; those by source follow then."""
 
 
 @dg.sensor(
@@ -101,12 +101,12 @@ ENTITY_TABLES = (
 def new_pages(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:
-    """Ask for runs that list seeds and fetch batches; adopt batches that a crash left without a partition."""
+    """Request runs that list seeds and fetch batches; adopt batches that a crash left without a partition."""
     opened, enabled = lake.open(), sources.enabled()
     for run_id in reap_dead_runs(context.instance, opened):
         context.log.warning(f"run {run_id} was dead and is reported failed")
     problems = [str(error) for error in sources.broken()]
-    # A run that asks a wiki which is being left alone could only fail.
+    # A run for a wiki that wants a pause could only fail.
     alone = left_alone(enabled, sources.shared_folder, utc_now())
     listings = [work for work in seeds_to_list(opened, enabled) if work.host not in alone]
     controls = standing_controls(opened)
@@ -119,7 +119,7 @@ def new_pages(
     except DamagedPartitionError as error:
         if not error.is_for_good:
             raise
-        # What was cut before is fetched all the same.
+        # Batches that were cut before are fetched all the same.
         problems.append(str(error))
         batches = None
     if batches is not None and not batches:
@@ -133,7 +133,7 @@ def new_pages(
     }
     requested = run_requests(context.instance, opened, [*listings, *compactions, *fetches])
     lacking = "; ".join([*holds_named(opened), *alone.values()]) or "nothing is pending"
-    for problem in problems if requested.requests else ():  # without, it is the tick's skip reason
+    for problem in problems if requested.requests else ():  # otherwise it is the tick's skip reason
         context.log.error(problem)
     return _answer(opened, requested, adopted, lacking, problems)
 
@@ -142,15 +142,15 @@ def new_pages(
     job=ASSET_JOBS[SETTLE_JOB],
     minimum_interval_seconds=30,
     default_status=_RUNNING,
-    description="Redoes links, signals, types and candidates whose code, rules or inputs changed.",
+    description="Makes links, signals, types and candidates again when their code, rules or inputs changed.",
 )
 @repaired_tick
 def settle(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:
-    """Ask for runs that settle fetched batches."""
+    """Request runs that settle fetched batches."""
     opened = lake.open()
-    # What was settled stays so until a file or the code changes; looking at every footer costs seconds.
+    # Settled batches stay so until a file or the code changes; reading every footer costs seconds.
     mark = f"{opened.mark(SETTLED_TABLES)} {standing_mark(opened, 'classify', 'requeue')} {SETTLED_VERSION}"
     if context.cursor == mark:
         return dg.SkipReason("every batch is settled")
@@ -172,7 +172,7 @@ def settle(
 def promotion(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:
-    """Ask for a run that resolves all stale types; without one, for a run over the sources."""
+    """Request a run that resolves all stale types; if none is stale, a run over the sources."""
     opened, memory = lake.open(), _memory(context)
     marks = _marks(opened)
     if memory.get("resolved") == marks[SOURCES_JOB]:
@@ -187,7 +187,7 @@ def promotion(
         return dg.SkipReason("batches are in flight; entities are resolved after them, or in 10 minutes")
     waiting: list[str] = []
     finds = [(ENTITIES_JOB, entities_to_resolve), (SOURCES_JOB, sources_to_tag)]
-    if _last_failed(context.instance, ENTITIES_JOB):  # what failed keeps the sources from nothing
+    if _last_failed(context.instance, ENTITIES_JOB):  # a failure does not hold up the sources
         finds.reverse()
     for job, find in finds:
         work = _stale_knowledge(context.instance, opened, job, marks[job], find)
@@ -205,23 +205,23 @@ def promotion(
     job=ASSET_JOBS[VIEWS_JOB],
     minimum_interval_seconds=300,
     default_status=_RUNNING,
-    description="Publishes the views, when they are not those that the lake and the sources would give.",
+    description="Publishes the views, when the lake or the sources would give others.",
 )
 @repaired_tick
 def stale_views(
     context: dg.SensorEvaluationContext, lake: LakeResource, sources: SourcesResource
 ) -> dg.SensorResult | dg.SkipReason:
-    """Ask for a run that publishes the views."""
+    """Request a run that publishes the views."""
     opened = lake.open()
     requested = run_requests(context.instance, opened, views_to_publish(opened, sources.all()))
-    return _answer(opened, requested, {}, "the views are those that the lake gives")
+    return _answer(opened, requested, {}, "the views are up to date")
 
 
 SENSORS = [new_pages, settle, promotion, stale_views]
 
 
 def _marks(lake: Lake) -> dict[str, str]:
-    """Marks of all that each job of the knowledge base looks at: another as soon as any of it is."""
+    """Marks of all that each job of the knowledge base reads; a mark changes with any of it."""
     said = f"{decisions_mark(lake)} {ENTITIES_VERSION} {vocabulary_mark(tags_file())}"
     tables = (*ENTITY_TABLES, *lake.derived_tables)
     return {
@@ -240,10 +240,10 @@ def _last_failed(instance: dg.DagsterInstance, job: str) -> bool:
 def _stale_knowledge(
     instance: dg.DagsterInstance, lake: Lake, job: str, mark: str, find: Callable[[Lake], list[Work]]
 ) -> list[Work]:
-    """What a job of the knowledge base has to do, if something that it is made from may have changed.
+    """The work of a job of the knowledge base, if something that it is made from may have changed.
 
-    A look at thousands of batches takes longer than a tick may. There the run itself finds what is stale, and
-    one that found nothing is remembered by what it looked at.
+    Reading thousands of batches takes longer than a tick may. There the run itself finds what is stale, and a
+    run that found nothing is remembered with the marks of what it read.
     """
     if len(lake.partitions(ENTITY_CANDIDATES)) <= MOST_LOOKED_AT:
         return find(lake)
@@ -266,9 +266,9 @@ def _is_under_way(instance: dg.DagsterInstance, job: str) -> bool:
 
 
 def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Source]) -> list[str] | None:
-    """Cut what is pending; give None without a look.
+    """Cut pending pages; return None if the frontier was not read.
 
-    Unless something was written, a look a minute is enough to see what comes due.
+    Unless something was written, one reading a minute is enough to find pages that become due.
     """
     memory, now = _memory(context), utc_now()
     mark = lake.mark(FRONTIER_TABLES) + standing_mark(lake, "requeue") + content_hash(repr(sources))
@@ -284,7 +284,7 @@ def _cut(context: dg.SensorEvaluationContext, lake: Lake, sources: Sequence[Sour
 
 
 def _memory(context: dg.SensorEvaluationContext) -> dict[str, str]:
-    """What a sensor keeps between ticks: only what saves it looking again. Losing it costs one look."""
+    """What a sensor keeps between ticks, only to save reading. If it is lost, one more reading is needed."""
     memory: dict[str, str] = json.loads(context.cursor or "{}")
     return memory
 
@@ -310,6 +310,6 @@ def _answer(
 def _unknown(
     instance: dg.DagsterInstance, definition: dg.DynamicPartitionsDefinition, keys: Sequence[str]
 ) -> list[str]:
-    """Keys that the instance does not know yet: new ones, and those that a crash left behind."""
+    """Keys that the instance does not know yet: new ones, and those left by a crash."""
     known = set(instance.get_dynamic_partitions(definition.name or ""))
     return [key for key in keys if key not in known]

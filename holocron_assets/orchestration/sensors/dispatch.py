@@ -1,4 +1,4 @@
-"""Sensors that give work to models, one for each pool of them: thin shells over `derive.plans`."""
+"""Sensors that give work to models, one for each pool: thin layers over `derive.dispatch.plans`."""
 
 import json
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ def _dispatch_sensor(pool: str, jobs: Sequence[AssetJob]) -> dg.SensorDefinition
         # waits for us. With five here, a round that comes a moment early would be left out.
         minimum_interval_seconds=1,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Picks the model whose waiting work has the highest priority, and asks for a run of it.",
+        description="Picks the model whose waiting work has the highest priority, and requests a run of it.",
     )
     @repaired_tick
     def dispatch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult | dg.SkipReason:
@@ -66,7 +66,7 @@ def _dispatch_sensor(pool: str, jobs: Sequence[AssetJob]) -> dg.SensorDefinition
 
 
 class _Answer(NamedTuple):
-    """What becomes of a plan: a run to ask for, or why its model rests."""
+    """The result of a plan: a run to request, or why its model rests."""
 
     plan: Plan
     request: dg.RunRequest | None
@@ -76,7 +76,7 @@ class _Answer(NamedTuple):
 def _tick(
     context: dg.SensorEvaluationContext, lake: Lake, pool: str, settings: DispatchSettings
 ) -> dg.SensorResult | dg.SkipReason:
-    """Ask for a run for each free place that finds work; or record what would be asked for."""
+    """Request a run for each free place that has work; or record what would be requested."""
     if pool not in settings.limits:
         return dg.SkipReason(f"there is no pool {pool} any more; reload the code location")
     busy = at_work(context.instance, lake, pool)
@@ -92,21 +92,21 @@ def _tick(
     if requests and settings.mode == _SHADOW:
         return _recorded(context, lake, answers)
     if requests:
-        for reason in reasons:  # a tick that asks for nothing says them itself, and a log is a file a tick
+        for reason in reasons:  # a tick without requests says them itself, and each tick's log is a file
             context.log.info(reason)
         return dg.SensorResult(run_requests=requests)
     return dg.SkipReason("; ".join([*(resting or reasons), *holds_named(lake), *_lacks(served)]))
 
 
 def _lacks(served: ServedModels) -> list[str]:
-    """What the server lacks, lest it looks as if nothing were to be done."""
+    """The models that the server lacks; otherwise it would seem that there is no work."""
     return [
         f"the model server has not got {model}: `{fetch_command()} {model}` gets it"
         for model in sorted(served.lacking)
     ]
 
 
-def _answers(  # noqa: PLR0913, PLR0917 - all that a decision is made of
+def _answers(  # noqa: PLR0913, PLR0917 - all inputs of a decision
     instance: dg.DagsterInstance,
     pool: str,
     waiting: Sequence[Waiting],
@@ -115,7 +115,7 @@ def _answers(  # noqa: PLR0913, PLR0917 - all that a decision is made of
     served: ServedModels,
     busy: set[str],
 ) -> tuple[list[_Answer], list[str]]:
-    """What becomes of each plan, and which models rest: others have their places meanwhile."""
+    """The result of each plan, and the models that rest: others get their places meanwhile."""
     resting: dict[str, str] = {}
     while True:
         plans = plan_pool(
@@ -143,7 +143,7 @@ def _answer(
     if rests:
         return _Answer(wanted, None, rests)
     request = dg.RunRequest(
-        # A run key is refused for ever once used, even after a failure; so it names the run that came before.
+        # A used run key is refused for ever, even after a failure; so it names the run that came before.
         run_key=f"{work.key}/{wanted.progress}/{last_run or 'first'}",
         job_name=job,
         run_config=WhatToAsk(model=model).run_config(),
@@ -153,14 +153,14 @@ def _answer(
 
 
 def _recorded(context: dg.SensorEvaluationContext, lake: Lake, answers: Sequence[_Answer]) -> dg.SkipReason:
-    """Keep what would be asked for, once as long as it stays the same, and ask for nothing."""
+    """Record what would be requested, once as long as it stays the same, and request nothing."""
     asked = [(answer.plan, answer.request) for answer in answers if answer.request]
     mark = json.dumps([request.run_key for _, request in asked])
     if context.cursor != mark:
         with Journal(lake.journal(GPU_RUNS, _SHADOW)) as journal:
             for one, request in asked:
-                told = {"at": utc_now(), "pool": one.pool, "run_key": request.run_key}
-                journal.append({**told, **one.decision.to_json()})
+                entry = {"at": utc_now(), "pool": one.pool, "run_key": request.run_key}
+                journal.append({**entry, **one.decision.to_json()})
         context.update_cursor(mark)
     models = ", ".join(str(one.decision.model) for one, _ in asked)
     return dg.SkipReason(f"shadow mode: would launch {models}; nothing is launched")

@@ -1,7 +1,7 @@
-"""The sensor that tells: it notes what happened, then sends what was noted to whoever wants to know.
+"""The sensor of webhooks: it records what happened, then sends the notices to the webhooks that want them.
 
-What it noted and sent is in the lake. Its cursor only says up to which of Dagster's events it has looked, and
-moves when all of that is noted.
+The lake holds recorded and sent notices. The cursor only says up to which of Dagster's events it has read,
+and moves when all of these are recorded.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,21 +34,21 @@ _ENDS: dict[_Ended, Event] = {
 }
 _MOST_RUNS = 200
 _OVERLAP = 100
-"""Events looked at again: in PostgreSQL one may appear after another that came later. None is noted twice."""
+"""Events to read again: in PostgreSQL, an event may appear after a later one. None is recorded twice."""
 
 
 _LOOK_AGAIN = timedelta(minutes=1)
-"""While pages are fetched, dead letters are looked at no more often: a look reads a column of all batches."""
+"""While pages are fetched, dead letters are read no more often: each time reads a column of all batches."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class _Cursor(BaseModel):
-    """Up to which events runs were looked at, by event; and of what the dead letters were.
+    """Up to which event runs were read, and from which tables dead letters were read.
 
     Attributes:
-        first: the newest event when telling began. Nobody is told of what came before.
-        seen: the newest event that was looked at.
-        dead: mark of the tables when dead letters were looked at.
+        first: the newest event when the sensor began. Earlier events are not sent.
+        seen: the newest event that was read.
+        dead: mark of the tables when dead letters were read.
         dead_at: when that was.
     """
 
@@ -61,11 +61,11 @@ class _Cursor(BaseModel):
 @dg.sensor(
     minimum_interval_seconds=15,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Tells webhooks how runs ended, what was given up, and which alerts were raised.",
+    description="Sends webhooks how runs ended, what was given up, and which alerts were raised.",
 )
 @repaired_tick
 def tell_webhooks(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SkipReason:
-    """Note what happened since the last tick, and send what is to be told."""
+    """Record what happened since the last tick, and send the due notices."""
     opened, webhooks = lake.open(), read_webhooks(webhooks_file())
     cursor = _Cursor.model_validate_json(context.cursor) if context.cursor else None
     try:
@@ -75,20 +75,20 @@ def tell_webhooks(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg
             context.update_cursor(following.model_dump_json())
             told = deliver(book, webhooks)
     except Timeout:
-        return dg.SkipReason("another process is telling")
+        return dg.SkipReason("another process sends notices")
     return dg.SkipReason(
         "; ".join(f"{name}: {done} delivered, {failed} failed" for name, (done, failed) in told.items())
-        or "nothing is due to be told"
+        or "no notice is due"
     )
 
 
 def _note(
     instance: dg.DagsterInstance, lake: Lake, book: NoticeBook, webhooks: Webhooks, cursor: _Cursor | None
 ) -> _Cursor:
-    """Note how runs ended and what was given up; give where the next look begins."""
+    """Record how runs ended and what was given up; return where the next reading begins."""
     now, mark = utc_now(), lake.mark(DEAD_LETTER_TABLES)
     if cursor is None:
-        # What was given up before anybody asked is history, unless Dagster's storage alone is new.
+        # Dead letters from before the first webhook are history, unless only Dagster's storage is new.
         book.note(dead_letter_notices(lake), webhooks, is_history=book.is_empty())
         newest = {event: _newest(instance, kind) for kind, event in _ENDS.items()}
         return _Cursor(first=newest, seen=newest, dead=mark, dead_at=now)
@@ -115,7 +115,7 @@ def _newest(instance: dg.DagsterInstance, kind: DagsterEventType) -> int:
 def _run_notices(
     instance: dg.DagsterInstance, book: NoticeBook, event: Event, records: Sequence[EventLogRecord]
 ) -> Iterator[Notice]:
-    """A notice for each run that is not noted yet, unless the run is forgotten by now."""
+    """A notice for each run without one, unless the run is forgotten by now."""
     ended_at = {record.run_id: datetime.fromtimestamp(record.timestamp, UTC) for record in records}
     new = sorted(ended_at.keys() - book.known(ended_at))
     for record in instance.get_run_records(RunsFilter(run_ids=new)) if new else ():  # none would mean all

@@ -1,4 +1,4 @@
-"""Turning work into run requests: never twice at once, and later and later after each failure."""
+"""Makes run requests from work: never twice at once, and with growing pauses after failures."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ from holocron_assets.planning.work import Work
 from holocron_assets.telemetry.spans import trace_parent
 
 MOST_REQUESTS = 20
-"""Runs of a job that are asked for or under way at once: ticks end in time, and the queue stays short."""
+"""Most requested or running runs of a job: so ticks end in time, and the queue stays short."""
 
 _DELAY_FOR_GOOD = timedelta(hours=1)
 
@@ -45,10 +45,10 @@ UNDER_WAY = (
 
 @dataclass(frozen=True)
 class Requested:
-    """What became of the work of one tick.
+    """The result of one tick's work.
 
     Attributes:
-        requests: runs to ask for.
+        requests: runs to request.
         waiting: why other work has to wait, for the tick's message.
     """
 
@@ -59,12 +59,12 @@ class Requested:
 def run_requests(
     instance: dg.DagsterInstance, lake: Lake, work: Iterable[Work], *, now: datetime | None = None
 ) -> Requested:
-    """The runs to ask for now.
+    """The runs to request now.
 
-    What a person holds back waits until it is resumed. Other work waits while a run for it, or for its
-    partition, is under way. After a run that left it undone it is due in 30 s, then 2 min, then 10 min; not
-    before the wiki may be asked again, if it said when; or in an hour, if the run failed for a reason that
-    time does not mend. It is never given up, since the pages at fault are: they die one by one.
+    Work that a person holds back waits until it is resumed. Other work waits while a run for it, or for its
+    partition, is under way. After a run that left it undone, it is due in 30 s, then 2 min, then 10 min; not
+    before the time that a wiki gave; or in an hour, if waiting alone does not help. Work is never given up,
+    since the pages at fault are: they die one by one.
 
     Args:
         instance: knows the runs.
@@ -77,7 +77,7 @@ def run_requests(
     runs = [record.dagster_run for record in records]
     # Partitions that a run is about, whoever started it, and the work that it is for.
     busy = {name for run in runs for name in (*partitions_of_run(run), run.tags.get(WORK_TAG)) if name}
-    # Of each job: a long crawl must not keep what is seldom from its turn.
+    # For each job: a long crawl must not hold up rare work.
     under_way = Counter(run.job_name for run in runs)
     requests: list[dg.RunRequest] = []
     waiting: dict[str, None] = {}
@@ -106,11 +106,11 @@ def priority_of(controls: Controls, item: Work) -> int:
 
 
 def work_tags(item: Work, priority: int = 0) -> dict[str, str]:
-    """Tags of a run for some work: what limits, Dagster's queue and the next tick know it by.
+    """Tags of a run for some work, for limits, Dagster's queue and the next tick.
 
     Args:
         item: the work.
-        priority: the higher, the sooner Dagster takes the run out of its queue.
+        priority: Dagster takes the run with the highest one out of its queue first.
     """
     tags = {WORK_TAG: item.key}
     if priority:
@@ -127,8 +127,8 @@ def work_tags(item: Work, priority: int = 0) -> dict[str, str]:
 def _history(instance: dg.DagsterInstance, item: Work, now: datetime) -> tuple[str | None, datetime | None]:
     """The last run that ended with the work undone, and when it may be tried again; at once if None.
 
-    A run that ends later than now was told of by a clock that was ahead: what it said of times is void. One
-    that ended since its work was held back does not count.
+    If a run's end is in the future, its clock was ahead, and its times do not count. A run that ended because
+    its work was held back does not count.
     """
     runs = RunsFilter(tags={WORK_TAG: item.key})
     last = next(iter(instance.get_run_records(runs, limit=1)), None)
@@ -158,7 +158,7 @@ def due_after(instance: dg.DagsterInstance, last: dg.RunRecord, runs: int) -> da
 
 
 def _request(item: Work, last_run: str | None, priority: int) -> dg.RunRequest:
-    # A run key is refused for ever once used, even after a failure; so it names the run that came before.
+    # A used run key is refused for ever, even after a failure; so it names the run that came before.
     return dg.RunRequest(
         run_key=f"{item.key}/{last_run or 'first'}",
         job_name=item.job,

@@ -1,8 +1,8 @@
-"""Looks at how things stand that outlast a sensor's tick: one tick begins a look, and a later one has it.
+"""Snapshots of the status that outlast a sensor's tick: one tick begins a snapshot, and a later one uses it.
 
-Dagster gives a tick up after a minute, and a look at a large lake that is not packed takes longer. Nothing is
-lost with a process that is ended, or replaced when the code is loaded anew, but the look itself: the next
-tick begins another.
+Dagster gives a tick up after a minute, and a snapshot of a large lake that is not packed takes longer. When
+the process ends, or is replaced because the code is reloaded, only the snapshot is lost: the next tick begins
+another.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,16 +28,16 @@ from holocron_assets.planning.repair import repairing
 from holocron_assets.telemetry.masking import without_secrets
 
 _FRESH_SECONDS = 600.0
-"""A look that ended longer ago, while no tick came, says nothing of now."""
+"""A snapshot that ended longer ago, while no tick came, is too old."""
 
 
 @dataclass(frozen=True)
 class Sight:
-    """What a tick has of the look that it or an earlier one began.
+    """A tick's view of the snapshot that it or an earlier tick began.
 
     Attributes:
-        since: when it was begun.
-        status: how things stand; None if it failed, or is under way.
+        since: when it began.
+        status: the status; None if it failed, or is under way.
         problem: why it failed; None if it did not.
         mended: what it found damaged, and was done about it.
     """
@@ -49,13 +49,13 @@ class Sight:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether it is to be waited for."""
+        """Whether it is under way."""
         return self.status is None and self.problem is None
 
 
 @dataclass
 class _Begun:
-    """A look in the background."""
+    """A snapshot in the background."""
 
     future: Future[Status]
     repaired: list[str]
@@ -74,18 +74,18 @@ class _Begun:
 
 
 class LastingSnapshot:
-    """The looks of this process, one at a time at each lake."""
+    """The snapshots of this process, one at a time for each lake."""
 
     def __init__(self) -> None:
-        """Nothing is looked at yet."""
+        """Take no snapshot yet."""
         self._lock, self._begun = Lock(), dict[Path, _Begun]()
 
     def see(self, place: Path, take: Callable[[], Status], *, patience_seconds: float) -> Sight:
-        """Begin to look unless a look is under way or waits to be judged, and wait for it for a while.
+        """Begin a snapshot unless one is under way or waits to be used, and wait for it for a while.
 
         Args:
             place: the lake.
-            take: looks. It goes on in a thread, and uses nothing that is closed with the tick.
+            take: takes it. It goes on in a thread, and uses nothing that is closed with the tick.
             patience_seconds: for how long to wait.
         """
         with self._lock:
@@ -103,11 +103,11 @@ class LastingSnapshot:
         return Sight(begun.since, begun.future.result(), repaired=begun.repaired)
 
     def judged(self, place: Path, sight: Sight) -> None:
-        """Let the next tick begin another look, if this one is over.
+        """Let the next tick begin another snapshot, if this one is over.
 
         Args:
             place: the lake.
-            sight: what was judged by.
+            sight: the snapshot that was used.
         """
         with self._lock:
             begun = self._begun.get(place)
@@ -118,7 +118,7 @@ class LastingSnapshot:
 def lasting_snapshot(
     lake: Lake, sources: Sequence[Source], politeness_folder: Path, instance: dg.DagsterInstance
 ) -> Callable[[], Status]:
-    """A look that may outlast the tick: the tick's own instance is closed at its end.
+    """A snapshot that may outlast the tick: the tick's own instance is closed at its end.
 
     Args:
         lake: as for `snapshot_now`.
