@@ -9,6 +9,7 @@ from holocron_assets.crawl.frontier.batches import cut_batches, cut_given_titles
 from holocron_assets.crawl.sources.seeds import load_site, seeds_are_usable
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import HeldBackError, Scope, refuse_held, standing_controls
+from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.internals.run_queue import came_from_queue, job_of_same_code
@@ -163,12 +164,14 @@ def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
     """
     while most > 0 and seeds_are_usable(lake, source):
         refuse_held(lake, source=source.name)
-        _finish(runs, batches_to_settle(lake, [source]))
+        unread = _settled(lake, source, runs)
         _finish(runs, links_to_compact(lake, [source], at_end=False))
         cut_batches(lake, source, now=utc_now(), most=most, gather=False)
         work = batches_to_fetch(lake, [source])[:most]
         rest = [] if work else [*checks_to_run(lake, [source]), *links_to_compact(lake, [source])]
         if not work and not rest:
+            if unread:
+                raise dg.Failure(unread, allow_retries=False)
             return
         _finish(runs, work or rest)
         most -= len(work)
@@ -182,7 +185,19 @@ def _knowledge_made(lake: Lake, runs: Runs) -> list[str]:
             _finish(runs, find(lake))
         except dg.Failure as failure:
             problems.append(str(failure.description))
+        except InterrogationError as error:
+            problems.append(str(error))
     return problems
+
+
+def _settled(lake: Lake, source: Source, runs: Runs) -> str | None:
+    """Settle what is to be settled; say why it cannot be found out while answers cannot be read."""
+    try:
+        stale = batches_to_settle(lake, [source])
+    except InterrogationError as error:
+        return str(error)
+    _finish(runs, stale)
+    return None
 
 
 def _runs(context: dg.OpExecutionContext, lake: Lake) -> Runs:

@@ -16,6 +16,8 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import Scope, standing_controls
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
 from holocron_assets.derive.gpu.slots import GPU_POOL
+from holocron_assets.derive.interrogations.files import broken_interrogations
+from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.derive.server.errors import ModelFileError, ModelServerError, UnknownModelError
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.place.clock import utc_now
@@ -77,8 +79,9 @@ class RunReport:
         last = {run.work.key: run for run in self.finished}
         runs = [f"{run.work}: {run.error}" for run in last.values() if run.error]
         models = [f"models: {self.no_model}"] if self.no_model else []
+        broken = [f"not asked: {problem}" for problem in broken_interrogations().values()]
         checks = [f"check {name}: {problem}" for name, problem in self.failed_checks]
-        return [*self.unseen, *runs, *models, *checks]
+        return [*self.unseen, *broken, *runs, *models, *checks]
 
 
 @dataclass
@@ -152,7 +155,7 @@ class LocalRun:
     def _work_on(self) -> bool:
         """Do what can be done now, or sleep until something can be; say whether there was either."""
         # Settling comes before the next look at the frontier: a batch that was killed has its links from it.
-        if self._run(self._listings()) or self._run(batches_to_settle(self.lake, self.sources)):
+        if self._run(self._listings()) or self._run(self._to_settle()):
             return True
         self._run(links_to_compact(self.lake, self.sources, at_end=False))
         for source in self._free():
@@ -239,11 +242,14 @@ class LocalRun:
     def _make_knowledge(self) -> None:
         """Resolve entities, have code answer what it can, and tag and review."""
         # What a run changed may make another type stale; what failed is not tried again.
-        while self._run(entities_to_resolve(self.lake)) and not self.report.finished[-1].error:
+        while self._run(_readable(entities_to_resolve, self.lake)) and not self.report.finished[-1].error:
             pass
         while self._run(code_to_run(self.lake)) and not self.report.finished[-1].error:
             pass
-        self._run(sources_to_tag(self.lake))
+        self._run(_readable(sources_to_tag, self.lake))
+
+    def _to_settle(self) -> list[Work]:
+        return _readable(lambda lake: batches_to_settle(lake, self.sources), self.lake)
 
     def _due(self) -> dict[str, datetime]:
         """When work that failed only for now may be tried again, by its key."""
@@ -309,3 +315,11 @@ class LocalRun:
 
 def _untold(_message: str) -> None:
     """What is set aside has a note in the lake; see `quarantine.all_set_aside`."""
+
+
+def _readable(find: Callable[[Lake], list[Work]], lake: Lake) -> list[Work]:
+    """The work that is found; none while answers for it cannot be read, which the report's errors say."""
+    try:
+        return find(lake)
+    except InterrogationError:
+        return []
