@@ -19,6 +19,7 @@ from holocron_assets.decisions.controls import HeldBackError
 from holocron_assets.decisions.log import DecisionError
 from holocron_assets.derive.dispatch.pools import DispatchError
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
+from holocron_assets.derive.interrogations.files import broken_interrogations
 from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.derive.server.errors import ModelFileError, ModelServerError, UnknownModelError
@@ -129,12 +130,14 @@ def _nobody_reads_on() -> bool:
 
 
 def opened_lake() -> Lake:
-    """The lake of the data folder, with the tables of interrogations.
+    """The lake of the data folder, with the tables of interrogations; those that cannot be used are named.
 
     Raises:
         PermanentError: the disk that it was on is not mounted: it would look empty.
     """
     refuse_unmounted(data_folder(), state_folder())
+    for problem in broken_interrogations().values():
+        click.echo(without_secrets(f"An interrogation is left out: {problem}"), err=True)
     return open_lake(data_folder())
 
 

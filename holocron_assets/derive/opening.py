@@ -7,12 +7,9 @@ from holocron_assets.lake.place.paths import Lake
 
 
 def open_lake(root: Path) -> Lake:
-    """The lake of a data folder, with the tables of the configured interrogations.
+    """The lake of a data folder, with the tables of the interrogations that can be used.
 
     Args:
         root: the data folder.
-
-    Raises:
-        InterrogationError: a file of an interrogation cannot be used.
     """
     return Lake(root, tuple(interrogation.table for interrogation in load_interrogations()))

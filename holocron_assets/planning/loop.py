@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from holocron_assets.crawl.frontier.batches import cut_batches
 from holocron_assets.crawl.sources.seeds import seeds_are_usable
 from holocron_assets.crawl.sources.source import Source
+from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.planning.work import (
@@ -51,7 +52,7 @@ def crawl_step(  # noqa: PLR0913 - of what, how it is run, and what is left out
     """
     # Settling comes before the frontier is read: a batch that was killed has its links from it.
     listings = seeds_to_list(lake, named(sources)) if lists_seeds else []
-    if run(listings) or run(batches_to_settle(lake, sources)):
+    if run(listings) or run(readable(lambda: batches_to_settle(lake, sources))):
         return True
     run(links_to_compact(lake, sources, at_end=False))
     for source in free:
@@ -60,6 +61,14 @@ def crawl_step(  # noqa: PLR0913 - of what, how it is run, and what is left out
     if run(batches_to_fetch(lake, sources)[:most]):
         return True
     return run([*checks_to_run(lake, sources), *links_to_compact(lake, sources)])
+
+
+def readable(find: Callable[[], list[Work]]) -> list[Work]:
+    """The work that is found; none while answers that it depends on cannot be read."""
+    try:
+        return find()
+    except InterrogationError:
+        return []
 
 
 def named(sources: Sequence[Source]) -> list[Source]:

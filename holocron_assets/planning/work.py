@@ -16,6 +16,7 @@ from holocron_assets.derive.dispatch.pools import CODE_POOL
 from holocron_assets.derive.dispatch.served import served_by_code
 from holocron_assets.derive.dispatch.standing_controls import StandingControls
 from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.unread import refuse_unread_answers
 from holocron_assets.entities.snapshot import open_snapshot
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.packs.compaction import partitions_to_pack
@@ -144,8 +145,13 @@ def links_to_compact(lake: Lake, sources: Iterable[Source], *, at_end: bool = Tr
 
 
 def batches_to_settle(lake: Lake, sources: Iterable[Source]) -> list[Work]:
-    """Fetched batches whose links, signals, types or candidates are stale by today's code and rules."""
+    """Fetched batches whose links, signals, types or candidates are not what today's code and rules give.
+
+    Raises:
+        InterrogationError: answers that some of it is made from cannot be read now.
+    """
     derivations = [step.derivation for step in BATCH_STEPS]
+    refuse_unread_answers(lake, (derivation.table.name for derivation in derivations))
     stale = stale_batches(lake, sources)
     # New answers of models and decisions of people make it other work.
     late = [(derivation, derivation.rows_of(lake)) for derivation in derivations]
@@ -186,7 +192,12 @@ def compaction_to_do(lake: Lake, *, now: datetime, more: Sequence[str] = ()) -> 
 
 
 def entities_to_resolve(lake: Lake) -> list[Work]:
-    """The entities of all types, if anything that they are made from changed."""
+    """What is known of entities by their type, if anything that it is made from changed.
+
+    Raises:
+        InterrogationError: answers that some of it is made from cannot be read now.
+    """
+    refuse_unread_answers(lake, (stage.name for stage in BY_TYPE))
     with open_snapshot(lake) as snapshot:
         stale = stale_partitions(snapshot, BY_TYPE)
         return [Work(ENTITIES_JOB, None, f"{snapshot.mark} {sorted(stale.items())}")] if stale else []
@@ -196,7 +207,11 @@ def sources_to_tag(lake: Lake) -> list[Work]:
     """The tags and the review queue of sources, if anything that they are made from changed.
 
     They follow from entities: ask when `entities_to_resolve` gives nothing that could be done now.
+
+    Raises:
+        InterrogationError: answers that some of it is made from cannot be read now.
     """
+    refuse_unread_answers(lake, (stage.name for stage in BY_SOURCE))
     with open_snapshot(lake) as snapshot:
         stale = stale_partitions(snapshot, BY_SOURCE)
         return [Work(SOURCES_JOB, None, f"{snapshot.mark} {sorted(stale.items())}")] if stale else []

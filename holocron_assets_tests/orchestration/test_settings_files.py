@@ -66,7 +66,7 @@ def test_a_number_of_the_environment_that_is_none_is_named(
     assert name in broken_settings()["environment"]
 
 
-@pytest.mark.parametrize("name", ["webhooks", "alerts", "sources", "dispatch"])
+@pytest.mark.parametrize("name", ["webhooks", "alerts", "sources", "dispatch", "interrogations"])
 def test_alerts_are_raised_whatever_cannot_be_used(
     holocron: Holocron, instance: dg.DagsterInstance, name: str
 ) -> None:

@@ -15,7 +15,7 @@ from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.dispatch.pools import DispatchError, read_dispatch_settings
 from holocron_assets.derive.gpu.model_run import place_of
 from holocron_assets.derive.gpu.question import Answered, Question
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.files import load_interrogations, refuse_broken
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.server.errors import ModelServerError
 from holocron_assets.derive.server.process.connection import model_server
@@ -62,6 +62,7 @@ def ask(interrogation: str, title: str, source_name: str | None, *, as_json: boo
 
 
 def _named(name: str) -> Interrogation:
+    refuse_broken(name)
     found = {one.name: one for one in load_interrogations()}
     if name not in found:
         raise click.UsageError(f"no interrogation is called {name!r}; there are {', '.join(sorted(found))}")

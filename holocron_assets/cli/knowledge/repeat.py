@@ -10,7 +10,7 @@ from holocron_assets.cli.console import print_records, print_rows, to_json
 from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.files import load_interrogations, refuse_broken
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.repeat.agreement import Agreement, Compared, agreement_of
 from holocron_assets.derive.repeat.compare import compared_tags, compared_times, compared_with_shadow
@@ -134,6 +134,7 @@ def _compared(lake: Lake, tag: str, other_tag: str | None) -> list[Compared]:
 
 def _chosen(key: str, version: str | None) -> Interrogation:
     """The interrogation of this key; the live one unless another version is named."""
+    refuse_broken(key)
     every = load_interrogations()
     own = [one for one in every if one.key == key]
     if not own:

@@ -32,7 +32,7 @@ from holocron_assets.decisions.controls import (
     control,
     standing_controls,
 )
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.files import load_interrogations, refuse_broken
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.named_pages import find_page
 from holocron_assets.settings import sources_folder
@@ -219,6 +219,7 @@ def _scope(source: str | None, interrogation: str | None, *, everything: bool) -
     if source is not None:
         return Scope("source", _known(source, "source", _source_names()))
     if interrogation is not None:
+        refuse_broken(interrogation)
         names = {one.name for one in load_interrogations()}
         return Scope("interrogation", _known(interrogation, "interrogation", names))
     return ALL

@@ -19,7 +19,7 @@ ROW_TABLES: Mapping[Over, Table] = {"pages": PAGE_SIGNALS, "pairs": ENTITY_PAIRS
 ID_COLUMNS: Mapping[Over, str] = {"pages": "title_key", "pairs": "pair_id", "entities": "entity_id"}
 """The column of such a row that is its item's id; for a chunk, the part of the id that names the page."""
 
-_LAYER = "derive"
+LAYER = "derive"
 
 _ROW = (ITEM_ID, Column("position", type_int, "Place of the row in its answer, from 0"))
 _PAGE = (
@@ -90,7 +90,7 @@ def derived_table(  # noqa: PLR0913 - each is a key of an interrogation's file
         raise RowsError(f"rows.quotes: {', '.join(unknown)}: the answer's rows have no such text")
     return Table(
         name=name,
-        layer=_LAYER,
+        layer=LAYER,
         description=title,
         key=("item_id", "position"),
         columns=(*common, *own, *_END),

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 from ruamel.yaml.error import YAMLError
@@ -65,14 +65,51 @@ _READERS = {
 }
 
 
+class Reading(NamedTuple):
+    """What was read of some folders.
+
+    Attributes:
+        good: the interrogations that can be used, in the order of their names.
+        broken: why each of the others cannot, by the name of its file without the ending; or by a folder that
+            cannot be read.
+    """
+
+    good: tuple[Interrogation, ...]
+    broken: Mapping[str, str]
+
+
+class _BrokenError(InterrogationError):
+    """One interrogation of several cannot be used.
+
+    Attributes:
+        name: its name.
+    """
+
+    def __init__(self, interrogation: Interrogation, problem: str) -> None:
+        """Say which and why."""
+        super().__init__(problem)
+        self.name = interrogation.name
+
+
 def load_interrogations() -> tuple[Interrogation, ...]:
-    """The interrogations of the configured folder, read once a process (see `read_interrogations`)."""
-    return _loaded(interrogations_folder())
+    """The interrogations of the configured folder that can be used, read once a process."""
+    return _loaded(interrogations_folder()).good
+
+
+def broken_interrogations() -> Mapping[str, str]:
+    """Why the others of that folder cannot be used, by name (see `Reading`)."""
+    return _loaded(interrogations_folder()).broken
+
+
+def refuse_broken(name: str) -> None:
+    """Raise InterrogationError, with the reason, if an interrogation is there and cannot be used."""
+    if problem := broken_interrogations().get(name):
+        raise InterrogationError(problem)
 
 
 @cache
-def _loaded(folder: Path) -> tuple[Interrogation, ...]:
-    return read_interrogations(folder)
+def _loaded(folder: Path) -> Reading:
+    return read_each(folder)
 
 
 def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:
@@ -85,14 +122,51 @@ def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:
         InterrogationError: one cannot be used, two have the same name, or two ask one model with different
             contexts; the message names file, key and reason.
     """
+    reading = read_each(*folders)
+    if reading.broken:
+        raise InterrogationError(next(iter(reading.broken.values())))
+    return reading.good
+
+
+def read_each(*folders: Path) -> Reading:
+    """Read and check every interrogation of some folders, so that a broken one does not stop the others.
+
+    Args:
+        folders: as for `read_interrogations`.
+    """
     found: dict[str, tuple[Path, Interrogation]] = {}
-    for path in (path for folder in folders for path in _paths(folder)):
-        interrogation = _read(path)
-        if interrogation.name in found:
-            taken = found[interrogation.name][0]
-            raise InterrogationError(f"{path}: key: {interrogation.name!r} is taken by {taken}")
-        found[interrogation.name] = path, interrogation
-    found = _linked(found)
+    broken: dict[str, str] = {}
+    for folder in folders:
+        try:
+            paths = _paths(folder)
+        except InterrogationError as error:
+            broken[str(folder)] = str(error)
+            continue
+        for path in paths:
+            try:
+                interrogation = _read(path)
+                if interrogation.name in found:
+                    taken = found[interrogation.name][0]
+                    raise InterrogationError(f"{path}: key: {interrogation.name!r} is taken by {taken}")  # noqa: TRY301 - noted like any other
+            except InterrogationError as error:
+                broken[_name_of(path)] = str(error)
+            else:
+                found[interrogation.name] = path, interrogation
+    while True:  # one that is left out may be what another reads: the rest is checked again
+        try:
+            return Reading(_checked(found), broken)
+        except _BrokenError as error:
+            broken[error.name] = str(error)
+            del found[error.name]
+
+
+def _checked(read: Mapping[str, tuple[Path, Interrogation]]) -> tuple[Interrogation, ...]:
+    """The same, linked and tried out together.
+
+    Raises:
+        _BrokenError: one cannot be used.
+    """
+    found = _linked(read)
     for path, interrogation in found.values():
         if not interrogation.is_of_code:
             _check_templates(path, interrogation)
@@ -106,9 +180,13 @@ def _linked(found: Mapping[str, tuple[Path, Interrogation]]) -> dict[str, tuple[
     try:
         known = linked(interrogation for _, interrogation in found.values())
     except ChainError as error:
-        path = next(path for name, (path, _) in found.items() if name == error.interrogation)
-        raise InterrogationError(f"{path}: {error}") from error
+        path, interrogation = found[error.interrogation]
+        raise _BrokenError(interrogation, f"{path}: {error}") from error
     return {one.name: (found[one.name][0], one) for one in known}
+
+
+def _name_of(path: Path) -> str:
+    return path.parent.name if path.name == _MAIN_FILE else path.stem
 
 
 def _paths(folder: Path) -> list[Path]:
@@ -117,13 +195,12 @@ def _paths(folder: Path) -> list[Path]:
     except OSError as error:
         raise InterrogationError(f"{folder}: the folder cannot be read: {error.strerror}") from error
     mains = [path / _MAIN_FILE if path.is_dir() else path for path in entries]
-    for path in mains:
-        if path.suffix not in {".yaml", ".md"}:
-            raise InterrogationError(f"{path}: must be called {path.stem}.yaml to be read")
-    return [path for path in mains if path.suffix == ".yaml"]
+    return [path for path in mains if path.suffix != ".md"]
 
 
 def _read(path: Path) -> Interrogation:
+    if path.suffix != ".yaml":
+        raise InterrogationError(f"{path}: must be called {path.stem}.yaml to be read")
     content = _yaml(path)
     if not isinstance(content, Mapping):
         raise InterrogationError(f"{path}: is no mapping of keys such as key and prompt")
@@ -131,7 +208,7 @@ def _read(path: Path) -> Interrogation:
         interrogation = Interrogation.model_validate({**content, **_own_files(path, content)})
     except ValidationError as error:
         raise InterrogationError(f"{path}: {_problem(error)}") from error
-    name = path.parent.name if path.name == _MAIN_FILE else path.stem
+    name = _name_of(path)
     if not name.startswith(interrogation.key) or (name != interrogation.key and not interrogation.shadow):
         raise InterrogationError(f"{path}: key: must be {name!r}, as the file is called")
     _check_columns(path, interrogation)
@@ -210,12 +287,13 @@ def _check_templates(path: Path, interrogation: Interrogation) -> None:
         tried = "retry_prompt"
         rendered(interrogation.retry_prompt or "", {**sample, "error": "answer: is no JSON"})
     except TemplateError as error:
-        raise InterrogationError(f"{path}: {tried}: {error}") from error
+        raise _BrokenError(interrogation, f"{path}: {tried}: {error}") from error
     room = room_for_evidence(interrogation, system, question)
     if room < _LEAST_ROOM:
-        raise InterrogationError(
+        raise _BrokenError(
+            interrogation,
             f"{path}: options.num_ctx: prompt, question and answer leave room for {room} tokens of evidence; "
-            f"at least {_LEAST_ROOM} are needed: raise num_ctx, or shorten the prompt or num_predict"
+            f"at least {_LEAST_ROOM} are needed: raise num_ctx, or shorten the prompt or num_predict",
         )
 
 
@@ -230,9 +308,10 @@ def _check_contexts(found: Iterable[tuple[Path, Interrogation]]) -> None:
             wanted = interrogation.options.num_ctx
             other, known = first.setdefault(model, (path, wanted))
             if wanted != known:
-                raise InterrogationError(
+                raise _BrokenError(
+                    interrogation,
                     f"{path}: options.num_ctx: is {wanted}, but {known} in {other}, which may ask {model}; "
-                    "a model is loaded anew for another num_ctx: give both the same"
+                    "a model is loaded anew for another num_ctx: give both the same",
                 )
 
 
@@ -254,9 +333,9 @@ def _check_queries(found: Collection[tuple[Path, Interrogation]]) -> None:
                     if (condition := interrogation.wants.sql) is not None:
                         check_condition(condition, interrogation.over, interrogation.wants.of, empty)
                 except QueryError as error:
-                    raise InterrogationError(f"{path}: {key}: {error}") from error
+                    raise _BrokenError(interrogation, f"{path}: {key}: {error}") from error
                 except ConditionError as error:
-                    raise InterrogationError(f"{path}: {error}") from error
+                    raise _BrokenError(interrogation, f"{path}: {error}") from error
 
 
 def _ask_all(interrogation: Interrogation, ask_sql: AskSql) -> None:

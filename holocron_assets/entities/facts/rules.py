@@ -179,12 +179,41 @@ def load_rule_book(source: str, *folders: Path) -> RuleBook:
 
 def rules_version(*folders: Path) -> str:
     """A hash of the rule files of some folders."""
-    texts = [path.read_text(encoding="utf-8") for folder in folders for path in sorted(folder.glob("*.yaml"))]
-    return content_hash("\n".join(texts))[:12]
+    return content_hash("\n".join(map(_content, (path for folder in folders for path in _paths(folder)))))[
+        :12
+    ]
+
+
+def _content(path: Path) -> str:
+    """What a file holds, for a hash; whether it is usable shows when its rules are read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        return f"{path} cannot be read: {error.strerror}"
+
+
+def _paths(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.yaml"))
+
+
+def check_rule_files(folder: Path) -> None:
+    """Read every file of rules of a folder, as it is now.
+
+    Raises:
+        InfoboxRuleError: some cannot be used; names each.
+    """
+    problems = []
+    for path in _paths(folder):
+        try:
+            read_rule_file.__wrapped__(path)
+        except InfoboxRuleError as error:
+            problems.append(str(error))
+    if problems:
+        raise InfoboxRuleError("; ".join(problems))
 
 
 def _files(folder: Path) -> list[tuple[str, RuleFile]]:
-    return [(path.stem, read_rule_file(path)) for path in sorted(folder.glob("*.yaml"))]
+    return [(path.stem, read_rule_file(path)) for path in _paths(folder)]
 
 
 @cache

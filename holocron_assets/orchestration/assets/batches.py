@@ -7,6 +7,7 @@ import dagster as dg
 
 from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.decisions.controls import refuse_held
+from holocron_assets.derive.interrogations.unread import refuse_unread_answers
 from holocron_assets.lake.files.durable import replaced_files
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
@@ -45,6 +46,7 @@ def batch_asset(step: Step) -> dg.AssetsDefinition:
             opened, batch = lake.open(), context.partition_key
             is_made = opened.has(step.table, batch)
             refuse_held(opened, source=source_of(batch), is_begun=not is_made)
+            refuse_unread_answers(opened, [step.table.name])
             stored = _stored(opened, step, batch, context.run.run_id)
         yield from step_results(context, stored)
 

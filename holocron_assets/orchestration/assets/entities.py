@@ -11,6 +11,7 @@ from typing import Any
 
 import dagster as dg
 
+from holocron_assets.derive.interrogations.unread import refuse_unread_answers
 from holocron_assets.entities.snapshot import Snapshot
 from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.orchestration.assets.entity_files import stored
@@ -70,6 +71,7 @@ def stage_asset(stage: Stage) -> dg.AssetsDefinition:
     ) -> Iterator[StepResult]:
         with ended_when_held(context), clear_failures():
             refuse_all_held(context, lake.open())
+            refuse_unread_answers(lake.open(), [stage.name])
             known = snapshot.opened(is_new=context.retry_number > 0)
             if is_deferred(context.run):
                 yield from _stale_made(context, stage, known)

@@ -9,6 +9,7 @@ from holocron_assets.crawl.frontier.batches import cut_given_titles
 from holocron_assets.crawl.sources.seeds import load_site, seeds_are_usable
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import HeldBackError, Scope, refuse_held, standing_controls
+from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.internals.run_queue import came_from_queue, job_of_same_code
@@ -20,7 +21,7 @@ from holocron_assets.orchestration.runs.retries import LAKE
 from holocron_assets.orchestration.runs.waiting import LocalRuns, QueuedRuns, Runs
 from holocron_assets.planning.job_names import ADD_PAGES_JOB, BATCH_JOB, REFRESH_JOB, SEEDS_JOB, WAITING_TAGS
 from holocron_assets.planning.loop import KNOWLEDGE, crawl_step
-from holocron_assets.planning.work import Work, sites_to_ask, views_to_publish
+from holocron_assets.planning.work import Work, batches_to_settle, sites_to_ask, views_to_publish
 
 
 class RefreshConfig(dg.Config):
@@ -160,6 +161,7 @@ def _fetch(lake: Lake, source: Source, runs: Runs, most: int) -> None:
     while left > 0 and seeds_are_usable(lake, source):
         refuse_held(lake, source=source.name)
         if not crawl_step(lake, [source], run, free=[source], lists_seeds=False, most=left):
+            _refuse_unsettled(lake, source)
             return
 
 
@@ -171,7 +173,21 @@ def _knowledge_made(lake: Lake, runs: Runs) -> list[str]:
             _finish(runs, find(lake))
         except dg.Failure as failure:
             problems.append(str(failure.description))
+        except InterrogationError as error:
+            problems.append(str(error))
     return problems
+
+
+def _refuse_unsettled(lake: Lake, source: Source) -> None:
+    """Fail if what is to be settled cannot be found out, since answers cannot be read.
+
+    Raises:
+        dagster.Failure: so it is.
+    """
+    try:
+        batches_to_settle(lake, [source])
+    except InterrogationError as error:
+        raise dg.Failure(str(error), allow_retries=False) from error
 
 
 def _runs(context: dg.OpExecutionContext, lake: Lake) -> Runs:

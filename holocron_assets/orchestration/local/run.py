@@ -14,6 +14,7 @@ from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import Scope, standing_controls
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
 from holocron_assets.derive.gpu.slots import GPU_POOL
+from holocron_assets.derive.interrogations.files import broken_interrogations
 from holocron_assets.derive.server.errors import ModelFileError, ModelServerError, UnknownModelError
 from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.place.clock import utc_now
@@ -29,7 +30,7 @@ from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.waiting import QUIET, FinishedRun, LocalRuns, run_of_ours
 from holocron_assets.orchestration.sensors.run_requests import priority_of
 from holocron_assets.planning.job_names import BATCH_JOB, OUTCOME_TAG, QUALITY_JOB
-from holocron_assets.planning.loop import KNOWLEDGE, crawl_step, named
+from holocron_assets.planning.loop import KNOWLEDGE, crawl_step, named, readable
 from holocron_assets.planning.repair import repairing
 from holocron_assets.planning.work import (
     Work,
@@ -71,8 +72,9 @@ class RunReport:
         last = {run.work.key: run for run in self.finished}
         runs = [f"{run.work}: {run.error}" for run in last.values() if run.error]
         models = [f"models: {self.no_model}"] if self.no_model else []
+        broken = [f"not asked: {problem}" for problem in broken_interrogations().values()]
         checks = [f"check {name}: {problem}" for name, problem in self.failed_checks]
-        return [*self.unseen, *runs, *models, *checks]
+        return [*self.unseen, *broken, *runs, *models, *checks]
 
 
 @dataclass
@@ -219,7 +221,7 @@ class LocalRun:
         """Resolve entities, have code answer what it can, and tag and review."""
         # What a run changed may make another type stale; what failed is not tried again.
         for find in KNOWLEDGE:
-            while self._run(find(self.lake)) and not self.report.finished[-1].error:
+            while self._run(readable(partial(find, self.lake))) and not self.report.finished[-1].error:
                 pass
 
     def _due(self) -> dict[str, datetime]:

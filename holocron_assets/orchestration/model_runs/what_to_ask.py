@@ -8,7 +8,7 @@ import dagster as dg
 from pydantic import Field
 
 from holocron_assets.derive.dispatch.pools import CODE_POOL
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.files import load_interrogations, refuse_broken
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.items import Item
 from holocron_assets.errors import PermanentError
@@ -50,8 +50,11 @@ class WhatToAsk(dg.ConfigurableResource["WhatToAsk"]):
             pool: of the step.
 
         Raises:
-            PermanentError: one of the names does not exist; the message names those that do.
+            PermanentError: one that is named is not there; names those that are.
+            InterrogationError: one that is named cannot be used.
         """
+        for name in self.interrogations or ():
+            refuse_broken(name)
         found = {one.name: one for one in load_interrogations()}
         if unknown := set(self.interrogations or ()) - found.keys():
             raise PermanentError(

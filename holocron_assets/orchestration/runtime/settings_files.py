@@ -7,7 +7,9 @@ from pathlib import Path
 
 from holocron_assets.crawl.sources.files import read_sources
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
-from holocron_assets.derive.interrogations.files import read_interrogations
+from holocron_assets.derive.interrogations.files import read_each
+from holocron_assets.entities.facts.rules import check_rule_files
+from holocron_assets.entities.tags.vocabulary import read_vocabulary
 from holocron_assets.errors import PermanentError
 from holocron_assets.operations.notifications.alert_rules import read_alert_rules
 from holocron_assets.operations.notifications.webhooks import read_webhooks
@@ -17,10 +19,12 @@ from holocron_assets.settings import (
     crawlers,
     dispatch_file,
     groups_folder,
+    infobox_rules_folder,
     interrogations_folder,
     run_retention,
     schedules_file,
     sources_folder,
+    tags_file,
     webhooks_file,
 )
 from holocron_assets.telemetry.masking import without_secrets
@@ -51,8 +55,13 @@ def _interrogations() -> None:
 
 @lru_cache(maxsize=1)
 def _readable(folder: Path, _files: frozenset[tuple[Path, int]]) -> None:
-    """Read interrogations, which takes a third of a second, unless the same files could be read before."""
-    read_interrogations(folder)
+    """Read interrogations, which takes a third of a second, unless they could be read as they are.
+
+    Raises:
+        ValueError: some cannot be used; names each.
+    """
+    if broken := read_each(folder).broken:
+        raise ValueError("; ".join(broken.values()))
 
 
 def _environment() -> None:
@@ -63,6 +72,8 @@ def _environment() -> None:
 _READERS: Mapping[str, Callable[[], object]] = {
     "sources": _sources,
     "interrogations": _interrogations,
+    "infobox": lambda: check_rule_files(infobox_rules_folder()),
+    "tags": lambda: read_vocabulary(tags_file()),
     "dispatch": lambda: read_dispatch_settings(dispatch_file()),
     "schedules": lambda: read_schedules(schedules_file(), sources=sources_folder(), groups=groups_folder()),
     "alerts": lambda: read_alert_rules(alerts_file()),

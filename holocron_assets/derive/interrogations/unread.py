@@ -1,0 +1,42 @@
+"""Answers in the lake whose interrogation cannot be read now: what is made from them stays as it is."""
+
+from collections.abc import Iterable
+
+from holocron_assets.derive.interrogations.chains import MADE_FROM_ANSWERS
+from holocron_assets.derive.interrogations.derived_tables import LAYER
+from holocron_assets.derive.interrogations.files import broken_interrogations
+from holocron_assets.derive.interrogations.interrogation import InterrogationError
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.settings import interrogations_folder
+
+
+def refuse_unread_answers(lake: Lake, tables: Iterable[str]) -> None:
+    """Refuse to make tables anew while answers that they are made from cannot be read.
+
+    Without the interrogation's file, the columns of its answers are not known: the tables would be made as if
+    nothing had been answered. Where the lake has no such answers, nothing is lost.
+
+    Args:
+        lake: where answers may be.
+        tables: what is to be made.
+
+    Raises:
+        InterrogationError: some of it is made from such answers; names the file and the reason.
+    """
+    broken = broken_interrogations()
+    if not broken:
+        return
+    folder_problem = broken.get(str(interrogations_folder()))
+    for table in tables:
+        for key in MADE_FROM_ANSWERS.get(table, ()):
+            problem = broken.get(key) or folder_problem
+            if problem and _has_answers(lake, key):
+                raise InterrogationError(
+                    f"{table} stays as it is, since answers of {key} are not read: {problem}"
+                )
+
+
+def _has_answers(lake: Lake, key: str) -> bool:
+    name = f"derived_{key}"
+    return bool(lake.earlier_partitions(Table(name, LAYER, "", key=(), columns=(), folder=f"{name}-")))
