@@ -63,7 +63,7 @@ class Schedules(BaseModel):
         default=CronTimes(cron="17 * * * *"), description="when the lake's quality is checked"
     )
     refresh: tuple[RefreshTimes, ...] = Field(
-        default=(), description="a list of cron, timezone and source, when sources are crawled anew"
+        default=(), description="a list of cron, timezone and source, when sources are crawled again"
     )
     groups: tuple[GroupTimes, ...] = Field(
         default=(), description="a list of group, cron and timezone, when groups of work are run"

@@ -7,7 +7,7 @@ from holocron_assets.derive.dispatch.backlog import StalePartition
 
 
 class WorkControls(Protocol):
-    """People's controls. They are read anew each time, since people may change them meanwhile."""
+    """People's controls. They are read again each time, since people may change them meanwhile."""
 
     def heeded(self, stale: Sequence[StalePartition]) -> Sequence[StalePartition]:
         """Those partitions that may be worked on, with the priorities that count."""

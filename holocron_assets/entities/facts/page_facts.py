@@ -44,7 +44,7 @@ class Value(Protocol):
     """One value of an infobox field, as package `signals` reads it."""
 
     @property
-    def field(self) -> str: ...  # noqa: D102 - attributes are told in signals.infobox_values
+    def field(self) -> str: ...  # noqa: D102 - signals.infobox_values explains attributes
     @property
     def text(self) -> str: ...  # noqa: D102 - the same
     @property

@@ -78,7 +78,7 @@ def _categories(signals: Row) -> Iterator[Row]:
 
 
 def _continuities(signals: Row, page_type: Row) -> Iterator[Row]:
-    """The page's own continuity, and that of the story which a work tells."""
+    """The page's own continuity, and for a work that of its story."""
     worth = tag_worth().continuity
     for method, said in (("signals", signals["continuity"]), ("types", page_type["canon_context"])):
         if said in _CONTINUITIES:

@@ -57,7 +57,7 @@ def in_background(take: Callable[[], _T]) -> Future[_T]:
         except BaseException as error:  # noqa: BLE001 - any error is given to all callers
             taking.set_exception(error)
 
-    Thread(target=run, name="look", daemon=True).start()
+    Thread(target=run, name="snapshot", daemon=True).start()
     return taking
 
 

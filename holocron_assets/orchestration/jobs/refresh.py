@@ -39,7 +39,7 @@ class AddPagesConfig(dg.Config):
 
 
 @dg.op(
-    description="List seeds anew, cut batches, submit their runs, wait for them, resolve entities.",
+    description="List seeds again, cut batches, submit their runs, wait for them, resolve entities.",
     out=dg.Out(dg.Nothing),
     retry_policy=LAKE,
 )

@@ -63,7 +63,7 @@ def _refresh_schedule(name: str, times: RefreshTimes) -> dg.ScheduleDefinition:
         name,
         times,
         refresh,
-        description=f"Crawls {times.source or 'every enabled source'} anew, from its seeds on.",
+        description=f"Crawls {times.source or 'every enabled source'} again, from its seeds on.",
         tags={SOURCE_TAG: times.source} if times.source else {},
         ops={"refresh_sources": {"config": {"source": times.source} if times.source else {}}},
     )

@@ -39,7 +39,7 @@ class Sight:
         since: when it began.
         status: the status; None if it failed, or is under way.
         problem: why it failed; None if it did not.
-        mended: what it found damaged, and was done about it.
+        repaired: the damaged files that it met, and what was done about each.
     """
 
     since: datetime
