@@ -14,7 +14,7 @@ from sample_dagster import definitions_of
 from sample_holocron import Holocron
 
 from holocron_assets.cli.main import main
-from holocron_assets.cli.work import run as local_commands
+from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.crawl.changes.revision_check import passes
 
 

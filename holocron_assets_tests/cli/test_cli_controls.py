@@ -11,7 +11,7 @@ from sample_holocron import SAMPLE_EXPORT, Holocron
 from tiny_wiki import copy_of_export
 
 from holocron_assets.cli.main import main
-from holocron_assets.cli.work import run as local_commands
+from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.decisions.controls import ALL, Scope, standing_controls
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.lake.views.database import connect, query

@@ -10,7 +10,7 @@ from sample_dagster import definitions_of
 from sample_holocron import SAMPLE_EXPORT, Holocron
 
 from holocron_assets.cli.main import main
-from holocron_assets.cli.work import run as local_commands
+from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.decisions.log import all_decisions
 from holocron_assets.lake.views.database import connect, query
 

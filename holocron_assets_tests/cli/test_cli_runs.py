@@ -16,7 +16,7 @@ from tiny_wiki import add_tiny_source, copy_of_export, tiny_wiki
 
 from holocron_assets.cli.main import main
 from holocron_assets.cli.shared import clear_errors
-from holocron_assets.cli.work import run as local_commands
+from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
 from holocron_assets.lake.views.database import connect, query
 
