@@ -1,9 +1,12 @@
 """The lake, as who knows the interrogations opens it."""
 
+from functools import cache
 from pathlib import Path
 
-from holocron_assets.derive.interrogations.files import load_interrogations
+from holocron_assets.derive.interrogations.remembering import Memory
+from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.place.paths import Lake
+from holocron_assets.settings import interrogations_folder
 
 
 def open_lake(root: Path) -> Lake:
@@ -15,4 +18,15 @@ def open_lake(root: Path) -> Lake:
     Raises:
         InterrogationError: a file of an interrogation cannot be used.
     """
-    return Lake(root, tuple(interrogation.table for interrogation in load_interrogations()))
+    return Lake(root, _tables(interrogations_folder()))
+
+
+@cache
+def _tables(folder: Path) -> tuple[Table, ...]:
+    known = Memory(folder).tables()
+    if known is not None:
+        return known
+    # What checks an interrogation takes half a second to import, and a known folder does without it.
+    from holocron_assets.derive.interrogations.files import load_interrogations  # noqa: PLC0415
+
+    return tuple(interrogation.table for interrogation in load_interrogations())

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from holocron_assets.classify.merge import MODEL_TABLE
 from holocron_assets.crawl.frontier.views import frontier_views
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS, PAGES
+from holocron_assets.lake.tables.classify import MODEL_TABLE
 from holocron_assets.lake.views.database import connect, query
 
 _PAGE_QUERIES = {

@@ -18,6 +18,7 @@ from holocron_assets.derive.interrogations.chains import ChainError, linked
 from holocron_assets.derive.interrogations.conditions import ConditionError, check_condition
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.interrogations.questions import SAMPLES
+from holocron_assets.derive.interrogations.remembering import Memory
 from holocron_assets.derive.interrogations.templates import TemplateError, holds, rendered
 from holocron_assets.derive.items.inputs import input_variables, sample_inputs
 from holocron_assets.derive.items.prompting import system_part
@@ -66,13 +67,21 @@ _READERS = {
 
 
 def load_interrogations() -> tuple[Interrogation, ...]:
-    """The interrogations of the configured folder, read once a process (see `read_interrogations`)."""
+    """The interrogations of the configured folder, read once a process (see `read_interrogations`).
+
+    What another process read of the same files is taken as it is.
+    """
     return _loaded(interrogations_folder())
 
 
 @cache
 def _loaded(folder: Path) -> tuple[Interrogation, ...]:
-    return read_interrogations(folder)
+    memory = Memory(folder)
+    known = memory.interrogations()
+    if known is None:
+        known = read_interrogations(folder)
+        memory.keep(known)
+    return known
 
 
 def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:
