@@ -63,10 +63,17 @@ def frontier_views(sources: Iterable[Source], lake: Lake | None = None) -> str:
     return relations(sources, rows) + "".join(_text(part, relation="view") for part in parts)
 
 
-def frontier_tables(lake: Lake, source: Source) -> str:
-    """SQL for views `known_titles` and `frontier` of one source, over tables of what is new."""
+def frontier_tables(lake: Lake, source: Source, *, all_links: bool = False) -> str:
+    """SQL for views `known_titles` and `frontier` of one source, over tables of what is new.
+
+    Args:
+        lake: what it holds now.
+        source: whose frontier.
+        all_links: also where the links of a dump lead, as `frontier_views` tells it.
+    """
     held = coverage(lake, source)
-    if source.kind == "mediawiki_dump":  # it is read in its order, wherever its links lead
+    # A dump is read in its order, wherever its links lead.
+    if source.kind == "mediawiki_dump" and not all_links:
         held = replace(held, new_with_links=[])
     parts = ("new_rows", "reached", "known_titles", "frontier")
     rows = rows_now(lake, {source.name: held})
