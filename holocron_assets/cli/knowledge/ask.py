@@ -14,8 +14,8 @@ from holocron_assets.cli.knowledge.reports import find_page
 from holocron_assets.cli.shared import clear_errors, fail, json_option, opened_lake
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.dispatch.pools import DispatchError, read_dispatch_settings
-from holocron_assets.derive.gpu.model_run import place_of
 from holocron_assets.derive.gpu.question import Answered, Question
+from holocron_assets.derive.gpu.slots import place_of
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.server.errors import ModelServerError

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from holocron_assets.crawl.frontier.views import frontier_tables, frontier_views
+from holocron_assets.crawl.frontier.views import frontier_tables_of
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
@@ -109,9 +109,7 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
     key = title_key(source, title)
     is_asked = any(table.name == MODEL_TABLE for table in lake.derived_tables)
     relations = (*_PAGE_RELATIONS, MODEL_TABLE) if is_asked else _PAGE_RELATIONS
-    # To bind views over views of what is new takes DuckDB five times as long as to make tables of it.
-    own = [frontier_tables(lake, one, all_links=True) for one in sources if one.name == source]
-    frontier = own[0] if own else frontier_views([], lake)
+    frontier = frontier_tables_of(lake, [one for one in sources if one.name == source])
     with connect(lake, relations=relations, more_views=frontier) as connection:
         connection.execute("set parquet_metadata_cache = true")  # every file is opened a dozen times
         topics = {name: query(connection, sql, {"key": key}) for name, sql in _PAGE_QUERIES.items()}

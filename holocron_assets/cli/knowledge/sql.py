@@ -1,7 +1,7 @@
 """`holocron sql`: asks the lake in SQL."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -10,7 +10,7 @@ from rich.console import Console
 
 from holocron_assets.cli.console import print_rows, to_json
 from holocron_assets.cli.shared import all_sources, clear_errors, counted, json_option, opened_lake
-from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.frontier.views import frontier_tables_of
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.evidence.queries import QueryError, relations_named, syntax_tree
 from holocron_assets.lake.place.paths import Lake
@@ -42,7 +42,7 @@ def sql(sql: str, *, as_json: bool) -> None:
 
 
 def _rows_of_relations_named(
-    lake: Lake, sources: Iterable[Source], sql: str
+    lake: Lake, sources: Sequence[Source], sql: str
 ) -> Sequence[dict[str, Any]] | None:
     """What a query gives of the lake's tables and views that it names; None if it may need more than those.
 
@@ -50,7 +50,7 @@ def _rows_of_relations_named(
     """
     if (named := _relations(sql)) is None or all_behind(lake, named).unknown - _FRONTIER:
         return None
-    frontier = frontier_views(sources, lake) if named & _FRONTIER else ""
+    frontier = frontier_tables_of(lake, sources) if named & _FRONTIER else ""
     try:
         with connect(lake, relations=named, more_views=frontier) as connection:
             return query(connection, sql)

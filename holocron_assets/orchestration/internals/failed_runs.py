@@ -1,8 +1,8 @@
 """Whether Dagster's storage may hold failed runs, told without Dagster.
 
-Dagster takes two seconds to import and to open its instance, and mostly has no failed run to tell of. Its
-table of runs is read here, where it is the SQLite file that Holocron's own configuration gives it. Of anything
-else only Dagster can tell. A public call that needs no instance would do the same.
+Dagster takes two seconds to import and to open its instance, and mostly has no failed run to tell of. So its
+table of runs is read here, where it is the SQLite file that Holocron's own configuration makes it. Of
+anything else only Dagster can tell. A public call that needs no instance would do the same.
 """
 
 import os
