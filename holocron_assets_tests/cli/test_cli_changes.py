@@ -35,7 +35,7 @@ def live_wiki(folder: Path, *titles: str) -> Iterator[tuple[Holocron, ChangingWi
 def do(monkeypatch: pytest.MonkeyPatch, of: Holocron, *arguments: str) -> Result:
     """Run one command, with a history of runs that is kept in memory."""
     monkeypatch.setattr(local_commands, "open_instance", dg.DagsterInstance.ephemeral)
-    monkeypatch.setattr(local_commands, "defs", definitions_of(of))
+    monkeypatch.setattr(local_commands, "definitions", lambda: definitions_of(of))
     return CliRunner().invoke(main, arguments, env={**of.environment, "COLUMNS": "200"})
 
 

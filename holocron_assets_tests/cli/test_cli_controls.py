@@ -115,7 +115,7 @@ def test_a_priority_counts_until_the_declared_one_is_wanted_again(holocron: Holo
 @pytest.fixture
 def in_memory(holocron: Holocron, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_commands, "open_instance", dg.DagsterInstance.ephemeral)
-    monkeypatch.setattr(local_commands, "defs", definitions_of(holocron))
+    monkeypatch.setattr(local_commands, "definitions", lambda: definitions_of(holocron))
 
 
 @pytest.mark.usefixtures("in_memory")

@@ -37,7 +37,7 @@ def do(monkeypatch: pytest.MonkeyPatch, of: Holocron, *arguments: str) -> Result
 
 def do_with_history(monkeypatch: pytest.MonkeyPatch, of: Holocron, *arguments: str) -> Result:
     """Run one command, as if this process had been started for it."""
-    monkeypatch.setattr(local_commands, "defs", definitions_of(of))
+    monkeypatch.setattr(local_commands, "definitions", lambda: definitions_of(of))
     return CliRunner().invoke(main, arguments, env={**of.environment, "COLUMNS": "80"})
 
 

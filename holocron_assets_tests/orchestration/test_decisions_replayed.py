@@ -61,7 +61,7 @@ def done(of: Holocron, *arguments: str) -> str:
 def run(monkeypatch: pytest.MonkeyPatch, of: Holocron) -> None:
     """Run everything, as if this process had been started for it."""
     monkeypatch.setattr(local_commands, "open_instance", dg.DagsterInstance.ephemeral)
-    monkeypatch.setattr(local_commands, "defs", definitions_of(of))
+    monkeypatch.setattr(local_commands, "definitions", lambda: definitions_of(of))
     done(of, "run")
 
 

@@ -18,7 +18,6 @@ from holocron_assets.crawl.frontier.batches import cut_given_titles
 from holocron_assets.crawl.sources.files import read_sources
 from holocron_assets.crawl.sources.seeds import load_site
 from holocron_assets.crawl.sources.source import Source
-from holocron_assets.definitions import defs
 from holocron_assets.derive.dispatch.served import is_switched_off
 from holocron_assets.errors import PermanentError
 from holocron_assets.interrupts import ending_by_signal
@@ -180,8 +179,16 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
     return report
 
 
+@cache
+def definitions() -> dg.Definitions:
+    """All of Dagster's definitions, which take two seconds to make: a run with nothing to do needs none."""
+    from holocron_assets.definitions import defs
+
+    return defs
+
+
 def _job_finder() -> Callable[[str], dg.JobDefinition]:
-    return cache(defs.resolve_job_def)
+    return cache(lambda name: definitions().resolve_job_def(name))
 
 
 def _tell_outcome(console: Console, lake: Lake, report: RunReport) -> bool:
