@@ -5,7 +5,8 @@ import re
 import select
 import sys
 from collections.abc import Callable
-from functools import wraps
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,6 +18,7 @@ from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import data_folder, sources_folder, state_folder
+from holocron_assets.telemetry.long_work import told_in_lines
 
 _TAG_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 _TAG_VALUE = re.compile(r"[A-Za-z0-9_.-]{1,63}")
@@ -133,6 +135,13 @@ def all_sources() -> list[Source]:
     for error in errors:
         click.echo(str(error), err=True)
     return list(found.values())
+
+
+def waiting_told(doing: Callable[[], str]) -> AbstractContextManager[None]:
+    """While the block lasts, tell again and again on standard error what is waited for; not in a terminal."""
+    if sys.stderr.isatty():
+        return nullcontext()
+    return told_in_lines(doing, partial(click.echo, err=True))
 
 
 def counted(number: int, thing: str) -> str:

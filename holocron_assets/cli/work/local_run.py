@@ -1,9 +1,9 @@
 """What `holocron run`, `crawl` and `import` do: all the work in this process, with a progress bar."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 
 import dagster as dg
 from rich.console import Console
@@ -36,6 +36,7 @@ from holocron_assets.orchestration.runs.waiting import FinishedRun
 from holocron_assets.planning.repair import repairing
 from holocron_assets.planning.work import Work
 from holocron_assets.settings import politeness_folder, run_retention, sources_folder
+from holocron_assets.telemetry.long_work import told_in_lines
 
 
 def run_everything(
@@ -129,6 +130,7 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
         instance = stack.enter_context(open_instance())
         stack.enter_context(progress)
         task = progress.add_task("looking for work", total=0)
+        stack.enter_context(_in_lines(progress))
 
         def planned(work: Sequence[Work]) -> None:
             total = (progress.tasks[0].total or 0) + len(work)
@@ -177,6 +179,18 @@ def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
             repairing(lambda: pack_journals(lake, now=utc_now()), lambda _: None)  # told at the end
         progress.update(task, description="done")
     return report
+
+
+def _in_lines(progress: Progress) -> AbstractContextManager[None]:
+    """Without a terminal, where no bar is shown: tell again and again what is done and how far it is."""
+    console, task = progress.console, progress.tasks[0]
+    if console.is_terminal:
+        return nullcontext()
+
+    def doing() -> str:
+        return f"{task.description}: {task.completed:.0f} of {task.total or 0:.0f} done"
+
+    return told_in_lines(doing, partial(console.print, markup=False, soft_wrap=True))
 
 
 @cache
