@@ -13,9 +13,6 @@ from holocron_assets.classify.rules import METHOD, NOT_SAID, canon_context, load
 from holocron_assets.classify.taxonomy import UNKNOWN, WORK, load_taxonomy
 from holocron_assets.lake.declaration.schema import Row
 
-MODEL_TABLE = "derived_page_classification"
-"""Table of the interrogation about pages that the rules do not settle."""
-
 MODEL = "model"
 PERSON = "person"
 

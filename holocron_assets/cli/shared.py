@@ -5,57 +5,20 @@ import re
 import select
 import sys
 from collections.abc import Callable
-from functools import wraps
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-import duckdb
 
-from holocron_assets.crawl.dumps.export import DumpError
-from holocron_assets.crawl.sources.files import SourceError, load_source, read_sources
+from holocron_assets.crawl.sources.files import load_source, read_sources
 from holocron_assets.crawl.sources.source import Source
-from holocron_assets.decisions.controls import HeldBackError
-from holocron_assets.decisions.log import DecisionError
-from holocron_assets.derive.dispatch.pools import DispatchError
-from holocron_assets.derive.engine.problems import ModelServerUnavailable
-from holocron_assets.derive.interrogations.files import broken_interrogations
-from holocron_assets.derive.interrogations.interrogation import InterrogationError
-from holocron_assets.derive.opening import open_lake
-from holocron_assets.derive.server.errors import ModelFileError, ModelServerError, UnknownModelError
-from holocron_assets.errors import PermanentError, TransientError
-from holocron_assets.lake.files.parquet import DamagedPartitionError, MissingPartitionError
+from holocron_assets.derive.opening import left_out, open_lake
 from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.place.presence import FolderGoneError
-from holocron_assets.lake.titles import InvalidTitle
-from holocron_assets.orchestration.runtime.database_troubles import database_trouble
-from holocron_assets.settings import SettingError, data_folder, sources_folder, state_folder
-from holocron_assets.telemetry.errors import ObserveError
-from holocron_assets.telemetry.masking import without_secrets
-
-_EXPECTED_ERRORS = (
-    OSError,  # a folder that cannot be written, a disk that is full: it names the path
-    PermanentError,
-    TransientError,
-    FolderGoneError,
-    SourceError,
-    DumpError,
-    DamagedPartitionError,
-    MissingPartitionError,
-    InvalidTitle,
-    InterrogationError,
-    DispatchError,
-    DecisionError,
-    HeldBackError,
-    ModelServerUnavailable,
-    ModelFileError,
-    ModelServerError,
-    UnknownModelError,
-    ObserveError,
-    SettingError,
-    duckdb.Error,
-)
+from holocron_assets.settings import data_folder, sources_folder, state_folder
+from holocron_assets.telemetry.long_work import told_in_lines
 
 _TAG_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 _TAG_VALUE = re.compile(r"[A-Za-z0-9_.-]{1,63}")
@@ -102,19 +65,27 @@ def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
                 raise
         except BrokenPipeError as error:
             problem = None if _nobody_reads_on() else str(error)
-        except _EXPECTED_ERRORS as error:
-            problem = without_secrets(str(error))
         except click.ClickException:
             raise
         except Exception as error:
-            if (trouble := database_trouble(error)) is None:
+            if (problem := _problem(error)) is None:
                 raise
-            problem = without_secrets(trouble)
         # Raised without its cause: what that holds of DuckDB would outlive it, which DuckDB complains of.
         if problem is not None:
             raise click.ClickException(problem)
 
     return run
+
+
+def _problem(error: Exception) -> str | None:
+    """What an error says to a person, without secrets; None if it is none that a person can act on."""
+    # A second of imports, of the model server's client and of Dagster's database, for commands that failed.
+    from holocron_assets.cli.expected_errors import EXPECTED_ERRORS
+    from holocron_assets.orchestration.runtime.database_troubles import database_trouble
+    from holocron_assets.telemetry.masking import without_secrets
+
+    said = str(error) if isinstance(error, EXPECTED_ERRORS) else database_trouble(error)
+    return None if said is None else without_secrets(said)
 
 
 def _nobody_reads_on() -> bool:
@@ -136,7 +107,9 @@ def opened_lake() -> Lake:
         PermanentError: the disk that it was on is not mounted: it would look empty.
     """
     refuse_unmounted(data_folder(), state_folder())
-    for problem in broken_interrogations().values():
+    for problem in left_out().values():
+        from holocron_assets.telemetry.masking import without_secrets
+
         click.echo(without_secrets(f"An interrogation is left out: {problem}"), err=True)
     return open_lake(data_folder())
 
@@ -166,6 +139,13 @@ def all_sources() -> list[Source]:
     for error in errors:
         click.echo(str(error), err=True)
     return list(found.values())
+
+
+def waiting_told(doing: Callable[[], str]) -> AbstractContextManager[None]:
+    """While the block lasts, tell again and again on standard error what is waited for; not in a terminal."""
+    if sys.stderr.isatty():
+        return nullcontext()
+    return told_in_lines(doing, partial(click.echo, err=True))
 
 
 def counted(number: int, thing: str) -> str:

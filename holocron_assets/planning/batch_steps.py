@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from holocron_assets.classify.decided_types import read_decided_types
-from holocron_assets.classify.merge import MODEL_TABLE, page_type_row
+from holocron_assets.classify.merge import page_type_row
 from holocron_assets.classify.rules import RULES_VERSION, classify_page, unclassified_row
 from holocron_assets.classify.taxonomy import load_taxonomy
 from holocron_assets.crawl.frontier.batches import source_of
@@ -35,6 +35,7 @@ from holocron_assets.lake.tables import (
     RULE_CLASSIFICATIONS,
     SITES,
 )
+from holocron_assets.lake.tables.classify import MODEL_TABLE
 from holocron_assets.lake.titles import Site
 from holocron_assets.planning.page_by_page import PageByPage, unread_input
 from holocron_assets.settings import infobox_rules_folder

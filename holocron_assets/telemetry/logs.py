@@ -7,16 +7,20 @@ written. The default is 'info' as JSON, and 'warning' as text, since commands sh
 import logging
 import os
 import sys
-from collections.abc import Mapping
-from typing import Any, Literal
-
-import structlog
-from structlog.stdlib import BoundLogger, ProcessorFormatter
-from structlog.types import EventDict, Processor, WrappedLogger
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from holocron_assets.telemetry.errors import ObserveError
 from holocron_assets.telemetry.masking import without_secrets
 from holocron_assets.telemetry.spans import open_span_ids
+
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
+    from structlog.types import EventDict, Processor, WrappedLogger
+
+# structlog imports what it may print tracebacks with, which takes a tenth of a second, and commands that go
+# well write no line. So it is imported for the first line.
 
 ROOT = "holocron_assets"
 _FORMATS = ("text", "json")
@@ -25,23 +29,39 @@ _OF_DAGSTER = ("dagster", "dagit", "dagster-webserver")
 """Loggers to which Dagster adds handlers, in the processes that its commands start."""
 
 
-def logger(name: str) -> BoundLogger:
-    """The logger of a module. Before `configure_logs` it writes only warnings, like Python's own loggers.
+def logger(name: str) -> "BoundLogger":
+    """The logger of a module. Until `configure_logs` it says only warnings, as Python's own loggers do.
 
     Args:
         name: the module's `__name__`.
     """
-    made: BoundLogger = structlog.wrap_logger(
-        logging.getLogger(name),
-        processors=[
-            structlog.stdlib.filter_by_level,  # first, so that a line below the level costs little
-            *_shared(),
-            structlog.processors.format_exc_info,
-            ProcessorFormatter.wrap_for_formatter,
-        ],
-        wrapper_class=BoundLogger,
-    )
-    return made
+    return cast("BoundLogger", _Logger(name))
+
+
+class _Logger:
+    """A logger that is made for its first line."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(self._made, attribute)
+
+    @cached_property
+    def _made(self) -> "BoundLogger":
+        import structlog  # noqa: PLC0415 - see above
+
+        made: BoundLogger = structlog.wrap_logger(
+            logging.getLogger(self._name),
+            processors=[
+                structlog.stdlib.filter_by_level,  # first: a line that nobody wants costs next to nothing
+                *_shared(),
+                structlog.processors.format_exc_info,
+                structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+            ],
+            wrapper_class=structlog.stdlib.BoundLogger,
+        )
+        return made
 
 
 def log_format(environment: Mapping[str, str] = os.environ) -> Literal["text", "json"]:
@@ -75,7 +95,7 @@ def configure_logs(environment: Mapping[str, str] = os.environ) -> None:
                 one.removeHandler(handler)
     own.setLevel(level.upper())
     own.propagate = is_json
-    (everything if is_json else own).addHandler(_Handler(json_formatter() if is_json else _text_formatter()))
+    (everything if is_json else own).addHandler(_Handler(json_formatter if is_json else _text_formatter))
     if is_json:
         for name in _OF_DAGSTER:
             for handler in logging.getLogger(name).handlers:
@@ -92,17 +112,20 @@ def say(what: str) -> None:
         sys.stderr.flush()
 
 
-def json_formatter(*more: Processor) -> logging.Formatter:
-    """A formatter that writes any record as one line of JSON.
+def json_formatter(*more: "Processor") -> logging.Formatter:
+    """Writes a record as one line of JSON, whoever made it.
 
     Args:
         more: processors that come first.
     """
-    return ProcessorFormatter(
+    import structlog  # noqa: PLC0415 - see above
+
+    formatter = structlog.stdlib.ProcessorFormatter
+    return formatter(
         foreign_pre_chain=_shared(),
         processors=[
             *more,
-            ProcessorFormatter.remove_processors_meta,
+            formatter.remove_processors_meta,
             structlog.processors.format_exc_info,
             structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
             _masked,
@@ -113,12 +136,14 @@ def json_formatter(*more: Processor) -> logging.Formatter:
 class _Handler(logging.Handler):
     """Our handler, found again by its class. It writes to the standard error of the time of writing."""
 
-    def __init__(self, formatter: logging.Formatter) -> None:
+    def __init__(self, formatter: Callable[[], logging.Formatter]) -> None:
         super().__init__()
-        self.setFormatter(formatter)
+        self._make_formatter = formatter
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
+            if self.formatter is None:
+                self.setFormatter(self._make_formatter())
             sys.stderr.write(f"{self.format(record)}\n")
             sys.stderr.flush()
         except Exception:  # noqa: BLE001 - like Python's handlers: a failed line ends nothing
@@ -126,14 +151,19 @@ class _Handler(logging.Handler):
 
 
 def _text_formatter() -> logging.Formatter:
+    import structlog  # noqa: PLC0415 - see above
+
     renderer = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-    return ProcessorFormatter(
+    formatter = structlog.stdlib.ProcessorFormatter
+    return formatter(
         foreign_pre_chain=_shared(),
-        processors=[ProcessorFormatter.remove_processors_meta, renderer, _masked],
+        processors=[formatter.remove_processors_meta, renderer, _masked],
     )
 
 
-def _shared() -> list[Processor]:
+def _shared() -> "list[Processor]":
+    import structlog  # noqa: PLC0415 - see above
+
     return [
         structlog.contextvars.merge_contextvars,
         _with_span,
@@ -143,10 +173,10 @@ def _shared() -> list[Processor]:
     ]
 
 
-def _with_span(_logger: WrappedLogger, _name: str, line: EventDict) -> EventDict:
+def _with_span(_logger: "WrappedLogger", _name: str, line: "EventDict") -> "EventDict":
     return {**line, **open_span_ids()}
 
 
-def _masked(_logger: WrappedLogger, _name: str, line: EventDict) -> Any:
-    """The line, which is a text here, without secrets."""
+def _masked(_logger: "WrappedLogger", _name: str, line: "EventDict") -> Any:
+    """The line, which is text by now, without secrets."""
     return without_secrets(str(line))

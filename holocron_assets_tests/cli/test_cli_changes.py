@@ -14,7 +14,7 @@ from sample_dagster import definitions_of
 from sample_holocron import Holocron
 
 from holocron_assets.cli.main import main
-from holocron_assets.cli.work import run as local_commands
+from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.crawl.changes.revision_check import passes
 
 
@@ -35,7 +35,7 @@ def live_wiki(folder: Path, *titles: str) -> Iterator[tuple[Holocron, ChangingWi
 def do(monkeypatch: pytest.MonkeyPatch, of: Holocron, *arguments: str) -> Result:
     """Run one command, with a history of runs that is kept in memory."""
     monkeypatch.setattr(local_commands, "open_instance", dg.DagsterInstance.ephemeral)
-    monkeypatch.setattr(local_commands, "defs", definitions_of(of))
+    monkeypatch.setattr(local_commands, "definitions", lambda: definitions_of(of))
     return CliRunner().invoke(main, arguments, env={**of.environment, "COLUMNS": "200"})
 
 

@@ -11,7 +11,7 @@ from sample_holocron import SAMPLE_EXPORT, Holocron
 from tiny_wiki import copy_of_export
 
 from holocron_assets.cli.main import main
-from holocron_assets.cli.work import run as local_commands
+from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.decisions.controls import ALL, Scope, standing_controls
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.lake.views.database import connect, query
@@ -115,7 +115,7 @@ def test_a_priority_counts_until_the_declared_one_is_wanted_again(holocron: Holo
 @pytest.fixture
 def in_memory(holocron: Holocron, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_commands, "open_instance", dg.DagsterInstance.ephemeral)
-    monkeypatch.setattr(local_commands, "defs", definitions_of(holocron))
+    monkeypatch.setattr(local_commands, "definitions", lambda: definitions_of(holocron))
 
 
 @pytest.mark.usefixtures("in_memory")

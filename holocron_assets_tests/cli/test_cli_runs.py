@@ -2,8 +2,10 @@
 
 import errno
 import os
+import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import dagster as dg
@@ -16,9 +18,10 @@ from tiny_wiki import add_tiny_source, copy_of_export, tiny_wiki
 
 from holocron_assets.cli.main import main
 from holocron_assets.cli.shared import clear_errors
-from holocron_assets.cli.work import run as local_commands
+from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
 from holocron_assets.lake.views.database import connect, query
+from holocron_assets.telemetry.long_work import told_in_lines
 
 
 @pytest.fixture
@@ -37,7 +40,7 @@ def do(monkeypatch: pytest.MonkeyPatch, of: Holocron, *arguments: str) -> Result
 
 def do_with_history(monkeypatch: pytest.MonkeyPatch, of: Holocron, *arguments: str) -> Result:
     """Run one command, as if this process had been started for it."""
-    monkeypatch.setattr(local_commands, "defs", definitions_of(of))
+    monkeypatch.setattr(local_commands, "definitions", lambda: definitions_of(of))
     return CliRunner().invoke(main, arguments, env={**of.environment, "COLUMNS": "80"})
 
 
@@ -68,6 +71,18 @@ def test_run_does_everything_and_a_second_run_nothing(
     assert second.exit_code == 0, second.output
     assert "Nothing to do: everything is done already." in second.stdout
     assert {path: path.stat().st_mtime_ns for path in files} == files
+
+
+def test_a_run_without_a_terminal_says_in_lines_how_far_it_is(
+    new: Holocron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new.add_source("small", copy_of_export(SAMPLE_EXPORT, tmp_path / "small.xml", pages=1))
+    monkeypatch.setattr(local_commands, "told_in_lines", partial(told_in_lines, every=0.05))
+    result = do(monkeypatch, new, "run")
+    assert result.exit_code == 0, result.output
+    lines = [line for line in result.stdout.splitlines() if re.fullmatch(r".+: \d+ of \d+ done, \d+ s", line)]
+    assert len(lines) > 3
+    assert len({line.partition(":")[0] for line in lines}) > 1, "they tell what is done"
 
 
 def test_run_without_a_source_says_how_to_get_one(new: Holocron, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,7 @@ from knowledge_rows import row_of
 from sample_holocron import Holocron, sample_holocron
 from test_snapshot import looked_at
 
-from holocron_assets.derive.gpu.model_run import place_of
-from holocron_assets.derive.gpu.slots import GPU_POOL, GpuLock
+from holocron_assets.derive.gpu.slots import GPU_POOL, GpuLock, place_of
 from holocron_assets.derive.interrogations.files import load_interrogations
 from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.clock import utc_now

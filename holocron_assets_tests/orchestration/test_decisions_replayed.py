@@ -11,7 +11,7 @@ from sample_dagster import definitions_of
 from sample_holocron import Holocron, sample_holocron
 
 from holocron_assets.cli.main import main
-from holocron_assets.cli.work import run as local_commands
+from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.decisions.log import NEEDED, all_decisions, new_decision, record
 from holocron_assets.lake.views.database import connect, query
 
@@ -61,7 +61,7 @@ def done(of: Holocron, *arguments: str) -> str:
 def run(monkeypatch: pytest.MonkeyPatch, of: Holocron) -> None:
     """Run everything, as if this process had been started for it."""
     monkeypatch.setattr(local_commands, "open_instance", dg.DagsterInstance.ephemeral)
-    monkeypatch.setattr(local_commands, "defs", definitions_of(of))
+    monkeypatch.setattr(local_commands, "definitions", lambda: definitions_of(of))
     done(of, "run")
 
 

@@ -9,12 +9,12 @@ from sample_dagster import definitions_of
 from sample_holocron import SAMPLE_BATCH, Holocron
 
 from holocron_assets.classify.decided_types import decide_type
-from holocron_assets.classify.merge import MODEL_TABLE
 from holocron_assets.decisions.log import undo
 from holocron_assets.derive.opening import open_lake
 from holocron_assets.lake.files.parquet import read_footer, read_partition, write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGE_SIGNALS, PAGE_TAGS, PAGE_TYPES
+from holocron_assets.lake.tables.classify import MODEL_TABLE
 from holocron_assets.planning.batch_steps import BATCH_STEPS, PAGE_TAGS_STEP, PAGE_TYPES_STEP, run_step
 from holocron_assets.planning.work import batches_to_settle
 

@@ -10,11 +10,11 @@ import click
 from rich.console import Console
 
 from holocron_assets.cli.console import print_records, to_json
-from holocron_assets.cli.shared import clear_errors, fail, json_option, opened_lake
+from holocron_assets.cli.shared import clear_errors, fail, json_option, opened_lake, waiting_told
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.dispatch.pools import DispatchError, read_dispatch_settings
-from holocron_assets.derive.gpu.model_run import place_of
 from holocron_assets.derive.gpu.question import Answered, Question
+from holocron_assets.derive.gpu.slots import place_of
 from holocron_assets.derive.interrogations.files import load_interrogations, refuse_broken
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.server.errors import ModelServerError
@@ -49,7 +49,10 @@ def ask(interrogation: str, title: str, source_name: str | None, *, as_json: boo
     refuse_held(lake, source=found[0][0], interrogation=asked.name)
     model = asked.models[0]
     try:
-        with nullcontext("") if asked.is_of_code else model_server() as server:
+        with (
+            waiting_told(lambda: f"Asking {model} about {found[0][1]}"),
+            nullcontext("") if asked.is_of_code else model_server() as server,
+        ):
             if server is None:
                 fail("HOLOCRON_LLM is off, so no model can be asked; set it to auto or embedded")
             place = place_of(read_dispatch_settings(dispatch_file()).pool_of(model), model)

@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 
 from holocron_assets.cli.console import print_records, print_rows, to_json
-from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake
+from holocron_assets.cli.shared import clear_errors, counted, fail, json_option, opened_lake, waiting_told
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.derive.interrogations.files import load_interrogations, refuse_broken
@@ -104,13 +104,17 @@ def compare(tag: str, other_tag: str | None, fields: tuple[str, ...], least: flo
 
 
 def _run(lake: Lake, experiment: Experiment) -> None:
+    standing = f"Asking {experiment.models[0]}"
+
     def tell(time: int, answered: int) -> None:
-        click.echo(f"time {time}: {answered} of {counted(len(experiment.items), 'item')} answered")
+        nonlocal standing
+        standing = f"time {time}: {answered} of {counted(len(experiment.items), 'item')} answered"
+        click.echo(standing)
 
     if _is_embedded():
         fetch_models(experiment.models[:1], Console(stderr=True))
     try:
-        with model_server() as server:
+        with waiting_told(lambda: standing), model_server() as server:
             if server is None:
                 fail("HOLOCRON_LLM is off, so no model can be asked; set it to auto or embedded")
             run_experiment(lake, experiment, server, tell)

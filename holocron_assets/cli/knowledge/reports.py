@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from holocron_assets.classify.merge import MODEL_TABLE
-from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.frontier.views import frontier_tables_of
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS, PAGES
+from holocron_assets.lake.tables.classify import MODEL_TABLE
 from holocron_assets.lake.views.database import connect, query
 
 _PAGE_QUERIES = {
@@ -60,6 +60,12 @@ _PAGE_QUERIES = {
     "linked_from": "select count(*) as pages from page_links where target_key = $key",
 }
 
+_PAGE_RELATIONS = (
+    *("pages", "page_signals", "current_pages", "page_classifications", "decisions", "standing_decisions"),
+    *("page_types", "entities", "entity_aliases", "lake.batch_pages", "dead_letters", "page_links"),
+)
+"""What these queries name, beside the views of the frontier."""
+
 _MODELS_ANSWER = f"""
     select
         model, primary_type, needs_review, supported, rationale, description, tags, confidence, types,
@@ -67,6 +73,9 @@ _MODELS_ANSWER = f"""
     from {MODEL_TABLE} where title_key = $key
 """  # noqa: S608 - a name of our own
 
+
+_TITLES = ("lake.seed_titles", "last_attempts")
+"""Where titles of pages are, beside links to them."""
 
 _GPU_RUNS_TOGETHER = """
     select model, sum(loads)::bigint as loads, sum(items)::bigint as items, sum(calls)::bigint as calls,
@@ -98,10 +107,12 @@ def page_report(lake: Lake, sources: Sequence[Source], source: str, title: str) 
         it waits for, in a sentence.
     """
     key = title_key(source, title)
-    with connect(lake, more_views=frontier_views(sources, lake)) as connection:
+    is_asked = any(table.name == MODEL_TABLE for table in lake.derived_tables)
+    relations = (*_PAGE_RELATIONS, MODEL_TABLE) if is_asked else _PAGE_RELATIONS
+    frontier = frontier_tables_of(lake, [one for one in sources if one.name == source])
+    with connect(lake, relations=relations, more_views=frontier) as connection:
         connection.execute("set parquet_metadata_cache = true")  # every file is opened a dozen times
         topics = {name: query(connection, sql, {"key": key}) for name, sql in _PAGE_QUERIES.items()}
-        is_asked = any(table.name == MODEL_TABLE for table in lake.derived_tables)
         topics["models_answers"] = query(connection, _MODELS_ANSWER, {"key": key}) if is_asked else []
     stuck = " ".join([_where_it_stands(topics), *_what_is_lost(topics)])
     return {"source": source, "title": title, "stuck": stuck, **topics}
@@ -180,7 +191,8 @@ def run_summary(lake: Lake, sources: Sequence[Source]) -> dict[str, list[dict[st
         """,
         "dead_letters": "select title, attempts, error from dead_letters where source = any($sources)",
     }
-    with connect(lake, more_views=frontier_views(sources, lake)) as connection:
+    relations = ("last_attempts", "page_types", "entities", "dead_letters")
+    with connect(lake, relations=relations) as connection:
         return {name: query(connection, sql, names) for name, sql in queries.items()}
 
 
@@ -204,6 +216,6 @@ def nearest_titles(lake: Lake, title: str, source: str | None, *, most: int = 5)
         order by jaro_winkler_similarity(lower(title), lower($title)) desc, source, title
         limit $most
     """
-    with connect(lake) as connection:
+    with connect(lake, relations=_TITLES) as connection:
         found = query(connection, sql, {"title": title.strip(), "source": source, "most": most})
     return [(row["source"], row["title"]) for row in found]

@@ -3,6 +3,7 @@
 import json
 import signal
 from contextlib import nullcontext
+from datetime import timedelta
 from time import sleep
 
 import click
@@ -13,9 +14,15 @@ from holocron_assets.cli.console import to_json
 from holocron_assets.cli.operation.status_console import print_status, watched
 from holocron_assets.cli.shared import all_sources, clear_errors, json_option, opened_lake
 from holocron_assets.interrupts import ending_by_signal
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.operations.state.snapshot import take_snapshot
+from holocron_assets.operations.state.staleness import FailedRuns
 from holocron_assets.operations.state.status import Status
+from holocron_assets.orchestration.internals.failed_runs import may_have_failed_runs
+from holocron_assets.planning.batch_steps import stale_batches
 from holocron_assets.settings import politeness_folder
 
+_A_DAY = timedelta(days=1)
 _SECONDS = 5.0
 _BY_CTRL_C = 128 + signal.SIGINT
 
@@ -54,10 +61,26 @@ def status(*, as_json: bool, watch: bool, seconds: float) -> None:
 
 
 def _snapshot() -> Status:
-    from holocron_assets.orchestration.resources.snapshot import snapshot_now
+    lake, sources = opened_lake(), all_sources()
+    return take_snapshot(
+        lake,
+        sources,
+        politeness_folder(),
+        stale_batches=stale_batches(lake, sources),
+        failed_runs=_failed_runs(),
+    )
+
+
+def _failed_runs() -> FailedRuns:
+    """What Dagster tells of runs that failed in the last day."""
+    since = utc_now() - _A_DAY
+    if not may_have_failed_runs(since):
+        return FailedRuns()
+    # Dagster takes two seconds to import and to open its instance.
+    from holocron_assets.orchestration.resources.snapshot import failed_runs
     from holocron_assets.orchestration.runtime.endpoints import instance_if_any
 
-    return snapshot_now(opened_lake(), all_sources(), politeness_folder(), instance_if_any)
+    return failed_runs(instance_if_any, since)
 
 
 def _watch(seconds: float, *, as_json: bool) -> None:

@@ -110,7 +110,7 @@ def _refuse_unknown_commands(name: str, found: Group) -> None:
     from holocron_assets.cli.main import main
 
     sources = {source.name for source in all_sources()}
-    importing = main.commands["import"]
+    importing = main.get_command(click.Context(main), "import")
     for place, step in enumerate(found.steps):
         try:
             command, source = _command_and_source(main, step.words)

@@ -1,12 +1,13 @@
 """`holocron models`: a person's hands on the model files, and on the embedded server."""
 
 from contextlib import suppress
+from functools import partial
 
 import click
 from rich.console import Console
 
 from holocron_assets.cli.console import print_records, to_json
-from holocron_assets.cli.shared import clear_errors, fail, json_option
+from holocron_assets.cli.shared import clear_errors, fail, json_option, waiting_told
 from holocron_assets.derive.server.model_files.catalog import shipped_catalog
 from holocron_assets.derive.server.model_files.fetching import fetch_models, own_model_files
 from holocron_assets.derive.server.settings import server_settings
@@ -65,7 +66,8 @@ def verify(names: tuple[str, ...]) -> None:
     """Read model files whole and compare their sha256, by default all that are here."""
     catalog, files = shipped_catalog(), own_model_files()
     for model in [catalog.find(name) for name in names] or catalog.models:
-        path = files.verify(model)
+        with waiting_told(partial(str, f"Reading the file of {model.name}")):
+            path = files.verify(model)
         if path is None and names:
             fail(f"{model.name} is not here; `holocron models fetch {model.name}` fetches it")
         if path:

@@ -1,199 +1,120 @@
-"""What `holocron run`, `crawl` and `import` do: all the work in this process, with a progress bar."""
+"""`holocron run`, `crawl`, `recheck` and `import`: work that this process does itself, to its end."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from datetime import datetime
-from functools import cache
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
 
-import dagster as dg
+import click
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from holocron_assets.cli.console import print_paths, print_rows, print_summary
-from holocron_assets.cli.knowledge.reports import gpu_summary, run_summary
-from holocron_assets.cli.operation.status_console import print_interrogations
-from holocron_assets.crawl.changes.revision_check import start_pass
-from holocron_assets.crawl.frontier.batches import cut_given_titles
-from holocron_assets.crawl.sources.files import read_sources
-from holocron_assets.crawl.sources.seeds import load_site
+from holocron_assets.cli.shared import (
+    clear_errors,
+    named_source,
+    opened_lake,
+    source_option,
+    tag_option,
+)
+from holocron_assets.crawl.sources.files import SourceError, read_sources, write_dump_source
 from holocron_assets.crawl.sources.source import Source
-from holocron_assets.definitions import defs
-from holocron_assets.derive.dispatch.served import is_switched_off
-from holocron_assets.errors import PermanentError
-from holocron_assets.interrupts import ending_by_signal
-from holocron_assets.lake.files.quarantine import all_set_aside
-from holocron_assets.lake.journals.packing import journals_are_due, pack_journals
-from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.place.paths import Lake
-from holocron_assets.operations.state.snapshot import how_far
-from holocron_assets.orchestration.internals.instance import open_instance
-from holocron_assets.orchestration.internals.retention import forget_old_runs, old_runs_are_due
-from holocron_assets.orchestration.local.models import ModelStage
-from holocron_assets.orchestration.local.run import LocalRun, RunReport
-from holocron_assets.orchestration.resources.change_readings import read_to_the_end
-from holocron_assets.orchestration.runs.reaper import reaping
-from holocron_assets.orchestration.runs.waiting import FinishedRun
-from holocron_assets.planning.repair import repairing
-from holocron_assets.planning.work import Work
-from holocron_assets.settings import politeness_folder, run_retention, sources_folder
+from holocron_assets.decisions.controls import refuse_held
+from holocron_assets.settings import sources_folder
+
+_FEW_PAGES = 2  # an answer takes seconds on a CPU
 
 
-def run_everything(
-    console: Console,
-    lake: Lake,
-    sources: Sequence[Source],
-    *,
-    few: int | None = None,
-    tags: Mapping[str, str] | None = None,
-) -> bool:
-    """Do all there is to do for some sources, and print what it came to.
+@click.command()
+@source_option
+@click.option(
+    "--llm",
+    type=click.Choice(["off", "auto", "embedded"]),
+    help="Which models are asked; see HOLOCRON_LLM, which it is by default.",
+)
+@click.option(
+    "--llm-pages",
+    type=click.IntRange(min=0),
+    default=_FEW_PAGES,
+    show_default=True,
+    help="Pages that interrogations are asked about beside those that the rules leave open.",
+)
+@tag_option
+@clear_errors
+def run(source_name: str | None, llm: str | None, llm_pages: int, tags: Mapping[str, str]) -> None:
+    """Do everything there is to do, until nothing is pending.
 
-    Args:
-        console: to print to.
-        lake: the lake.
-        sources: whose work.
-        few: pages that interrogations are asked about that no page type waits for; None to ask no model.
-        tags: a person's tags of its runs.
+    Works on every enabled source, or on the one that is named, in this process and without a daemon. Exits
+    with 1 if anything failed. A second run does only what is new.
 
-    Returns:
-        Whether everything went well.
+    When nothing else is pending, models are asked about all pages that the rules leave open, and more about
+    the few pages that most others link to. The rest is asked while `holocron ui` runs.
     """
-    if not sources:
-        console.print(
-            "No source is enabled. `holocron sources list` shows them, `sources enable` starts one."
+    from holocron_assets.cli.work.local_run import run_everything
+
+    if llm:
+        os.environ["HOLOCRON_LLM"] = llm
+    chosen, broken = ([named_source(source_name)], []) if source_name else _enabled_sources()
+    refuse_held(opened_lake(), source=source_name)
+    done = run_everything(Console(), opened_lake(), chosen, few=llm_pages, tags=tags)
+    for error in broken:
+        click.echo(str(error), err=True)
+    if broken or not done:
+        sys.exit(1)
+
+
+@click.command()
+@click.option("--source", "source_name", metavar="NAME", required=True, help="The source.")
+@click.option("--title", "titles", multiple=True, metavar="TITLE", help="Only this page; may be repeated.")
+@tag_option
+@clear_errors
+def crawl(source_name: str, titles: tuple[str, ...], tags: Mapping[str, str]) -> None:
+    """Fetch what is pending of one source, or given pages whether fetched before or not."""
+    from holocron_assets.cli.work.local_run import crawl_titles, run_everything
+
+    source, lake = named_source(source_name), opened_lake()
+    refuse_held(lake, source=source_name)
+    if titles:
+        done = crawl_titles(Console(), lake, source, titles, tags=tags)
+    else:
+        done = run_everything(Console(), lake, [source], tags=tags)
+    if not done:
+        sys.exit(1)
+
+
+@click.command()
+@click.option("--source", "source_name", metavar="NAME", required=True, help="The source, a wiki.")
+@clear_errors
+def recheck(source_name: str) -> None:
+    """Compare every page of a source with its wiki, 50 a request, and fetch what differs."""
+    from holocron_assets.cli.work.local_run import recheck_source
+
+    refuse_held(opened_lake(), source=source_name)
+    if not recheck_source(Console(), opened_lake(), named_source(source_name)):
+        sys.exit(1)
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--source", "source_name", metavar="NAME", required=True, help="The source; made if it is new.")
+@clear_errors
+def import_command(file: Path, source_name: str) -> None:
+    """Read a MediaWiki XML export, to promoted entities."""
+    from holocron_assets.cli.work.local_run import run_everything
+
+    refuse_held(opened_lake(), source=source_name)
+    folder = sources_folder()
+    if not (folder / f"{source_name}.yaml").exists():
+        click.echo(f"made {write_dump_source(folder, source_name, file)}")
+    source = named_source(source_name)
+    if Path(source.origin) != file.resolve():
+        raise click.ClickException(
+            f"source {source_name!r} reads {source.origin}. Give this file a source of its own, or change "
+            f"`address` in {folder / f'{source_name}.yaml'}."
         )
-        return True
-    models = None if few is None or is_switched_off() else ModelStage(lake, sources, few, console)
-    report = _run(console, lake, sources, LocalRun.finish, models=models, tags=tags)
-    print_summary(console, run_summary(lake, sources), report.seconds)
-    if models:
-        print_rows(console, "Asked of models", gpu_summary(lake, [run.run_id for run in report.finished]))
-        print_interrogations(console, *how_far(lake))
-    return _tell_outcome(console, lake, report)
+    if not run_everything(Console(), opened_lake(), [source]):
+        sys.exit(1)
 
 
-def recheck_source(console: Console, lake: Lake, source: Source) -> bool:
-    """Compare every page of a source with its wiki, and do what follows; see `run_everything`.
-
-    Raises:
-        PermanentError: the source is a dump.
-    """
-    if source.kind != "mediawiki_api":
-        raise PermanentError(f"source {source.name!r} is a dump: its pages do not change")
-    start_pass(lake, source.name, "person", utc_now())
-    return run_everything(console, lake, [source])
-
-
-def crawl_titles(
-    console: Console,
-    lake: Lake,
-    source: Source,
-    titles: Sequence[str],
-    *,
-    tags: Mapping[str, str] | None = None,
-) -> bool:
-    """Fetch given pages now, whatever was fetched before, and what follows from them; nothing else.
-
-    Raises:
-        PermanentError: the source is a dump, or a text is no title; nothing is fetched.
-    """
-
-    def crawl(run: LocalRun) -> RunReport:
-        if run.ask_sites().errors:
-            return run.report
-        site = load_site(lake, source.name)
-        batches = cut_given_titles(lake, source, site, titles, now=utc_now())
-        console.print(f"cut {', '.join(batches)}")
-        return run.finish_given(batches)
-
-    return _tell_outcome(console, lake, _run(console, lake, [source], crawl, tags=tags))
-
-
-def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
-    console: Console,
-    lake: Lake,
-    sources: Sequence[Source],
-    work_on: Callable[[LocalRun], RunReport],
-    *,
-    models: ModelStage | None = None,
-    tags: Mapping[str, str] | None = None,
-) -> RunReport:
-    progress = Progress(
-        TextColumn("{task.description:<42}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-    )
-    with ending_by_signal(), ExitStack() as stack:
-        instance = stack.enter_context(open_instance())
-        stack.enter_context(progress)
-        task = progress.add_task("looking for work", total=0)
-
-        def planned(work: Sequence[Work]) -> None:
-            total = (progress.tasks[0].total or 0) + len(work)
-            progress.update(task, total=total)
-
-        def starting(work: Work) -> None:
-            progress.update(task, description=str(work))
-
-        def ended(run: FinishedRun) -> None:
-            progress.advance(task)
-            if run.error:
-                progress.console.print(f"[red]failed[/red] {run.work}: {escape(run.error)}")
-
-        def resting(due: datetime) -> None:
-            progress.update(task, description=f"waiting for what is due {due:%H:%M:%S} UTC")
-
-        def answered(work: Work, items: int) -> None:
-            progress.update(task, description=f"{work}: {items} answered")
-
-        run = LocalRun(
-            lake=lake,
-            sources=sources,
-            all_sources=list(read_sources(sources_folder())[0].values()),
-            job=_job_finder(),
-            instance=instance,
-            read_changes=lambda source: read_to_the_end(lake, source, politeness_folder(), instance),
-            planned=planned,
-            starting=starting,
-            ended=ended,
-            resting=resting,
-            answered=answered,
-            models=models,
-            tags=tags or {},
-        )
-        try:
-            with reaping(instance, lake):
-                report = work_on(run)
-        except KeyboardInterrupt:
-            progress.update(task, description="stopped")
-            progress.console.print("Stopped. What was done is kept; the same command goes on from there.")
-            raise
-        # For who never starts the daemon, whose schedule does it else.
-        if old_runs_are_due(instance, kept := run_retention(), now=utc_now()):
-            forget_old_runs(instance, kept, now=utc_now())
-        if journals_are_due(lake, now=utc_now()):
-            repairing(lambda: pack_journals(lake, now=utc_now()), lambda _: None)  # told at the end
-        progress.update(task, description="done")
-    return report
-
-
-def _job_finder() -> Callable[[str], dg.JobDefinition]:
-    return cache(defs.resolve_job_def)
-
-
-def _tell_outcome(console: Console, lake: Lake, report: RunReport) -> bool:
-    if not report.finished and not report.held:
-        console.print("[green]Nothing to do: everything is done already.[/green]")
-    for aside in all_set_aside(lake):
-        if aside.at >= report.started:
-            console.print(f"[yellow]set aside[/yellow] {escape(str(aside))}", soft_wrap=True)
-    for hold in report.held:
-        console.print(f"[yellow]held back[/yellow] {escape(hold)}", soft_wrap=True)
-    for error in report.errors:
-        console.print(f"[red]failed[/red] {escape(error)}", soft_wrap=True)
-    print_paths(console, [("ask it in SQL", 'holocron sql "from entities"'), ("or open", lake.database)])
-    print_paths(console, [("see it in Dagster's UI", "make ui, then http://127.0.0.1:3000")])
-    return not report.errors
+def _enabled_sources() -> tuple[list[Source], list[SourceError]]:
+    """The enabled sources, and what is wrong with files that cannot be read: the others go on."""
+    found, errors = read_sources(sources_folder())
+    return [source for source in found.values() if source.enabled], errors

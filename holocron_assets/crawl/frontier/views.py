@@ -68,9 +68,20 @@ def frontier_tables(lake: Lake, source: Source) -> str:
     held = coverage(lake, source)
     if source.kind == "mediawiki_dump":  # a dump is read in its own order; its links do not matter
         held = replace(held, new_with_links=[])
+    return _tables(lake, [source], {source.name: held})
+
+
+def frontier_tables_of(lake: Lake, sources: Sequence[Source]) -> str:
+    """SQL for the same views as `frontier_views` of what a lake holds now, over tables of what is new.
+
+    To bind views over views of what is new takes DuckDB five times as long as to make tables of it.
+    """
+    return _tables(lake, sources, {one.name: coverage(lake, one) for one in sources})
+
+
+def _tables(lake: Lake, sources: Sequence[Source], held: Mapping[str, Coverage]) -> str:
     parts = ("new_rows", "reached", "known_titles", "frontier")
-    rows = rows_now(lake, {source.name: held})
-    return relations([source], rows) + "".join(_text(part, relation="table") for part in parts)
+    return relations(sources, rows_now(lake, held)) + "".join(_text(part, relation="table") for part in parts)
 
 
 def rows_now(lake: Lake, held: Mapping[str, Coverage]) -> Rows:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from holocron_assets.derive.dispatch.pools import DispatchError, DispatchSettings, read_dispatch_settings
-from holocron_assets.derive.gpu.model_run import place_of
+from holocron_assets.derive.gpu.slots import place_of
 from holocron_assets.settings import dispatch_file
 
 Places = Callable[[str], str]

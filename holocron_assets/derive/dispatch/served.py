@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import duckdb
 
-from holocron_assets.derive.engine.engine import open_client
-from holocron_assets.derive.engine.problems import ModelServerUnavailable, failure_of_call
 from holocron_assets.derive.gpu.slots import GPU_POOL, Holder, NotedLock
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.server.errors import ModelServerError, UnknownModelError
@@ -96,6 +94,9 @@ def read_served_models(interrogations: Sequence[Interrogation]) -> tuple[ServedM
     """
     if is_switched_off():
         return None, "no model is asked: HOLOCRON_LLM is off"
+    # The client of a model server takes a fifth of a second to import.
+    from holocron_assets.derive.engine.problems import ModelServerUnavailable  # noqa: PLC0415
+
     try:
         served = served_models(interrogations)
     except (ModelServerError, ModelServerUnavailable) as error:
@@ -121,6 +122,12 @@ def holders_at(lake: Lake, places: Iterable[str]) -> list[Holder | None]:
 
 
 def _of_server(address: str) -> tuple[dict[str, str], set[str]]:
+    # As above: who asks no server does without its client.
+    from holocron_assets.derive.engine.problems import (  # noqa: PLC0415
+        ModelServerUnavailable,
+        failure_of_call,
+    )
+
     try:
         return asyncio.run(_look(address))
     except Exception as error:  # the client passes on the errors of its transport
@@ -130,6 +137,8 @@ def _of_server(address: str) -> tuple[dict[str, str], set[str]]:
 
 async def _look(address: str) -> tuple[dict[str, str], set[str]]:
     """Digests of the server's models, and the names of those loaded; with and without the tag 'latest'."""
+    from holocron_assets.derive.engine.bounded_client import open_client  # noqa: PLC0415 - as above
+
     async with asyncio.timeout(LOOK_SECONDS), open_client(address) as client:
         had = {one.model: one.digest or "" for one in (await client.list()).models if one.model}
         running = {one.model for one in (await client.ps()).models if one.model}

@@ -4,11 +4,13 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from holocron_assets.derive.engine.official_client import ollama
 from holocron_assets.derive.engine.problems import Failure
 from holocron_assets.lake.declaration.schema import Row
+
+if TYPE_CHECKING:
+    from holocron_assets.derive.engine.official_client import ollama
 
 _NANOSECONDS_PER_MS = 1e6
 _MOST = 1 << 53
@@ -91,7 +93,7 @@ class Reply:
     runaway: str | None = None
 
     @classmethod
-    def of(cls, last: ollama.ChatResponse, text: str, *, runaway: str | None = None) -> "Reply":
+    def of(cls, last: "ollama.ChatResponse", text: str, *, runaway: str | None = None) -> "Reply":
         """A reply, from the last of the client's responses and the text of all.
 
         Args:

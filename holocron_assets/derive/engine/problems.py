@@ -3,13 +3,14 @@
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from holocron_assets.derive.engine.bounded_client import is_unreachable
-from holocron_assets.derive.engine.official_client import ollama
 from holocron_assets.errors import PermanentError, TransientError
 from holocron_assets.lake.attempts import delay_after
 from holocron_assets.telemetry.masking import without_secrets
+
+if TYPE_CHECKING:
+    from holocron_assets.derive.engine.official_client import ollama
 
 CallOutcome = Literal[
     "ok",
@@ -120,6 +121,10 @@ def failure_of_call(error: Exception, *, model: str, timeout_seconds: float) -> 
         model: the model that was asked.
         timeout_seconds: how long the call might take.
     """
+    # The client takes a fifth of a second to import, and most who import this module ask no server.
+    from holocron_assets.derive.engine.bounded_client import is_unreachable  # noqa: PLC0415
+    from holocron_assets.derive.engine.official_client import ollama  # noqa: PLC0415
+
     match error:
         case TimeoutError():
             return Failure("timeout", f"{model} gave no whole answer within {timeout_seconds:g} s")
@@ -137,7 +142,7 @@ def failure_of_call(error: Exception, *, model: str, timeout_seconds: float) -> 
     return Failure("server_error", f"the connection broke: {type(error).__name__}: {_line(error)}")
 
 
-def _failure_of_response(error: ollama.ResponseError, model: str) -> Failure:
+def _failure_of_response(error: "ollama.ResponseError", model: str) -> Failure:
     said = _line(error.error)
     if _NO_MEMORY.search(said):
         return Failure("out_of_memory", f"{model} does not fit into the server's memory: {said}")

@@ -14,12 +14,11 @@ from holocron_assets.derive.gpu.background import reports_of
 from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
 from holocron_assets.derive.gpu.open_partitions import inputs_mark, open_partition
 from holocron_assets.derive.gpu.request_turns import RequestTurns
-from holocron_assets.derive.gpu.slots import GPU_POOL, GpuLock
+from holocron_assets.derive.gpu.slots import GpuLock, place_of
 from holocron_assets.derive.gpu.turns import Agenda, Supply
 from holocron_assets.derive.gpu.working import Answerer, Turns, Working, Written
 from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.server.process.connection import fetch_command
-from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 
@@ -186,13 +185,3 @@ async def _work(run: ModelRun, supply: Supply, session: Session, report: Callabl
         finally:
             turns.close()
         session.problem = working.problem
-
-
-def place_of(pool: str, model: str) -> str:
-    """The place that a process takes to ask a model: the GPU, or in another pool the model itself.
-
-    Args:
-        pool: the model's.
-        model: its name.
-    """
-    return pool if pool == GPU_POOL else f"{pool}-{content_hash(model)[:12]}"

@@ -16,6 +16,7 @@ from time import monotonic
 from filelock import Timeout
 
 from holocron_assets.errors import TransientError
+from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 
@@ -28,6 +29,16 @@ RESERVATION_SECONDS = 600.0
 _POLL_SECONDS = 0.05
 _UNKNOWN = "another process"
 _PROBE_SECONDS = 0.5  # a check whether a lock is held holds it for a moment
+
+
+def place_of(pool: str, model: str) -> str:
+    """What only one process has at a time, to ask a model: the GPU, or a model of another pool.
+
+    Args:
+        pool: the model's.
+        model: its name.
+    """
+    return pool if pool == GPU_POOL else f"{pool}-{content_hash(model)[:12]}"
 
 
 @dataclass(frozen=True)

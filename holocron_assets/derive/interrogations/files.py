@@ -18,6 +18,7 @@ from holocron_assets.derive.interrogations.chains import ChainError, linked
 from holocron_assets.derive.interrogations.conditions import ConditionError, check_condition
 from holocron_assets.derive.interrogations.interrogation import Interrogation, InterrogationError
 from holocron_assets.derive.interrogations.questions import SAMPLES
+from holocron_assets.derive.interrogations.remembering import Memory
 from holocron_assets.derive.interrogations.templates import TemplateError, holds, rendered
 from holocron_assets.derive.items.inputs import input_variables, sample_inputs
 from holocron_assets.derive.items.prompting import system_part
@@ -92,7 +93,10 @@ class _BrokenError(InterrogationError):
 
 
 def load_interrogations() -> tuple[Interrogation, ...]:
-    """The interrogations of the configured folder that can be used, read once a process."""
+    """The interrogations of the configured folder that can be used, read once a process.
+
+    What another process read of the same files is taken as it is.
+    """
     return _loaded(interrogations_folder()).good
 
 
@@ -109,7 +113,14 @@ def refuse_broken(name: str) -> None:
 
 @cache
 def _loaded(folder: Path) -> Reading:
-    return read_each(folder)
+    memory = Memory(folder)
+    known = memory.interrogations()
+    if known is not None:
+        return Reading(known, {})
+    reading = read_each(folder)
+    if not reading.broken:
+        memory.keep(reading.good)
+    return reading
 
 
 def read_interrogations(*folders: Path) -> tuple[Interrogation, ...]:

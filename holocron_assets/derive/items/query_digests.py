@@ -6,7 +6,7 @@ for which the queries give other rows.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import duckdb
 
 from holocron_assets.derive.evidence.item_queries import ITEMS, NotAtOnceError, item_query
-from holocron_assets.derive.evidence.queries import lock_database
+from holocron_assets.derive.evidence.queries import lock_database, relations_named
 from holocron_assets.derive.interrogations.conditions import relations_of_condition
 from holocron_assets.derive.interrogations.derived_tables import Over
 from holocron_assets.derive.interrogations.interrogation import Interrogation
@@ -23,6 +23,7 @@ from holocron_assets.derive.items.wanted_sql import WANTED_TABLES, wanted_sql
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect
+from holocron_assets.lake.views.public_views import all_behind
 from holocron_assets.telemetry.logs import logger
 
 Digests = Mapping[str, str]
@@ -130,7 +131,7 @@ def _computed_or_none(lake: Lake, interrogation: Interrogation) -> Digests:
 
 def _computed(lake: Lake, interrogation: Interrogation) -> Digests:
     parts: dict[str, list[str]] = defaultdict(list)
-    with connect(lake) as connection:
+    with connect(lake, relations=_relations(lake, interrogation)) as connection:
         wanted = wanted_sql([interrogation], "superseded_pages")
         values = ", ".join(f"known.{name}" for name in row_names(interrogation.over))
         joined = _JOINED[interrogation.over]
@@ -140,6 +141,16 @@ def _computed(lake: Lake, interrogation: Interrogation) -> Digests:
             for partition, digest in digests.items():
                 parts[partition].append(f"{number} {digest}")
     return {partition: content_hash(json.dumps(own)) for partition, own in parts.items()}
+
+
+def _relations(lake: Lake, interrogation: Interrogation) -> Collection[str] | None:
+    """What is read to compute digests: of a lake's many views a few. None if that cannot be told."""
+    named = set().union(*map(relations_named, interrogation.queries))
+    if interrogation.wants.sql is not None:
+        named |= relations_of_condition(interrogation.wants.sql)
+    names = {name if schema in {"", "main"} else f"{schema}.{name}" for schema, name in named}
+    names |= {"superseded_pages", *(f"lake.{table.name}" for table in WANTED_TABLES)}
+    return None if all_behind(lake, names).unknown else names
 
 
 def _of_queries(connection: duckdb.DuckDBPyConnection, interrogation: Interrogation) -> Iterator[Digests]:

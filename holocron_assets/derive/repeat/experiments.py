@@ -15,9 +15,8 @@ from holocron_assets.derive.engine.calls import ChosenModel, Outcome
 from holocron_assets.derive.engine.engine import Engine, open_client
 from holocron_assets.derive.engine.official_client import ollama
 from holocron_assets.derive.gpu.gpu_log import GpuRun, Tally, write_gpu_run
-from holocron_assets.derive.gpu.model_run import place_of
 from holocron_assets.derive.gpu.request_turns import RequestTurns
-from holocron_assets.derive.gpu.slots import GpuLock
+from holocron_assets.derive.gpu.slots import GpuLock, place_of
 from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.derive.items.items import Item
 from holocron_assets.derive.server.process.connection import fetch_command

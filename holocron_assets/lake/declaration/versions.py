@@ -1,14 +1,22 @@
 """Versions of code, computed from the code itself, so that nobody has to raise a number."""
 
+import json
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from holocron_assets.lake.declaration.code_stamp import code_stamp
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.plain_code import imported_modules, plain_code, texts_within
+from holocron_assets.settings import state_folder
 
 _PACKAGE = "holocron_assets"
 _DATA = (".yaml", ".sql")
+_MOST_FILES = 8
+"""Files of versions that are kept, the newest: one for each state of the code."""
 
 
 @cache
@@ -23,6 +31,10 @@ def code_version(*modules: str) -> str:
     Args:
         modules: import names of the modules.
     """
+    return _remembered(" ".join(modules), lambda: _code_version(modules))
+
+
+def _code_version(modules: Sequence[str]) -> str:
     rooms = {_room(name) for name in modules}
     reached: dict[str, Path] = {}
     waiting = set(modules)
@@ -45,10 +57,50 @@ def module_version(name: str) -> str:
     Raises:
         ImportError: there is no such module.
     """
+    if _room(name) is None:  # of other packages nothing says that they are as they were
+        return _module_version(name)
+    return _remembered(f"module {name}", lambda: _module_version(name))
+
+
+def _module_version(name: str) -> str:
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         raise ImportError(f"there is no module {name!r} with a file of its own", name=name)
     return content_hash(plain_code(Path(spec.origin).read_text(encoding="utf-8")))[:12]
+
+
+def _remembered(what: str, made: Callable[[], str]) -> str:
+    """A version that this or another process took of the same code; taken now if none did.
+
+    To read the code of some rooms takes a second.
+    """
+    known = _known_versions()
+    if what not in known:
+        known[what] = made()
+        if (file := _versions_file()) is not None:
+            with suppress(OSError):  # where nothing can be written, nothing is kept
+                file.parent.mkdir(parents=True, exist_ok=True)
+                aside = file.with_name(f"{file.name}.{os.getpid()}")
+                aside.write_text(json.dumps(known), encoding="utf-8")
+                aside.replace(file)
+                for old in sorted(file.parent.iterdir(), key=lambda old: -old.stat().st_mtime)[_MOST_FILES:]:
+                    old.unlink()
+    return known[what]
+
+
+@cache
+def _known_versions() -> dict[str, str]:
+    try:
+        file = _versions_file()
+        return {} if file is None else dict(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
+def _versions_file() -> Path | None:
+    """Where versions of today's code are kept for other processes."""
+    stamp = code_stamp()
+    return None if stamp is None else state_folder() / "versions" / f"{stamp}.json"
 
 
 def _room(name: str) -> str | None:

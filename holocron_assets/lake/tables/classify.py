@@ -21,6 +21,9 @@ from holocron_assets.lake.tables.shared import (
     TITLE_KEY,
 )
 
+MODEL_TABLE = "derived_page_classification"
+"""Name of the table of the interrogation that settles what rules do not."""
+
 PRIMARY_TYPE = Column("primary_type", type_string, "One of the taxonomy's 15 types")
 WEIGHTED_TYPES = Column(
     "types",

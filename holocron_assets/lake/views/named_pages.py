@@ -31,7 +31,7 @@ def find_page(lake: Lake, title: str, source: str | None) -> list[tuple[str, str
         source: only in this source.
     """
     wanted = unicodedata.normalize("NFC", title).replace("_", " ").strip()
-    with connect(lake) as connection:
+    with connect(lake, relations=("lake.seed_titles", "last_attempts", "page_links")) as connection:
         if source:  # what only links name is looked up last: there are many links
             asked = {"title": wanted, "source": source}
             if found := query(connection, _EXACT, asked):

@@ -26,12 +26,14 @@ class View:
     Attributes:
         name: its name.
         sql: the statement that makes it.
-        tables: names of the tables that it reads, directly or through other views, in the order of its SQL.
+        tables: names of the tables that it reads, itself or by other views; what it names first stands first.
+        views: names of the public views that it names itself.
     """
 
     name: str
     sql: str
     tables: tuple[str, ...]
+    views: tuple[str, ...] = ()
 
 
 def public_views(lake: Lake) -> list[View]:
@@ -40,6 +42,39 @@ def public_views(lake: Lake) -> list[View]:
     known = {view.name: view for view in own}
     live = [table for table in lake.derived_tables if table.name.startswith(_LIVE)]
     return [*own, *(_view(_derived_view(table), known) for table in live)]
+
+
+@dataclass(frozen=True)
+class Behind:
+    """What some relations stand on.
+
+    Attributes:
+        tables: names of tables.
+        views: public views, each after those that it reads.
+        unknown: names that are neither.
+    """
+
+    tables: frozenset[str]
+    views: tuple[View, ...]
+    unknown: frozenset[str]
+
+
+def all_behind(lake: Lake, names: Iterable[str]) -> Behind:
+    """The tables and views that a query needs that names some relations, and no others.
+
+    Args:
+        lake: whose relations.
+        names: of public views, and of tables as `lake.NAME`.
+    """
+    views, wanted = public_views(lake), set(names)
+    tables = {f"lake.{table.name}" for table in lake.tables}
+    unknown = wanted - {view.name for view in views} - tables
+    for view in reversed(views):  # what a view reads stands before it
+        if view.name in wanted:
+            wanted.update(view.views)
+    needed = tuple(view for view in views if view.name in wanted)
+    read = {name.removeprefix("lake.") for name in wanted & tables}
+    return Behind(frozenset(read.union(*(view.tables for view in needed))), needed, frozenset(unknown))
 
 
 def tables_behind(schema: str, name: str) -> tuple[str, ...]:
@@ -76,7 +111,8 @@ def _view(statement: str, known: Mapping[str, View]) -> View:
     created = _CREATED.search(statement)
     if created is None:
         raise ValueError(f"no view is made by: {statement.strip()}")
-    return View(created[1], statement, tuple(dict.fromkeys(_tables_read(statement, known))))
+    views = dict.fromkeys(name for prefix, name in _READ.findall(statement) if not prefix and name in known)
+    return View(created[1], statement, tuple(dict.fromkeys(_tables_read(statement, known))), tuple(views))
 
 
 def _tables_read(statement: str, known: Mapping[str, View]) -> Iterable[str]:

@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from io import BytesIO
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from typing import TYPE_CHECKING
 
 from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.status_rows import AgedWork
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 _HOURS = 24
 _SIZE = (12.0, 3.6)
@@ -29,6 +30,9 @@ _AGES = {"under 1 h": "tab:green", "1 to 4 h": "gold", "4 h to a day": "tab:oran
 
 def plotted(status: Status) -> bytes:
     """A PNG of some 20 KB: what was done and what failed in each hour of the last day, and what waits."""
+    # matplotlib takes a second to import, and one asset draws.
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
     figure = Figure(figsize=_SIZE, dpi=_DOTS_PER_INCH, layout="constrained")
     done, failed, waits = figure.subplots(1, 3)
     hours = [_hour(status.at) - timedelta(hours=back) for back in reversed(range(_HOURS))]
@@ -44,7 +48,7 @@ def _hour(moment: datetime) -> datetime:
     return moment.replace(minute=0, second=0, microsecond=0)
 
 
-def _plot_done(axes: Axes, status: Status, hours: Sequence[datetime]) -> None:
+def _plot_done(axes: "Axes", status: Status, hours: Sequence[datetime]) -> None:
     below = [0] * len(hours)
     for stage, colour in _DRAWN.items():
         by_hour: Counter[datetime] = Counter()
@@ -58,7 +62,7 @@ def _plot_done(axes: Axes, status: Status, hours: Sequence[datetime]) -> None:
     _label(axes, "done in each hour", hours)
 
 
-def _plot_failed(axes: Axes, status: Status, hours: Sequence[datetime]) -> None:
+def _plot_failed(axes: "Axes", status: Status, hours: Sequence[datetime]) -> None:
     failed, dead = Counter[datetime](), Counter[datetime]()
     for row in status.throughput:
         if row.stage in _DRAWN:
@@ -73,7 +77,7 @@ def _plot_failed(axes: Axes, status: Status, hours: Sequence[datetime]) -> None:
     _label(axes, "failed in each hour", hours)
 
 
-def _plot_waiting(axes: Axes, status: Status) -> None:
+def _plot_waiting(axes: "Axes", status: Status) -> None:
     """A bar for each queue that is not empty, in the colours of how long its work waits."""
     aged = {(one.stage, one.source, one.interrogation): one for one in status.aged}
     queues = [queue for queue in status.queues if queue.depth]
@@ -89,7 +93,7 @@ def _plot_waiting(axes: Axes, status: Status) -> None:
         left = [one + width for one, width in zip(left, widths, strict=True)]
     axes.set_yticks(range(len(queues)), names, fontsize="small")
     axes.invert_yaxis()
-    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    _count_on(axes.xaxis)
     _head(axes, "waits, by age")
 
 
@@ -105,16 +109,23 @@ def _places(hours: Sequence[datetime]) -> range:
     return range(len(hours))
 
 
-def _label(axes: Axes, title: str, hours: Sequence[datetime]) -> None:
+def _count_on(axis: "Axis") -> None:
+    """Write a few whole numbers on an axis."""
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - as above
+
+    axis.set_major_locator(MaxNLocator(5, integer=True))
+
+
+def _label(axes: "Axes", title: str, hours: Sequence[datetime]) -> None:
     every = 6
     axes.set_xticks(list(_places(hours))[::-every], [f"{hour:%H:%M}" for hour in hours][::-every])
     axes.set_xlim(-0.5, len(hours) - 0.5)
     axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    _count_on(axes.yaxis)
     _head(axes, f"{title}, UTC")
 
 
-def _head(axes: Axes, title: str) -> None:
+def _head(axes: "Axes", title: str) -> None:
     axes.set_title(title, fontsize="medium", loc="left")
     axes.spines[["top", "right"]].set_visible(False)
     if axes.get_legend_handles_labels()[1]:

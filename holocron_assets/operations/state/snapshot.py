@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.frontier.views import frontier_tables_of
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.crawl.sources.standing import hosts_not_as_usual
 from holocron_assets.decisions.controls import standing_controls
@@ -125,7 +125,7 @@ def take_snapshot(
     seen = read_served_models(interrogations)
     digests = seen[0].digests if seen[0] else {}
     staleness = read_staleness(lake, stale_batches=stale_batches, failed_runs=failed_runs.runs)
-    with connect(lake, tables=status_tables(), more_views=frontier_views(sources, lake)) as connection:
+    with connect(lake, tables=status_tables(), more_views=frontier_tables_of(lake, sources)) as connection:
         connection.execute("set parquet_metadata_cache = true")  # every file is opened several times
         query(connection, status_views("table", staleness))
         wanted = counted_places(connection, "wanted_items")

@@ -9,7 +9,7 @@ from time import sleep
 
 import dagster as dg
 
-from holocron_assets.crawl.frontier.views import frontier_views
+from holocron_assets.crawl.frontier.views import frontier_tables_of
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.decisions.controls import Scope, standing_controls
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
@@ -188,7 +188,8 @@ class LocalRun:
 
     def _wait(self) -> bool:
         """Sleep until the first page or batch that failed for now is due; return whether there was one."""
-        with connect(self.lake, more_views=frontier_views(self.sources, self.lake)) as connection:
+        frontier = frontier_tables_of(self.lake, self.sources)
+        with connect(self.lake, relations=(), more_views=frontier) as connection:
             names = {"sources": [source.name for source in self._free()]}
             pages = [row["due_at"] for row in query(connection, _NEXT_DUE, names) if row["due_at"]]
         undone = self._startable(

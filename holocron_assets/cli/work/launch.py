@@ -1,0 +1,42 @@
+"""`holocron launch`: puts a job's run into Dagster's queue."""
+
+from collections.abc import Mapping
+
+import click
+
+from holocron_assets.cli.shared import clear_errors, fail, opened_lake, source_option, tag_option
+from holocron_assets.crawl.frontier.batches import source_of
+from holocron_assets.decisions.controls import refuse_held
+
+
+@click.command()
+@click.argument("job")
+@click.option("--wait", is_flag=True, help="Wait for the run, and exit with 1 if it fails.")
+@source_option
+@click.option("--title", "titles", multiple=True, metavar="TITLE", help="For add_pages; may be repeated.")
+@click.option("--maximum-batches", type=click.IntRange(min=1), help="For refresh.")
+@click.option("--partition", metavar="KEY", help="For jobs over a batch, a source or an entity type.")
+@tag_option
+@clear_errors
+def launch(  # noqa: PLR0913 - one for each option
+    job: str,
+    source_name: str | None,
+    titles: tuple[str, ...],
+    maximum_batches: int | None,
+    partition: str | None,
+    *,
+    tags: Mapping[str, str],
+    wait: bool,
+) -> None:
+    """Launch a job through Dagster's run queue; a daemon (`make ui`) must be running."""
+    from holocron_assets.orchestration.runs.launching import launch_job
+
+    refuse_held(opened_lake(), source=source_name or (partition and (source_of(partition) or partition)))
+    settings = {"source": source_name, "titles": list(titles) or None, "maximum_batches": maximum_batches}
+    config = {name: value for name, value in settings.items() if value is not None}
+    try:
+        error = launch_job(job, config=config, partition=partition, wait=wait, tell=click.echo, tags=tags)
+    except ValueError as problem:
+        raise click.UsageError(str(problem)) from problem
+    if error:
+        fail(error)

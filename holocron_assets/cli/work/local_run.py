@@ -1,0 +1,220 @@
+"""What `holocron run`, `crawl` and `import` do: all the work in this process, with a progress bar."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from datetime import datetime
+from functools import cache, partial
+
+import dagster as dg
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from holocron_assets.cli.console import print_paths, print_rows, print_summary
+from holocron_assets.cli.knowledge.reports import gpu_summary, run_summary
+from holocron_assets.cli.operation.status_console import print_interrogations
+from holocron_assets.crawl.changes.revision_check import start_pass
+from holocron_assets.crawl.frontier.batches import cut_given_titles
+from holocron_assets.crawl.sources.files import read_sources
+from holocron_assets.crawl.sources.seeds import load_site
+from holocron_assets.crawl.sources.source import Source
+from holocron_assets.derive.dispatch.served import is_switched_off
+from holocron_assets.errors import PermanentError
+from holocron_assets.interrupts import ending_by_signal
+from holocron_assets.lake.files.quarantine import all_set_aside
+from holocron_assets.lake.journals.packing import journals_are_due, pack_journals
+from holocron_assets.lake.place.clock import utc_now
+from holocron_assets.lake.place.paths import Lake
+from holocron_assets.operations.state.snapshot import how_far
+from holocron_assets.orchestration.internals.instance import open_instance
+from holocron_assets.orchestration.internals.retention import forget_old_runs, old_runs_are_due
+from holocron_assets.orchestration.local.models import ModelStage
+from holocron_assets.orchestration.local.run import LocalRun, RunReport
+from holocron_assets.orchestration.resources.change_readings import read_to_the_end
+from holocron_assets.orchestration.runs.reaper import reaping
+from holocron_assets.orchestration.runs.waiting import FinishedRun
+from holocron_assets.planning.repair import repairing
+from holocron_assets.planning.work import Work
+from holocron_assets.settings import politeness_folder, run_retention, sources_folder
+from holocron_assets.telemetry.long_work import told_in_lines
+
+
+def run_everything(
+    console: Console,
+    lake: Lake,
+    sources: Sequence[Source],
+    *,
+    few: int | None = None,
+    tags: Mapping[str, str] | None = None,
+) -> bool:
+    """Do all there is to do for some sources, and print what it came to.
+
+    Args:
+        console: to print to.
+        lake: the lake.
+        sources: whose work.
+        few: pages that interrogations are asked about that no page type waits for; None to ask no model.
+        tags: a person's tags of its runs.
+
+    Returns:
+        Whether everything went well.
+    """
+    if not sources:
+        console.print(
+            "No source is enabled. `holocron sources list` shows them, `sources enable` starts one."
+        )
+        return True
+    models = None if few is None or is_switched_off() else ModelStage(lake, sources, few, console)
+    report = _run(console, lake, sources, LocalRun.finish, models=models, tags=tags)
+    print_summary(console, run_summary(lake, sources), report.seconds)
+    if models:
+        print_rows(console, "Asked of models", gpu_summary(lake, [run.run_id for run in report.finished]))
+        print_interrogations(console, *how_far(lake))
+    return _tell_outcome(console, lake, report)
+
+
+def recheck_source(console: Console, lake: Lake, source: Source) -> bool:
+    """Compare every page of a source with its wiki, and do what follows; see `run_everything`.
+
+    Raises:
+        PermanentError: the source is a dump.
+    """
+    if source.kind != "mediawiki_api":
+        raise PermanentError(f"source {source.name!r} is a dump: its pages do not change")
+    start_pass(lake, source.name, "person", utc_now())
+    return run_everything(console, lake, [source])
+
+
+def crawl_titles(
+    console: Console,
+    lake: Lake,
+    source: Source,
+    titles: Sequence[str],
+    *,
+    tags: Mapping[str, str] | None = None,
+) -> bool:
+    """Fetch given pages now, whatever was fetched before, and what follows from them; nothing else.
+
+    Raises:
+        PermanentError: the source is a dump, or a text is no title; nothing is fetched.
+    """
+
+    def crawl(run: LocalRun) -> RunReport:
+        if run.ask_sites().errors:
+            return run.report
+        site = load_site(lake, source.name)
+        batches = cut_given_titles(lake, source, site, titles, now=utc_now())
+        console.print(f"cut {', '.join(batches)}")
+        return run.finish_given(batches)
+
+    return _tell_outcome(console, lake, _run(console, lake, [source], crawl, tags=tags))
+
+
+def _run(  # noqa: PLR0913 - what is worked on, and what is known of it
+    console: Console,
+    lake: Lake,
+    sources: Sequence[Source],
+    work_on: Callable[[LocalRun], RunReport],
+    *,
+    models: ModelStage | None = None,
+    tags: Mapping[str, str] | None = None,
+) -> RunReport:
+    progress = Progress(
+        TextColumn("{task.description:<42}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+    )
+    with ending_by_signal(), ExitStack() as stack:
+        instance = stack.enter_context(open_instance())
+        stack.enter_context(progress)
+        task = progress.add_task("looking for work", total=0)
+        stack.enter_context(_in_lines(progress))
+
+        def planned(work: Sequence[Work]) -> None:
+            total = (progress.tasks[0].total or 0) + len(work)
+            progress.update(task, total=total)
+
+        def starting(work: Work) -> None:
+            progress.update(task, description=str(work))
+
+        def ended(run: FinishedRun) -> None:
+            progress.advance(task)
+            if run.error:
+                progress.console.print(f"[red]failed[/red] {run.work}: {escape(run.error)}")
+
+        def resting(due: datetime) -> None:
+            progress.update(task, description=f"waiting for what is due {due:%H:%M:%S} UTC")
+
+        def answered(work: Work, items: int) -> None:
+            progress.update(task, description=f"{work}: {items} answered")
+
+        run = LocalRun(
+            lake=lake,
+            sources=sources,
+            all_sources=list(read_sources(sources_folder())[0].values()),
+            job=_job_finder(),
+            instance=instance,
+            read_changes=lambda source: read_to_the_end(lake, source, politeness_folder(), instance),
+            planned=planned,
+            starting=starting,
+            ended=ended,
+            resting=resting,
+            answered=answered,
+            models=models,
+            tags=tags or {},
+        )
+        try:
+            with reaping(instance, lake):
+                report = work_on(run)
+        except KeyboardInterrupt:
+            progress.update(task, description="stopped")
+            progress.console.print("Stopped. What was done is kept; the same command goes on from there.")
+            raise
+        # For who never starts the daemon, whose schedule does it else.
+        if old_runs_are_due(instance, kept := run_retention(), now=utc_now()):
+            forget_old_runs(instance, kept, now=utc_now())
+        if journals_are_due(lake, now=utc_now()):
+            repairing(lambda: pack_journals(lake, now=utc_now()), lambda _: None)  # told at the end
+        progress.update(task, description="done")
+    return report
+
+
+def _in_lines(progress: Progress) -> AbstractContextManager[None]:
+    """Without a terminal, where no bar is shown: tell again and again what is done and how far it is."""
+    console, task = progress.console, progress.tasks[0]
+    if console.is_terminal:
+        return nullcontext()
+
+    def doing() -> str:
+        return f"{task.description}: {task.completed:.0f} of {task.total or 0:.0f} done"
+
+    return told_in_lines(doing, partial(console.print, markup=False, soft_wrap=True))
+
+
+@cache
+def definitions() -> dg.Definitions:
+    """All of Dagster's definitions, which take two seconds to make: a run with nothing to do needs none."""
+    from holocron_assets.definitions import defs
+
+    return defs
+
+
+def _job_finder() -> Callable[[str], dg.JobDefinition]:
+    return cache(lambda name: definitions().resolve_job_def(name))
+
+
+def _tell_outcome(console: Console, lake: Lake, report: RunReport) -> bool:
+    if not report.finished and not report.held:
+        console.print("[green]Nothing to do: everything is done already.[/green]")
+    for aside in all_set_aside(lake):
+        if aside.at >= report.started:
+            console.print(f"[yellow]set aside[/yellow] {escape(str(aside))}", soft_wrap=True)
+    for hold in report.held:
+        console.print(f"[yellow]held back[/yellow] {escape(hold)}", soft_wrap=True)
+    for error in report.errors:
+        console.print(f"[red]failed[/red] {escape(error)}", soft_wrap=True)
+    print_paths(console, [("ask it in SQL", 'holocron sql "from entities"'), ("or open", lake.database)])
+    print_paths(console, [("see it in Dagster's UI", "make ui, then http://127.0.0.1:3000")])
+    return not report.errors

@@ -1,0 +1,101 @@
+"""Interrogations as they were last read and checked, kept in the state folder for the next process.
+
+Reading and checking takes a second, most of it for queries of an empty database. The same files give the same
+interrogations to the same code, so the next process loads what this one read. A reading that is missing or
+damaged is made again.
+"""
+
+import os
+import pickle
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holocron_assets.lake.declaration.code_stamp import code_stamp, files_below
+from holocron_assets.lake.declaration.keys import content_hash
+from holocron_assets.lake.declaration.schema import Table
+from holocron_assets.settings import state_folder
+
+if TYPE_CHECKING:
+    from holocron_assets.derive.interrogations.interrogation import Interrogation
+
+_PACKAGE = "holocron_assets"
+_LIBRARIES = ("duckdb", "jinja2", "pyarrow", "pydantic", "pydantic_core")
+"""Libraries that check interrogations, or whose objects are kept."""
+_TABLES, _INTERROGATIONS = "tables", "interrogations"
+_MOST_FILES = 16
+"""Files that are kept, the newest: two for each folder and version of the code."""
+
+
+class Memory:
+    """What is remembered of the interrogations of a folder, as its files are now."""
+
+    def __init__(self, folder: Path) -> None:
+        """Look at a folder and at the code; what is read of the folder later is kept under what they are now.
+
+        Args:
+            folder: of interrogations.
+        """
+        self._folder = state_folder() / "interrogations"
+        try:
+            self._mark = _mark(folder)
+        except OSError:  # the folder cannot be read, which whoever reads it tells
+            self._mark = None
+
+    def tables(self) -> tuple[Table, ...] | None:
+        """The tables of the answers; None if this code has not read the folder yet."""
+        tables: tuple[Table, ...] | None = self._kept(_TABLES)
+        return tables
+
+    def interrogations(self) -> "tuple[Interrogation, ...] | None":
+        """The interrogations; None if this code has not read the folder yet."""
+        interrogations: tuple[Interrogation, ...] | None = self._kept(_INTERROGATIONS)
+        return interrogations
+
+    def keep(self, interrogations: "tuple[Interrogation, ...]") -> None:
+        """Keep what was read. Nothing is kept where nothing can be written.
+
+        Functions of other packages are loaded each time: whether that works does not depend on their own
+        file alone.
+        """
+        functions = [one.function for one in interrogations if one.function is not None]
+        if self._mark is None or any(not name.startswith(f"{_PACKAGE}.") for name in functions):
+            return
+        kept = {_INTERROGATIONS: interrogations, _TABLES: tuple(one.table for one in interrogations)}
+        with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for name, value in kept.items():
+                aside = self._folder / f"{self._mark}.{name}.{os.getpid()}"
+                aside.write_bytes(pickle.dumps(value))
+                aside.replace(self._file(name))
+            for old in sorted(self._folder.iterdir(), key=_age)[_MOST_FILES:]:
+                old.unlink()
+
+    def _kept(self, name: str) -> Any:
+        try:
+            # The folder is the user's own, as the one of Python's compiled modules.
+            return None if self._mark is None else pickle.loads(self._file(name).read_bytes())  # noqa: S301
+        except Exception:  # noqa: BLE001 - it is not there, is damaged, or cannot be read by today's libraries
+            return None
+
+    def _file(self, name: str) -> Path:
+        return self._folder / f"{self._mark}.{name}"
+
+
+def _mark(folder: Path) -> str | None:
+    """A hash of all that a reading depends on; None if the code changed after this process loaded it.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    if (code := code_stamp()) is None:
+        return None
+    texts = [f"{entry.path} {Path(entry.path).read_bytes().hex()}" for entry in files_below(folder)]
+    libraries = [f"{name} {version(name)}" for name in _LIBRARIES]
+    asked = f"HOLOCRON_MODEL={os.environ.get('HOLOCRON_MODEL', '')}"
+    return content_hash("\n".join([code, *sorted(texts), *libraries, asked]))
+
+
+def _age(file: Path) -> float:
+    return -file.stat().st_mtime

@@ -1,0 +1,61 @@
+"""The table of commands says what the commands themselves say, and imports them when they are called."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from holocron_assets.cli.main import COMMANDS, main
+
+SUMMARIES = {name: text for names in COMMANDS.values() for name, text in names.items()}
+UNLIMITED = 10_000
+
+# Standard error takes what is imported: standard output has the help.
+NAMING_MODULES = """
+import sys
+from holocron_assets.cli.main import main
+try:
+    main()
+finally:
+    sys.stderr.write(" ".join(sys.modules))
+"""
+
+
+def imported_by(*words: str) -> set[str]:
+    """The modules that a command has imported at its end, in a process of its own."""
+    command = [sys.executable, "-c", NAMING_MODULES, *words]
+    return {*subprocess.run(command, check=True, capture_output=True, text=True).stderr.split()}  # noqa: S603
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_a_summary_is_the_first_sentence_of_the_commands_help(name: str) -> None:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    assert command.get_short_help_str(UNLIMITED) == SUMMARIES[name]
+    assert command.name == name
+
+
+def test_every_command_is_in_the_table_once() -> None:
+    assert sum(map(len, COMMANDS.values())) == len(SUMMARIES) == len(main.list_commands(click.Context(main)))
+
+
+def test_the_list_of_commands_imports_none_of_them() -> None:
+    ours = {name for name in imported_by("--help") if name.startswith("holocron_assets")}
+    assert ours == {
+        *("holocron_assets", "holocron_assets.cli", "holocron_assets.cli.main"),
+        "holocron_assets.cli.on_demand",
+    }
+
+
+def test_a_commands_help_imports_no_other_command() -> None:
+    found = imported_by("page", "--help")
+    assert "holocron_assets.cli.knowledge.page" in found
+    assert not found & {"dagster", "holocron_assets.cli.work.run", "holocron_assets.cli.knowledge.why"}
+
+
+def test_an_unknown_command_is_named() -> None:
+    said = CliRunner().invoke(main, ["pagge"])
+    assert said.exit_code == 2
+    assert "No such command 'pagge'" in said.stderr
