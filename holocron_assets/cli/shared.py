@@ -12,48 +12,20 @@ from typing import Any, NoReturn
 import click
 import duckdb
 
-from holocron_assets.crawl.dumps.export import DumpError
-from holocron_assets.crawl.sources.files import SourceError, load_source, read_sources
+from holocron_assets.crawl.sources.files import load_source, read_sources
 from holocron_assets.crawl.sources.source import Source
-from holocron_assets.decisions.controls import HeldBackError
-from holocron_assets.decisions.log import DecisionError
-from holocron_assets.derive.dispatch.pools import DispatchError
-from holocron_assets.derive.engine.problems import ModelServerUnavailable
 from holocron_assets.derive.interrogations.files import broken_interrogations
-from holocron_assets.derive.interrogations.interrogation import InterrogationError
 from holocron_assets.derive.opening import open_lake
-from holocron_assets.derive.server.errors import ModelFileError, ModelServerError, UnknownModelError
-from holocron_assets.errors import PermanentError, TransientError
-from holocron_assets.lake.files.parquet import DamagedPartitionError, MissingPartitionError
+from holocron_assets.errors import HolocronError
 from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.place.paths import Lake
-from holocron_assets.lake.place.presence import FolderGoneError
-from holocron_assets.lake.titles import InvalidTitle
 from holocron_assets.orchestration.runtime.database_troubles import database_trouble
-from holocron_assets.settings import SettingError, data_folder, sources_folder, state_folder
-from holocron_assets.telemetry.errors import ObserveError
+from holocron_assets.settings import data_folder, sources_folder, state_folder
 from holocron_assets.telemetry.masking import without_secrets
 
 _EXPECTED_ERRORS = (
+    HolocronError,
     OSError,  # a folder that cannot be written, a disk that is full: it names the path
-    PermanentError,
-    TransientError,
-    FolderGoneError,
-    SourceError,
-    DumpError,
-    DamagedPartitionError,
-    MissingPartitionError,
-    InvalidTitle,
-    InterrogationError,
-    DispatchError,
-    DecisionError,
-    HeldBackError,
-    ModelServerUnavailable,
-    ModelFileError,
-    ModelServerError,
-    UnknownModelError,
-    ObserveError,
-    SettingError,
     duckdb.Error,
 )
 
