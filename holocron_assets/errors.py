@@ -1,9 +1,13 @@
-"""The two kinds of failure: what may work later, and what will not. Everything else derives from them."""
+"""The errors that people read. Commands show them without a traceback, and runs end with their message."""
 
 
-class TransientError(Exception):
+class HolocronError(Exception):
+    """What went wrong, in words for the person who has to act on it."""
+
+
+class TransientError(HolocronError):
     """It failed for now; the same may work later."""
 
 
-class PermanentError(Exception):
+class PermanentError(HolocronError):
     """It failed, and would fail again unchanged: a person has to look."""

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from platformdirs import user_cache_path, user_state_path
 
+from holocron_assets.errors import HolocronError
+
 PROJECT_FOLDER = Path(__file__).resolve().parents[1]
 _MOST_DAYS = 36_500
 _MOST_CRAWLERS = 64
@@ -53,7 +55,7 @@ VARIABLES: Mapping[str, str] = {
 """Every variable of the environment that is read, and what it says. A test compares this with the code."""
 
 
-class SettingError(ValueError):
+class SettingError(HolocronError, ValueError):
     """A variable of the environment that says what cannot be; the message names it and what it may be."""
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from ruamel.yaml.error import YAMLError
 
 from holocron_assets.classify.taxonomy import WORK, load_taxonomy
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.people_yaml import load_yaml
 
 Context = Literal["title", "qualifier", "title_word", "infobox", "category", "lead"]
@@ -40,7 +41,7 @@ _Confidence = Annotated[float, Field(strict=True, ge=0, le=1)]
 _Words = Annotated[frozenset[str], Field(min_length=1)]
 
 
-class RuleError(ValueError):
+class RuleError(PermanentError, ValueError):
     """A rule file cannot be used; the message names the file and, if possible, the rule's id."""
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ruamel.yaml.error import YAMLError
 
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.people_yaml import load_yaml
 
 TAXONOMY_FILE = Path(__file__).with_name("taxonomy.yaml")
@@ -14,7 +15,7 @@ UNKNOWN = "Unknown"
 WORK = "WorkMedia"
 
 
-class TaxonomyError(ValueError):
+class TaxonomyError(PermanentError, ValueError):
     """A taxonomy file is not valid; the message names the file and the key."""
 
 

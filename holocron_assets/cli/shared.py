@@ -15,6 +15,7 @@ import click
 from holocron_assets.crawl.sources.files import load_source, read_sources
 from holocron_assets.crawl.sources.source import Source
 from holocron_assets.derive.opening import left_out, open_lake
+from holocron_assets.errors import HolocronError
 from holocron_assets.lake.place.mounts import refuse_unmounted
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import data_folder, sources_folder, state_folder
@@ -79,12 +80,15 @@ def clear_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 def _problem(error: Exception) -> str | None:
     """What an error says to a person, without secrets; None if it is none that a person can act on."""
-    # A second of imports, of the model server's client and of Dagster's database, for commands that failed.
-    from holocron_assets.cli.expected_errors import EXPECTED_ERRORS
+    # Dagster's database takes a second to import: only commands that failed wait for it.
+    import duckdb
+
     from holocron_assets.orchestration.runtime.database_troubles import database_trouble
     from holocron_assets.telemetry.masking import without_secrets
 
-    said = str(error) if isinstance(error, EXPECTED_ERRORS) else database_trouble(error)
+    said = (
+        str(error) if isinstance(error, (HolocronError, OSError, duckdb.Error)) else database_trouble(error)
+    )
     return None if said is None else without_secrets(said)
 
 

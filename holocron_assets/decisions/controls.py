@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from holocron_assets.decisions.append_log import AppendLog, id_at
 from holocron_assets.decisions.log import refuse_unsaid
+from holocron_assets.errors import HolocronError
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import CONTROLS
@@ -22,7 +23,7 @@ _LOG = AppendLog(CONTROLS, "control_id", "said_at")
 _DONE = {PAUSE: "paused", DRAIN: "drained"}
 
 
-class HeldBackError(Exception):
+class HeldBackError(HolocronError):
     """A person holds the work back. The message says who, why, and how to resume. It is no failure."""
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cached_property, lru_cache
 
 from holocron_assets.decisions.append_log import AppendLog, id_at
+from holocron_assets.errors import HolocronError
 from holocron_assets.lake.declaration.keys import content_hash, title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.place.clock import utc_now
@@ -31,7 +32,7 @@ _LONGEST: Mapping[str, int] = {"author": 100, "reason": 1000}  # characters: bot
 _NO_PART_OF_A_NAME = frozenset({"Cc", "Zl", "Zp"})  # Unicode's control characters and line breaks
 
 
-class DecisionError(ValueError):
+class DecisionError(HolocronError, ValueError):
     """A decision that cannot be made; the message says why."""
 
 

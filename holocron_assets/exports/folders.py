@@ -10,6 +10,7 @@ from pathlib import Path
 from time import time
 from typing import Any
 
+from holocron_assets.errors import HolocronError
 from holocron_assets.lake.files.durable import make_folder, sync_folder, trouble_named
 from holocron_assets.lake.files.manifests import MANIFEST, read_mark, write_mark
 
@@ -17,7 +18,7 @@ _MARK = "holocron export"
 _ABANDONED_AFTER = timedelta(days=1)
 
 
-class ExportError(ValueError):
+class ExportError(HolocronError, ValueError):
     """An export that cannot be written; the message says why and what to do."""
 
 

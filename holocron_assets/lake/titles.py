@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from html.entities import html5
 from typing import Any
 
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.schema import Row
 
 MAIN_NAMESPACE = 0
@@ -81,7 +82,7 @@ _RELATIVE_PATH = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 _CHARACTER_REFERENCE = re.compile(r"&(?:([A-Za-z][A-Za-z0-9]*)|#([0-9]+)|#[xX]([0-9A-Fa-f]+));")
 
 
-class InvalidTitle(ValueError):  # noqa: N818 - MediaWiki's own term for such a title
+class InvalidTitle(PermanentError, ValueError):  # noqa: N818 - MediaWiki's own term for such a title
     """A text that cannot be the title of a page."""
 
     def __init__(self, text: str, problem: str) -> None:

@@ -12,14 +12,13 @@ from rich.console import Console
 from holocron_assets.cli.console import print_records, to_json
 from holocron_assets.cli.shared import clear_errors, fail, json_option, opened_lake, waiting_told
 from holocron_assets.decisions.controls import refuse_held
-from holocron_assets.derive.dispatch.pools import DispatchError, read_dispatch_settings
+from holocron_assets.derive.dispatch.pools import read_dispatch_settings
 from holocron_assets.derive.gpu.question import Answered, Question
 from holocron_assets.derive.gpu.slots import place_of
 from holocron_assets.derive.interrogations.files import load_interrogations, refuse_broken
 from holocron_assets.derive.interrogations.interrogation import Interrogation
-from holocron_assets.derive.server.errors import ModelServerError
 from holocron_assets.derive.server.process.connection import model_server
-from holocron_assets.errors import TransientError
+from holocron_assets.errors import HolocronError
 from holocron_assets.lake.views.named_pages import find_page
 from holocron_assets.settings import dispatch_file
 
@@ -57,7 +56,7 @@ def ask(interrogation: str, title: str, source_name: str | None, *, as_json: boo
                 fail("HOLOCRON_LLM is off, so no model can be asked; set it to auto or embedded")
             place = place_of(read_dispatch_settings(dispatch_file()).pool_of(model), model)
             answers = asyncio.run(Question(lake, asked, *found[0], place).answers(server))
-    except (TransientError, ModelServerError, DispatchError, TimeoutError) as error:
+    except (HolocronError, TimeoutError) as error:
         fail(str(error) or "it took too long; try again later")
     _print(answers, as_json=as_json)
     if any(one.answer is None for one in answers):

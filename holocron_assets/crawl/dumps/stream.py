@@ -14,6 +14,8 @@ from contextlib import closing, contextmanager
 from io import BufferedReader
 from pathlib import Path
 
+from holocron_assets.errors import PermanentError
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
@@ -33,7 +35,7 @@ _PACKINGS = frozenset({".gz", ".bz2", ".zst"})
 _UNREAD_SUFFIXES = frozenset({".7z", ".rar", ".xz", ".zip"})
 
 
-class DumpError(ValueError):
+class DumpError(PermanentError, ValueError):
     """An XML export cannot be read, or not to its end. The message names the file and the last good page.
 
     Attributes:

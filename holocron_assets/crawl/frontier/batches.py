@@ -32,7 +32,7 @@ LONGEST_GATHERING = timedelta(hours=1)
 _NUMBERED = re.compile(r"(?P<source>.+)-(?P<number>[0-9]+)")
 
 
-class NoManifestError(LookupError):
+class NoManifestError(PermanentError, LookupError):
     """No batch was cut for a partition key."""
 
 

@@ -16,6 +16,7 @@ from ruamel.yaml.reader import ReaderError
 from holocron_assets.crawl.dumps.export import read_site
 from holocron_assets.crawl.sources.problems import KeyPath, dotted, explain, first_hand
 from holocron_assets.crawl.sources.source import NAME_PATTERN, Source
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.people_yaml import compose_yaml, load_yaml
 
 SUFFIX = ".yaml"
@@ -38,7 +39,7 @@ class Problem:
     text: str
 
 
-class SourceError(ValueError):
+class SourceError(PermanentError, ValueError):
     """A source file, or another file that is written like one, cannot be used.
 
     The message names file, line and key of each problem.

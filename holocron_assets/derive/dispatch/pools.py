@@ -11,6 +11,7 @@ from ruamel.yaml.error import YAMLError
 from holocron_assets.derive.code.kinds import CODE_KINDS
 from holocron_assets.derive.dispatch.choosing import ITEMS_A_TURN, Ageing
 from holocron_assets.derive.gpu.slots import GPU_POOL
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.people_yaml import load_yaml
 
 CODE_POOL = "code"
@@ -19,7 +20,7 @@ CODE_POOL = "code"
 PoolName = Annotated[StrictStr, Field(pattern=r"^[a-z][a-z0-9_]{0,29}$")]
 
 
-class DispatchError(ValueError):
+class DispatchError(PermanentError, ValueError):
     """The file that says how work is dispatched cannot be used; the message names file, key and reason."""
 
 

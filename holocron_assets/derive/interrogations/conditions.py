@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from holocron_assets.derive.evidence.queries import check_query, locked_database, relations_named
 from holocron_assets.derive.interrogations.derived_tables import ROW_TABLES, Over
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_TYPES, RULE_CLASSIFICATIONS
@@ -22,7 +23,7 @@ _ROWS = "wanted_rows"
 _MEMORY = "512MB"
 
 
-class ConditionError(ValueError):
+class ConditionError(PermanentError, ValueError):
     """A condition cannot be asked."""
 
 

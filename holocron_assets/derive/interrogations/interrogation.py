@@ -44,6 +44,7 @@ from holocron_assets.derive.interrogations.settings import (
     Text,
     Wants,
 )
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Table
 
@@ -61,7 +62,7 @@ def _can_be_loaded(function: str) -> str:
     return function
 
 
-class InterrogationError(ValueError):
+class InterrogationError(PermanentError, ValueError):
     """An interrogation cannot be used; the message names the file, the key and the reason."""
 
 

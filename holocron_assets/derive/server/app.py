@@ -17,7 +17,7 @@ from holocron_assets.derive.server.disconnects import ClientGoneError
 from holocron_assets.derive.server.endpoints import Endpoints
 from holocron_assets.derive.server.errors import UnknownModelError
 from holocron_assets.derive.server.observed import Observed
-from holocron_assets.derive.server.process.loaded import BusyError, ModelMissingError
+from holocron_assets.derive.server.process.loaded import BusyError, NoModelFileError
 from holocron_assets.derive.server.process.loopback import LlamaError
 from holocron_assets.derive.server.process.runner import RunnerError
 from holocron_assets.derive.server.requests import BadRequestError
@@ -25,7 +25,7 @@ from holocron_assets.loopback_guard import OwnMachineOnly
 
 _STATUSES = {
     BadRequestError: 400,
-    ModelMissingError: 404,
+    NoModelFileError: 404,
     ClientGoneError: 499,  # nobody is there to read it
     RunnerError: 500,
     BusyError: 503,

@@ -1,7 +1,9 @@
 """Errors about models. Each message says what to do, and can be shown to people as it is."""
 
+from holocron_assets.errors import HolocronError, PermanentError
 
-class UnknownModelError(Exception):
+
+class UnknownModelError(HolocronError):
     """A model that the catalog does not have.
 
     Attributes:
@@ -17,9 +19,9 @@ class UnknownModelError(Exception):
         self.name = name
 
 
-class ModelFileError(Exception):
+class ModelFileError(HolocronError):
     """A model file that cannot be had, or is not the one it should be."""
 
 
-class ModelServerError(Exception):
+class ModelServerError(PermanentError):
     """No model server can be had."""

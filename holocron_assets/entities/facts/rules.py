@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ruamel.yaml.error import YAMLError
 
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.files.people_yaml import load_yaml
 
@@ -23,7 +24,7 @@ Text = Annotated[str, Field(strict=True, min_length=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class InfoboxRuleError(ValueError):
+class InfoboxRuleError(PermanentError, ValueError):
     """A file of infobox rules cannot be used; names file, rule and key."""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.values import REFUSALS, first_misfit, misfit
 
 type_string = pa.string()
@@ -23,7 +24,7 @@ type_strings = pa.list_(pa.string())
 Row = Mapping[str, Any]
 
 
-class SchemaError(ValueError):
+class SchemaError(PermanentError, ValueError):
     """Rows do not fit their table. Nothing was written."""
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from holocron_assets.errors import HolocronError
+
 _SET_ASIDE = (
     "The next run or sensor that reads it sets it aside, and its rows are made again; "
     "`holocron verify` does so at once."
@@ -28,7 +30,7 @@ PACK_FOLDER = ".packs"
 """The folder of a table that holds its packs. No partition can have this name."""
 
 
-class DamagedPartitionError(RuntimeError):
+class DamagedPartitionError(HolocronError, RuntimeError):
     """A partition's file, or a pack of several, is there but cannot be read.
 
     Attributes:

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.keys import table_hash
 from holocron_assets.lake.declaration.schema import Row, Table
 from holocron_assets.lake.files.damage import DamagedPartitionError, damage_named
@@ -36,7 +37,7 @@ __all__ = [
 _LOG = logger(__name__)
 
 
-class MissingPartitionError(LookupError):
+class MissingPartitionError(PermanentError, LookupError):
     """A partition is not in the lake."""
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from filelock import Timeout
 
+from holocron_assets.errors import HolocronError
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.damage import PACK_FOLDER
 from holocron_assets.lake.files.durable import holding, remove
@@ -38,7 +39,7 @@ FEWEST = 50
 _NS = 1_000_000_000
 
 
-class CompactionUnderWayError(RuntimeError):
+class CompactionUnderWayError(HolocronError, RuntimeError):
     """Another process compacts the same lake."""
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from holocron_assets.errors import PermanentError
 from holocron_assets.lake.declaration.keys import content_hash
 from holocron_assets.lake.declaration.schema import Table
 from holocron_assets.lake.files.damage import PACK_FOLDER
@@ -24,7 +25,7 @@ _NS = 1_000_000_000
 _PARTITION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
-class PartitionNameError(ValueError):
+class PartitionNameError(PermanentError, ValueError):
     """A partition's name could lead outside its folder."""
 
 

@@ -11,13 +11,7 @@ from holocron_assets.derive.interrogations.unread import refuse_unread_answers
 from holocron_assets.lake.files.durable import replaced_files
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
-from holocron_assets.orchestration.assets.metadata import (
-    OWNER,
-    sample_list,
-    table_description,
-    table_metadata,
-    written_metadata,
-)
+from holocron_assets.orchestration.assets.metadata import sample_list, table_arguments, written_metadata
 from holocron_assets.orchestration.assets.partitions import BATCHES
 from holocron_assets.orchestration.resources.resources import LakeResource
 from holocron_assets.orchestration.runs.failures import clear_failures
@@ -34,11 +28,8 @@ def batch_asset(step: Step) -> dg.AssetsDefinition:
         deps=[table.name for table in (*step.derivation.inputs, *step.derivation.optional_inputs)],
         partitions_def=BATCHES,
         group_name=step.group,
-        kinds={"parquet", "python"},
-        owners=[OWNER],
         code_version=step.derivation.code_version,
-        description=table_description(step.table),
-        metadata=table_metadata(step.table),
+        **table_arguments(step.table, "python"),
         retry_policy=LAKE,
     )
     def made(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[StepResult]:

@@ -20,13 +20,7 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES, SEED_TITLES, SITES
 from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
-from holocron_assets.orchestration.assets.metadata import (
-    OWNER,
-    large_metadata,
-    table_description,
-    table_metadata,
-    written_metadata,
-)
+from holocron_assets.orchestration.assets.metadata import large_metadata, table_arguments, written_metadata
 from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
 from holocron_assets.orchestration.assets.politeness_metadata import polite_failures, politeness_metadata
 from holocron_assets.orchestration.resources.holding import is_begun
@@ -41,21 +35,14 @@ batch_pages = dg.AssetSpec(
     BATCH_PAGES.name,
     partitions_def=BATCHES,
     group_name="crawl",
-    kinds={"parquet"},
-    owners=[OWNER],
-    description=table_description(BATCH_PAGES)
-    + "\n\nCut by the `new_pages` sensor or a person, never by a run.",
-    metadata=table_metadata(BATCH_PAGES),
+    **table_arguments(BATCH_PAGES, note="Cut by the `new_pages` sensor or a person, never by a run."),
 )
 
 
 @dg.asset(
     partitions_def=SOURCES,
     group_name="crawl",
-    kinds={"parquet", "mediawiki"},
-    owners=[OWNER],
-    description=table_description(SITES),
-    metadata=table_metadata(SITES),
+    **table_arguments(SITES, "mediawiki"),
     retry_policy=NETWORK,
     pool=CRAWL_POOL,
 )
@@ -79,11 +66,8 @@ def sites(
     deps=[sites],
     partitions_def=SOURCES,
     group_name="crawl",
-    kinds={"parquet", "mediawiki"},
-    owners=[OWNER],
     code_version=SEEDS_VERSION,
-    description=table_description(SEED_TITLES),
-    metadata=table_metadata(SEED_TITLES),
+    **table_arguments(SEED_TITLES, "mediawiki"),
     retry_policy=NETWORK,
     pool=CRAWL_POOL,
 )
@@ -119,10 +103,7 @@ def seed_titles(
     deps=[batch_pages],
     partitions_def=BATCHES,
     group_name="crawl",
-    kinds={"parquet", "mediawiki"},
-    owners=[OWNER],
-    description=table_description(PAGES),
-    metadata=table_metadata(PAGES),
+    **table_arguments(PAGES, "mediawiki"),
     retry_policy=NETWORK,
     pool=CRAWL_POOL,
 )

@@ -30,7 +30,7 @@ from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ALL_TABLES
 from holocron_assets.orchestration.assets.events import StepResult, is_deferred
-from holocron_assets.orchestration.assets.metadata import OWNER, table_description, table_metadata
+from holocron_assets.orchestration.assets.metadata import table_arguments
 from holocron_assets.orchestration.assets.partitions import BATCHES, ENTITY_TYPES
 from holocron_assets.orchestration.model_runs.asking import (
     answers_metadata,
@@ -175,12 +175,11 @@ def _spec(interrogation: Interrogation) -> dg.AssetSpec:
             *(dg.AssetDep(name, partition_mapping=every) for name in _assets_of(read.whole)),
         ],
         group_name=GROUP,
-        kinds={"parquet", interrogation.kind if interrogation.is_of_code else "ollama"},
-        owners=[OWNER],
         tags={"shadow": "true"} if interrogation.shadow else {},
         code_version=content_hash(f"{interrogation.prompt_version}{interrogation.schema_version}")[:16],
-        description=f"{interrogation.title}\n\n{table_description(table)}",
-        metadata={**table_metadata(table), **_declared(interrogation)},
+        **table_arguments(
+            table, interrogation.kind if interrogation.is_of_code else "ollama", **_declared(interrogation)
+        ),
     )
 
 

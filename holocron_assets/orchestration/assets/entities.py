@@ -27,7 +27,7 @@ from holocron_assets.orchestration.assets.events import (
     recorded_partitions,
     step_results,
 )
-from holocron_assets.orchestration.assets.metadata import OWNER, table_description, table_metadata
+from holocron_assets.orchestration.assets.metadata import table_arguments
 from holocron_assets.orchestration.assets.partitions import ENTITY_TYPES, SOURCES
 from holocron_assets.orchestration.internals.asset_events import DEFERRED
 from holocron_assets.orchestration.internals.runs import events_of_run
@@ -59,11 +59,8 @@ def stage_asset(stage: Stage) -> dg.AssetsDefinition:
         ],
         partitions_def=SOURCES if stage in BY_SOURCE else ENTITY_TYPES,
         group_name=stage.group,
-        kinds={"parquet", "duckdb"},
-        owners=[OWNER],
         code_version=stage.code_version,
-        description=table_description(stage.table),
-        metadata=table_metadata(stage.table),
+        **table_arguments(stage.table, "duckdb"),
         retry_policy=LAKE,
     )
     def made(

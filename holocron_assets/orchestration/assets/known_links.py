@@ -11,7 +11,7 @@ from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_LINKS, PAGES, SEED_TITLES
 from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
-from holocron_assets.orchestration.assets.metadata import OWNER, table_description, table_metadata
+from holocron_assets.orchestration.assets.metadata import table_arguments
 from holocron_assets.orchestration.assets.partitions import SOURCES
 from holocron_assets.orchestration.resources.resources import LakeResource, SourcesResource
 from holocron_assets.orchestration.runs.failures import clear_failures
@@ -30,10 +30,7 @@ _EVERY_BATCH = dg.AllPartitionMapping()
     ],
     partitions_def=SOURCES,
     group_name="crawl",
-    kinds={"parquet", "duckdb"},
-    owners=[OWNER],
-    description=table_description(KNOWN_LINKS),
-    metadata=table_metadata(KNOWN_LINKS),
+    **table_arguments(KNOWN_LINKS, "duckdb"),
     retry_policy=LAKE,
 )
 def known_links(

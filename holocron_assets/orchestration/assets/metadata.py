@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import dagster as dg
 import pyarrow.compute as pc
@@ -15,7 +15,38 @@ OWNER = "team:holocron"
 _SAMPLES = 5
 
 
-def table_metadata(table: Table) -> dict[str, Any]:
+class TableArguments(TypedDict):
+    """The arguments of an asset that its table's declaration gives."""
+
+    description: str
+    kinds: set[str]
+    metadata: dict[str, Any]
+    owners: list[str]
+
+
+def table_arguments(table: Table, *made_with: str, note: str = "", **more: Any) -> TableArguments:
+    """What each asset that stores a table says of itself.
+
+    Args:
+        table: what it stores.
+        made_with: what makes it, if a run does; Dagster's UI has icons for 'python', 'duckdb' and others.
+        note: a paragraph more about it.
+        more: metadata besides that of the table.
+    """
+    paragraphs = [
+        f"{table.description}.",
+        f"One Parquet file a partition; key: {', '.join(table.key)}.",
+        note,
+    ]
+    return {
+        "description": "\n\n".join(filter(None, paragraphs)),
+        "kinds": {"parquet", *made_with},
+        "metadata": {**_table_metadata(table), **more},
+        "owners": [OWNER],
+    }
+
+
+def _table_metadata(table: Table) -> dict[str, Any]:
     """An asset's standing metadata: its column schema and key."""
     columns = [
         dg.TableColumn(
@@ -109,11 +140,6 @@ def timing(footer: Footer, seconds: float) -> dict[str, Any]:
 def sample_list(texts: Iterable[str]) -> dg.MarkdownMetadataValue:
     """Some texts, of any origin, as a list, one below the other."""
     return dg.MetadataValue.md("\n".join(f"- {escaped(text)}" for text in texts))
-
-
-def table_description(table: Table) -> str:
-    """The asset's description: the meaning of a row, and its key."""
-    return f"{table.description}.\n\nOne Parquet file a partition; key: {', '.join(table.key)}."
 
 
 def _counts_table(name: str, counts: Mapping[str, int]) -> str:

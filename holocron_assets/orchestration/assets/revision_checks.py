@@ -20,11 +20,7 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_CHANGES, REVISION_CHECKS
 from holocron_assets.orchestration.assets.crawl import CRAWL_POOL
 from holocron_assets.orchestration.assets.events import StepResult, Stored, step_results
-from holocron_assets.orchestration.assets.metadata import (
-    OWNER,
-    table_description,
-    table_metadata,
-)
+from holocron_assets.orchestration.assets.metadata import table_arguments
 from holocron_assets.orchestration.assets.partitions import SOURCES
 from holocron_assets.orchestration.assets.politeness_metadata import polite_failures, politeness_metadata
 from holocron_assets.orchestration.resources.change_readings import changes_reported
@@ -37,15 +33,14 @@ _RUN_SECONDS = 600.0
 """The time of one run; then other requests to the wiki can go on."""
 
 
+_NOTE = "A run works on a pass for ten minutes, and `changed_pages` asks for the next."
+
+
 @dg.asset(
     name=REVISION_CHECKS.name,
     partitions_def=SOURCES,
     group_name="crawl",
-    kinds={"parquet", "mediawiki"},
-    owners=[OWNER],
-    description=table_description(REVISION_CHECKS)
-    + "\n\nA run works on a pass for ten minutes, and `changed_pages` asks for the next.",
-    metadata=table_metadata(REVISION_CHECKS),
+    **table_arguments(REVISION_CHECKS, "mediawiki", note=_NOTE),
     retry_policy=NETWORK,
     pool=CRAWL_POOL,
 )

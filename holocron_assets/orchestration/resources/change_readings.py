@@ -18,12 +18,7 @@ from holocron_assets.lake.files.parquet import Footer
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_CHANGES
-from holocron_assets.orchestration.assets.metadata import (
-    OWNER,
-    table_description,
-    table_metadata,
-    written_metadata,
-)
+from holocron_assets.orchestration.assets.metadata import table_arguments, written_metadata
 from holocron_assets.orchestration.assets.partitions import SOURCES
 from holocron_assets.orchestration.assets.politeness_metadata import politeness_metadata
 
@@ -33,15 +28,14 @@ _ASKING_SECONDS = 10.0
 _TURN_SECONDS = 60.0
 """How long a caller that needs the end of the list waits for a sensor's readings."""
 
+_NOTE = "Written by the `changed_pages` sensor and by `revision_checks`; dropped once it was fetched."
+
+
 page_changes = dg.AssetSpec(
     PAGE_CHANGES.name,
     partitions_def=SOURCES,
     group_name="crawl",
-    kinds={"parquet", "mediawiki"},
-    owners=[OWNER],
-    description=table_description(PAGE_CHANGES)
-    + "\n\nWritten by the `changed_pages` sensor and by `revision_checks`; dropped once pages were fetched.",
-    metadata=table_metadata(PAGE_CHANGES),
+    **table_arguments(PAGE_CHANGES, "mediawiki", note=_NOTE),
 )
 
 

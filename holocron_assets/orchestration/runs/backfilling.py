@@ -15,7 +15,7 @@ from holocron_assets.crawl.frontier.batches import source_of
 from holocron_assets.decisions.controls import refuse_held
 from holocron_assets.definitions import defs
 from holocron_assets.derive.interrogations.files import load_interrogations
-from holocron_assets.errors import PermanentError
+from holocron_assets.errors import HolocronError, PermanentError
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.entities import failures_of_steps
 from holocron_assets.orchestration.assets.events import partitions_of_run
@@ -30,7 +30,7 @@ from holocron_assets.settings import PROJECT_FOLDER
 _ENDED = (DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE)
 
 
-class BackfillRefusedError(Exception):
+class BackfillRefusedError(HolocronError):
     """A backfill is not started; the message says why, and what can be done."""
 
 

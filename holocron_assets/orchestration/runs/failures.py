@@ -7,41 +7,16 @@ from typing import NamedTuple
 
 import dagster as dg
 
-from holocron_assets.crawl.dumps.export import DumpError
 from holocron_assets.crawl.errors import WikiUnavailable
-from holocron_assets.crawl.frontier.batches import NoManifestError
-from holocron_assets.crawl.sources.files import SourceError
-from holocron_assets.derive.dispatch.pools import DispatchError
 from holocron_assets.derive.engine.problems import ModelServerUnavailable
 from holocron_assets.derive.gpu.slots import SlotTakenError
-from holocron_assets.derive.interrogations.conditions import ConditionError
-from holocron_assets.derive.interrogations.interrogation import InterrogationError
-from holocron_assets.derive.server.errors import ModelServerError
 from holocron_assets.errors import PermanentError
-from holocron_assets.lake.declaration.schema import SchemaError
-from holocron_assets.lake.files.parquet import DamagedPartitionError, MissingPartitionError
+from holocron_assets.lake.files.parquet import DamagedPartitionError
 from holocron_assets.lake.place.clock import utc_now
-from holocron_assets.lake.place.paths import PartitionNameError
-from holocron_assets.lake.titles import InvalidTitle
 from holocron_assets.orchestration.internals.runs import events_of_run
 from holocron_assets.orchestration.runs.retries import is_computation
 from holocron_assets.planning.repair import repair
 from holocron_assets.telemetry.spans import open_span_fails
-
-_PERMANENT = (
-    ConditionError,
-    DispatchError,
-    DumpError,
-    InterrogationError,
-    InvalidTitle,
-    MissingPartitionError,
-    ModelServerError,
-    NoManifestError,
-    PartitionNameError,
-    PermanentError,
-    SchemaError,
-    SourceError,
-)
 
 _INTERRUPTS = (KeyboardInterrupt, dg.DagsterExecutionInterruptedError)
 
@@ -66,7 +41,7 @@ def clear_failures() -> Iterator[None]:
             yield
     except DamagedPartitionError as error:
         raise _repaired(error) from error
-    except _PERMANENT as error:
+    except PermanentError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     except (WikiUnavailable, ModelServerUnavailable) as error:
         raise _failed_for_now(error, error.due_at) from error

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
 
-from holocron_assets.errors import PermanentError
+from holocron_assets.errors import HolocronError, PermanentError
 from holocron_assets.orchestration.internals.code_server import (
     DAEMON_MODULE,
     code_problem,
@@ -30,7 +30,7 @@ _SECONDS_TO_DIE = 30
 _POLL_SECONDS = 0.1
 
 
-class ProcessGroupError(Exception):
+class ProcessGroupError(HolocronError):
     """A process of the group ended, or does not answer; the message names it."""
 
 

@@ -12,7 +12,7 @@ from holocron_assets.derive.server.errors import ModelFileError
 from holocron_assets.derive.server.model_files.catalog import Model, shipped_catalog
 from holocron_assets.derive.server.model_files.fetching import fetch_models
 from holocron_assets.derive.server.model_files.files import ModelFiles
-from holocron_assets.derive.server.model_files.sources import Report, Source, SourceError, no_report
+from holocron_assets.derive.server.model_files.sources import ModelSourceError, Report, Source, no_report
 
 NAME = shipped_catalog().small
 
@@ -29,7 +29,7 @@ def slow(model: Model, folder: Path, report: Report) -> Path:
     for tenths in range(5):
         report("downloading", model.size * tenths // 10, model.size)
         sleep(0.05)
-    raise SourceError("the line broke")
+    raise ModelSourceError("the line broke")
 
 
 def test_without_a_terminal_lines_say_how_far_a_model_is(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from holocron_assets.derive.server.model_files.catalog import HubFile, Model, shipped_catalog
 from holocron_assets.derive.server.model_files.hub import fetch_from_hub
-from holocron_assets.derive.server.model_files.sources import SourceError, no_report
+from holocron_assets.derive.server.model_files.sources import ModelSourceError, no_report
 
 CONTENTS = b"model " * 2_000_000  # more than the client reads in one go
 SHA256 = hashlib.sha256(CONTENTS).hexdigest()
@@ -85,12 +85,12 @@ def test_a_download_that_broke_off_goes_on_where_it_stopped(hub: type[Hub], tmp_
 
 
 def test_another_file_under_the_name_is_refused_before_it_is_fetched(hub: type[Hub], tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="another file as someone/models"):
+    with pytest.raises(ModelSourceError, match="another file as someone/models"):
         fetch_from_hub(hub_model("0" * 64), tmp_path, no_report)
     assert [method for method, _ in hub.asked] == ["HEAD"]
 
 
 def test_without_a_network_it_says_so_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(SourceError, match="cannot be reached"):
+    with pytest.raises(ModelSourceError, match="cannot be reached"):
         fetch_from_hub(hub_model(), tmp_path, no_report)

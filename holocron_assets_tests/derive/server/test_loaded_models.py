@@ -13,7 +13,7 @@ import pytest
 
 from holocron_assets.derive.server.model_files.catalog import Model, shipped_catalog
 from holocron_assets.derive.server.model_files.files import ModelFiles
-from holocron_assets.derive.server.process.loaded import BusyError, Lease, LoadedModels, ModelMissingError
+from holocron_assets.derive.server.process.loaded import BusyError, Lease, LoadedModels, NoModelFileError
 from holocron_assets.derive.server.process.loopback import LlamaGoneError
 from holocron_assets.derive.server.process.runner import RunnerError, RunnerOrder, start_runner
 from holocron_assets.derive.server.settings import ServerSettings, server_settings
@@ -206,7 +206,7 @@ def test_a_model_that_memory_lacks_for_says_so_at_whatever_moment(model_file: Pa
 
 def test_a_model_without_a_file_is_missing(tmp_path: Path) -> None:
     async def work(borrowing: Borrowing) -> None:
-        with pytest.raises(ModelMissingError, match="holocron models fetch one:1b"):
+        with pytest.raises(NoModelFileError, match="holocron models fetch one:1b"):
             await borrowing.use(ONE)
 
     with_models(tmp_path / "nothing", tmp_path, ServerSettings(), work)

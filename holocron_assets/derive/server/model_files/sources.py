@@ -6,7 +6,7 @@ from pathlib import Path
 from holocron_assets.derive.server.model_files.catalog import Model
 
 
-class SourceError(Exception):
+class ModelSourceError(Exception):
     """A source that does not have a model or cannot be reached; the text says why, in one line."""
 
 

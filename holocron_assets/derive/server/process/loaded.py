@@ -22,7 +22,7 @@ _LEAST_CONTEXT = 4
 """Fewest tokens of context. With one, llama.cpp's process ends; Ollama raises fewer to these, too."""
 
 
-class ModelMissingError(Exception):
+class NoModelFileError(Exception):
     """A model whose file is not on this machine."""
 
 
@@ -30,9 +30,9 @@ class BusyError(Exception):
     """Too many requests wait."""
 
 
-def missing(model: Model) -> ModelMissingError:
+def missing(model: Model) -> NoModelFileError:
     """The error for a model that we know and do not have."""
-    return ModelMissingError(
+    return NoModelFileError(
         f"model '{model.name}' not found, try pulling it first: `holocron models fetch {model.name}`"
     )
 
@@ -121,7 +121,7 @@ class LoadedModels:
             embedding: it is asked for embeddings, which takes a load of its own.
 
         Raises:
-            ModelMissingError: its file is not here.
+            NoModelFileError: its file is not here.
             BusyError: too many requests wait.
             RunnerError: it cannot be loaded.
         """
