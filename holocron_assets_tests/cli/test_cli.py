@@ -219,6 +219,45 @@ def test_sql_names_the_views(finished_sample: Holocron) -> None:
     ("query", "problem"),
     [("selec 1", "syntax error"), ("from nowhere", "nowhere"), ("select no_such from pages", "no_such")],
 )
+def rows_of(of: Holocron, query: str) -> Any:
+    return answered(holocron(of, "sql", "--json", query))
+
+
+def test_sql_that_names_its_relations_gives_what_all_views_give(finished_sample: Holocron) -> None:
+    # A call of a table function hides what a query reads, and so has every view made.
+    for query in (
+        "select count(*) as number from entities",
+        "select count(*) as number from lake.pages join page_types using (batch, title_key)",
+        "with some as (from pages) select count(*) as number from some, Review_Items",
+        "select count(*) as number from frontier where status = 'skipped'",
+        "select count(*) as number from wanted_pages",
+        "select (select count(*) from main.tags) as number",
+    ):
+        assert rows_of(finished_sample, query) == rows_of(
+            finished_sample, f"from ({query}), range(1) t(n) select number"
+        )
+
+
+def test_sql_knows_views_of_how_things_stand(finished_sample: Holocron) -> None:
+    rows = rows_of(finished_sample, "select stage, done from processing_status where stage = 'entities'")
+    assert rows[0]["done"] > 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select count(*) as number from duckdb_views() where view_name = 'processing_status'",
+        "select count(*) as number from query('from processing_status')",
+        "select count(*) as number from pages, (describe processing_status)",
+        "select count(*) as number from information_schema.tables where table_name = 'aged_work'",
+        "create table kept as from pages; select count(*) as number from kept",
+        "select count(fits_include(source, title)) + 1 as number from pages",
+    ],
+)
+def test_sql_that_hides_what_it_reads_finds_every_view(finished_sample: Holocron, query: str) -> None:
+    assert rows_of(finished_sample, query)[0]["number"] > 0
+
+
 def test_bad_sql_is_told_in_a_message(finished_sample: Holocron, query: str, problem: str) -> None:
     assert problem in complaint(holocron(finished_sample, "sql", query))
 

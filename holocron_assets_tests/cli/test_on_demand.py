@@ -6,6 +6,7 @@ import sys
 import click
 import pytest
 from click.testing import CliRunner
+from sample_holocron import Holocron
 
 from holocron_assets.cli.main import COMMANDS, main
 
@@ -59,3 +60,19 @@ def test_an_unknown_command_is_named() -> None:
     said = CliRunner().invoke(main, ["pagge"])
     assert said.exit_code == 2
     assert "No such command 'pagge'" in said.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("page", "Issa Dorrane"), ("sql", "from entities"), ("status",)], ids=lambda words: words[0]
+)
+def test_who_only_looks_does_without_dagster(
+    finished_sample: Holocron, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    for name, value in finished_sample.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HOLOCRON_LLM", "off")
+    imported_by(*words)  # the first process checks the interrogations
+    slow = {"dagster", "pandas", "matplotlib", "ollama", "xllamacpp"}
+    if words != ("status",):
+        slow |= {"jsonschema", "jinja2", "mwparserfromhell"}
+    assert not imported_by(*words) & slow

@@ -69,8 +69,7 @@ def a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str
     shutil.copytree(
         PROJECT_FOLDER / "holocron_assets", package, ignore=shutil.ignore_patterns("__pycache__", "static")
     )
-    monkeypatch.setattr(versions, "code_stamp", lambda: None)
-    versions._known_versions.cache_clear()  # noqa: SLF001 - the copy is another code
+    monkeypatch.setattr(versions, "code_stamp", lambda: None)  # what is known is not of the copy
     monkeypatch.setattr(versions, "__file__", str(package / "lake" / "declaration" / "versions.py"))
 
     def version(of: str, file: str = "", edit: Callable[[str], str] = str) -> str:

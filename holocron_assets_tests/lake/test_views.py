@@ -29,6 +29,7 @@ from holocron_assets.lake.tables import (
     SITES,
 )
 from holocron_assets.lake.views.database import connect, publish, query
+from holocron_assets.lake.views.public_views import all_behind, public_views
 from holocron_assets.lake.views.publishing import publish_views, views_are_stale
 
 DAY = timedelta(days=1)
@@ -443,3 +444,20 @@ def test_the_database_is_published_again_when_an_interrogation_is_dropped_in(tmp
     assert views_are_stale(with_another, "")
     assert "derived_moods" in publish_views(with_another, "")
     assert not views_are_stale(with_another, "")
+
+
+def test_every_view_is_there_by_itself_with_what_it_stands_on(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, (TOLD_OF_PAGES, TOLD_OF_PAIRS))
+    names = [*(view.name for view in public_views(lake)), *(f"lake.{table.name}" for table in lake.tables)]
+    with connect(lake) as everything:
+        for name in names:
+            with connect(lake, relations=[name]) as connection:
+                assert query(connection, f"describe {name}") == query(everything, f"describe {name}")
+                assert len(query(connection, "show all tables")) < len(query(everything, "show all tables"))
+
+
+def test_what_no_view_is_called_is_told(tmp_path: Path) -> None:
+    behind = all_behind(Lake(tmp_path), ["pages", "lake.sites", "frontier", "lake.nothing"])
+    assert behind.unknown == {"frontier", "lake.nothing"}
+    assert behind.tables == {"pages", "sites"}
+    assert [view.name for view in behind.views] == ["pages"]

@@ -7,6 +7,7 @@ damaged is made again.
 
 import os
 import pickle
+import stat
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -74,8 +75,9 @@ class Memory:
 
     def _kept(self, name: str) -> Any:
         try:
-            # The folder is the user's own, as the one of Python's compiled modules.
-            return None if self._mark is None else pickle.loads(self._file(name).read_bytes())  # noqa: S301
+            if self._mark is None or not _is_own(self._folder):
+                return None
+            return pickle.loads(self._file(name).read_bytes())  # noqa: S301 - nobody else can write there
         except Exception:  # noqa: BLE001 - it is not there, is damaged, or cannot be read by today's libraries
             return None
 
@@ -95,6 +97,12 @@ def _mark(folder: Path) -> str | None:
     libraries = [f"{name} {version(name)}" for name in _LIBRARIES]
     asked = f"HOLOCRON_MODEL={os.environ.get('HOLOCRON_MODEL', '')}"
     return content_hash("\n".join([code, *sorted(texts), *libraries, asked]))
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether only this user can write into a folder: what is loaded from there can run any code."""
+    status = folder.stat()
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _age(file: Path) -> float:

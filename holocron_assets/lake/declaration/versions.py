@@ -74,25 +74,25 @@ def _remembered(what: str, made: Callable[[], str]) -> str:
 
     To read the code of some rooms takes a second.
     """
-    known = _known_versions()
+    if (file := _versions_file()) is None:
+        return made()
+    known = _known_versions(file)
     if what not in known:
         known[what] = made()
-        if (file := _versions_file()) is not None:
-            with suppress(OSError):  # where nothing can be written, nothing is kept
-                file.parent.mkdir(parents=True, exist_ok=True)
-                aside = file.with_name(f"{file.name}.{os.getpid()}")
-                aside.write_text(json.dumps(known), encoding="utf-8")
-                aside.replace(file)
-                for old in sorted(file.parent.iterdir(), key=lambda old: -old.stat().st_mtime)[_MOST_FILES:]:
-                    old.unlink()
+        with suppress(OSError):  # where nothing can be written, nothing is kept
+            file.parent.mkdir(parents=True, exist_ok=True)
+            aside = file.with_name(f"{file.name}.{os.getpid()}")
+            aside.write_text(json.dumps(known), encoding="utf-8")
+            aside.replace(file)
+            for old in sorted(file.parent.iterdir(), key=lambda old: -old.stat().st_mtime)[_MOST_FILES:]:
+                old.unlink()
     return known[what]
 
 
 @cache
-def _known_versions() -> dict[str, str]:
+def _known_versions(file: Path) -> dict[str, str]:
     try:
-        file = _versions_file()
-        return {} if file is None else dict(json.loads(file.read_text(encoding="utf-8")))
+        return dict(json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return {}
 
