@@ -166,8 +166,8 @@ def test_what_must_be_possible_at_any_time_is_so_while_an_interrogation_cannot_b
     broken.parent.mkdir()
     broken.write_text("key: [", encoding="utf-8")
     monkeypatch.setenv("HOLOCRON_INTERROGATIONS", str(broken.parent))
-    refused = do(own, "status")
-    assert (refused.exit_code, str(broken) in refused.output) == (1, True), "its table is not known"
+    shown = do(own, "status")
+    assert (shown.exit_code, str(broken) in shown.stderr) == (0, True)
     said(own, "pause", "--all", *BECAUSE)
     assert "everything" in said(own, "controls")
     said(own, "prioritize", "3", "--source", "sample", *BECAUSE)

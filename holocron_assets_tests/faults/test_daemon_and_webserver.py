@@ -102,18 +102,27 @@ def test_what_the_webserver_launches_and_switches_is_done_by_the_daemon(tmp_path
         assert not processes_of(tmp_path)
 
 
+LOADS_UNLESS_TORN = """
+import pathlib, sys
+if pathlib.Path({torn!r}).exists():
+    sys.modules["holocron_assets.orchestration.schedules.clock"] = None  # importing it fails
+"""
+
+
 def test_code_that_cannot_be_loaded_anew_is_told_of_and_sensors_tick_once_it_is_mended(
     tmp_path: Path,
 ) -> None:
     with whole_holocron(tmp_path, pages=0) as whole:
         assert whole.command("home").returncode == 0
+        torn, told = tmp_path / "torn", "nothing is done until it can: "
+        (tmp_path / "sitecustomize.py").write_text(LOADS_UNLESS_TORN.format(torn=str(torn)), encoding="utf-8")
+        whole.environment["PYTHONPATH"] = str(tmp_path)
         daemon = whole.start("daemon")
         until(lambda: ticks(whole, "settle"), "sensors tick", seconds=180, every=1)
-        torn, told = tmp_path / "interrogations" / "torn.yaml", "nothing is done until it can: "
-        torn.write_text("key: [", encoding="utf-8")
+        torn.touch()
         daemon.send_signal(signal.SIGUSR1)
         until(lambda: told in whole.log.read_text(), "it is told", every=1)
-        assert str(torn) in whole.log.read_text().rpartition(told)[2]
+        assert "schedules.clock" in whole.log.read_text().rpartition(told)[2]
         torn.unlink()
         before = ticks(whole, "settle")
         daemon.send_signal(signal.SIGUSR1)
