@@ -24,7 +24,7 @@ from holocron_assets.settings import PROJECT_FOLDER
 COMMANDS: Mapping[tuple[str, ...], float] = {
     ("--help",): 0.3,
     ("page", "Issa Dorrane"): 0.8,
-    ("sql", "from entities"): 0.8,
+    ("sql", "from entities limit 10"): 0.8,
     ("status",): 1.5,
     ("run", "--source", "sample"): 4.0,
 }

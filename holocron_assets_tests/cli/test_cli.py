@@ -228,7 +228,7 @@ def test_sql_that_names_its_relations_gives_what_all_views_give(finished_sample:
     for query in (
         "select count(*) as number from entities",
         "select count(*) as number from lake.pages join page_types using (batch, title_key)",
-        "with some as (from pages) select count(*) as number from some, Review_Items",
+        "with own as (from pages) select count(*) as number from own, Needs_Review",
         "select count(*) as number from frontier where status = 'skipped'",
         "select count(*) as number from wanted_pages",
         "select (select count(*) from main.tags) as number",
@@ -258,6 +258,10 @@ def test_sql_that_hides_what_it_reads_finds_every_view(finished_sample: Holocron
     assert rows_of(finished_sample, query)[0]["number"] > 0
 
 
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [("selec 1", "syntax error"), ("from nowhere", "nowhere"), ("select no_such from pages", "no_such")],
+)
 def test_bad_sql_is_told_in_a_message(finished_sample: Holocron, query: str, problem: str) -> None:
     assert problem in complaint(holocron(finished_sample, "sql", query))
 

@@ -81,7 +81,7 @@ def test_a_database_of_dagster_that_is_gone_is_an_error_with_its_place_and_no_pa
 
     with pytest.raises(ClickException, match=r"Dagster's database at 127\.0\.0\.1:1 failed: .*") as raised:
         look()
-    assert "Connection refused; see that it can be used" in raised.value.message
+    assert "Connection refused; check that it can be used" in raised.value.message
     assert "secret-word" not in raised.value.message
 
 

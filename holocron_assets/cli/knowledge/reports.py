@@ -61,7 +61,7 @@ _PAGE_QUERIES = {
 }
 
 _PAGE_RELATIONS = (
-    *("pages", "page_signals", "current_pages", "page_classifications", "decisions", "standing_decisions"),
+    *("pages", "page_signals", "current_pages", "rule_classifications", "decisions", "standing_decisions"),
     *("page_types", "entities", "entity_aliases", "lake.batch_pages", "dead_letters", "page_links"),
 )
 """What these queries name, beside the views of the frontier."""
