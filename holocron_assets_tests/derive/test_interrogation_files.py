@@ -73,7 +73,7 @@ def test_a_folder_holds_long_texts_as_files_of_their_own(tmp_path: Path) -> None
     (folder / "examples.yaml").write_text("[]")
     assert read_interrogations(tmp_path) == (whole,)
     path.write_text(path.read_text() + "prompt: Twice.\n")
-    with pytest.raises(InterrogationError, match=r"prompt: is in prompt.md too"):
+    with pytest.raises(InterrogationError, match=r"prompt: is also in prompt.md"):
         read_interrogations(tmp_path)
 
 

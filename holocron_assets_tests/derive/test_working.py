@@ -255,7 +255,7 @@ def test_a_run_that_had_its_time_stops_before_the_next_turn(lake: Lake) -> None:
     with FakeOllama(answer=lambda _: GOOD, delay_seconds=0.3) as fake:
         session, _ = work(model_run(lake, fake.url), agenda)
     assert session.outcome == "stopped"
-    assert "had its time" in session.reason
+    assert "time is over" in session.reason
     assert len(fake.chats) < 10
 
 
