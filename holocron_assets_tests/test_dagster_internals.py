@@ -16,7 +16,14 @@ INTERNALS = PACKAGE / "orchestration" / "internals"
 OUTSIDE = sorted(file for file in PACKAGE.rglob("*.py") if INTERNALS not in file.parents)
 INSIDE = sorted(file for file in INTERNALS.glob("*.py") if file.name != "__init__.py")
 
-PRIVATE_TEXTS = ("dagster._", "/api.DagsterApi", ".dagster/grpc", "dagster_graphql", "defer_asset_events")
+PRIVATE_TEXTS = (
+    "runs.db",
+    "dagster._",
+    "/api.DagsterApi",
+    ".dagster/grpc",
+    "dagster_graphql",
+    "defer_asset_events",
+)
 """Names of private modules, services and tags, which code could use as text."""
 
 PRIVATE_OF_RUNS = {"remote_job_origin", "job_code_origin", "repository_def", "asset_layer"}

@@ -242,7 +242,7 @@ def test_a_damaged_packed_part_is_set_aside_with_a_note_and_the_own_file_goes_on
         numbers(journal)
     aside = set_aside(lake, caught.value)
     assert aside is not None
-    assert "prompts and replies are in this" in str(aside)
+    assert "only this file holds the prompts and replies" in str(aside)
     assert [one.kept.name for one in all_set_aside(lake)] == [packed.name]
     assert numbers(journal) == list(range(100, 110))
 

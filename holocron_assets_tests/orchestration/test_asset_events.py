@@ -15,7 +15,7 @@ from holocron_assets.lake.tables import ENTITIES, PAGE_SIGNALS, PAGE_TAGS, PAGE_
 from holocron_assets.orchestration.assets import batches as batch_assets
 from holocron_assets.orchestration.assets import entity_files
 from holocron_assets.orchestration.assets.events import RECORDED_LATE, range_tags
-from holocron_assets.orchestration.internals.asset_events import DEFERRED
+from holocron_assets.orchestration.internals.assets import DEFERRED
 
 Told = list[tuple[str, str | None, str | None]]
 

@@ -49,7 +49,7 @@ def test_a_lake_has_one_daemon_whichever_command_started_it(holocron: Holocron, 
     with FileLock(holocron.lake.locks / "daemon.lock"):
         said = refusal(command)
     assert f"a `holocron ui` or `holocron daemon` works on {holocron.lake.root} already" in said
-    assert "`holocron webserver`, which goes beside it" in said
+    assert "`holocron webserver`, which works next to it" in said
 
 
 def test_a_webserver_goes_beside_a_daemon_but_not_beside_another_on_its_port(

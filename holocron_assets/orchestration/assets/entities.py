@@ -29,7 +29,7 @@ from holocron_assets.orchestration.assets.events import (
 )
 from holocron_assets.orchestration.assets.metadata import table_arguments
 from holocron_assets.orchestration.assets.partitions import ENTITY_TYPES, SOURCES
-from holocron_assets.orchestration.internals.asset_events import DEFERRED
+from holocron_assets.orchestration.internals.assets import DEFERRED
 from holocron_assets.orchestration.internals.runs import events_of_run
 from holocron_assets.orchestration.resources.resources import LakeResource, SnapshotResource
 from holocron_assets.orchestration.runs.failures import (

@@ -1,6 +1,6 @@
 """Dagster's record of assets: one event for each file that a step replaced, and no other.
 
-Jobs have a tag (`internals/asset_events.py`) under which Dagster plans and records no events of assets by
+Jobs have a tag (`internals/assets.py`) under which Dagster plans and records no events of assets by
 itself. Otherwise a run over a range of partitions would record an event for each of them, all with one data
 version, whether its file was replaced or not, and a run that failed would show as failed what it never
 touched. `test_asset_events.py` shows what the tag does. A run that Dagster makes by itself (its Materialize
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import dagster as dg
 
 from holocron_assets.lake.files.parquet import Footer
-from holocron_assets.orchestration.internals.asset_events import (
+from holocron_assets.orchestration.internals.assets import (
     DATA_VERSION_TAG,
     DEFERRED,
     RANGE_TAGS,

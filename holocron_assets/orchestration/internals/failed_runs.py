@@ -1,8 +1,9 @@
-"""Whether Dagster's storage may hold failed runs, told without Dagster.
+"""Whether Dagster's storage may hold failed runs, read without Dagster.
 
-Dagster takes two seconds to import and to open its instance, and mostly has no failed run to tell of. So its
-table of runs is read here, where it is the SQLite file that Holocron's own configuration makes it. Of
-anything else only Dagster can tell. A public call that needs no instance would do the same.
+Dagster takes two seconds to import and to open its instance, and mostly has no failed run. So its table of
+runs is read here, if it is the SQLite file of Holocron's own configuration. Otherwise only Dagster knows.
+
+Waits for: a public call that lists runs and needs no instance.
 """
 
 import os

@@ -13,7 +13,7 @@ from holocron_assets.lake.tables import (
     SITES,
 )
 from holocron_assets.orchestration.assets.batches import BATCH_STEP_NAMES
-from holocron_assets.orchestration.internals.asset_events import DEFERRED
+from holocron_assets.orchestration.internals.assets import DEFERRED
 from holocron_assets.planning.entity_stages import BY_SOURCE, BY_TYPE
 from holocron_assets.planning.job_names import (
     BATCH_JOB,

@@ -15,8 +15,7 @@ from holocron_assets.derive.interrogations.interrogation import Interrogation
 from holocron_assets.orchestration.assets.derivations import ModelGroup, model_groups
 from holocron_assets.orchestration.assets.events import RANGE_OF_TAG, range_tags
 from holocron_assets.orchestration.assets.partitions import BATCHES
-from holocron_assets.orchestration.internals.asset_events import DEFERRED
-from holocron_assets.orchestration.internals.asset_graph import AssetJob
+from holocron_assets.orchestration.internals.assets import DEFERRED, AssetJob
 from holocron_assets.planning.derive_job_names import job_name, job_of
 from holocron_assets.planning.entity_stages import TYPES
 from holocron_assets.planning.job_names import GPU_MODEL_TAG, MODEL_POOL_TAG

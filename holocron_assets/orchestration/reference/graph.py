@@ -42,7 +42,7 @@ from holocron_assets.lake.tables import (
 from holocron_assets.operations.notifications.dead_letters import TABLES as DEAD_LETTER_TABLES
 from holocron_assets.orchestration.assets.partitions import BATCHES, ENTITY_TYPES, SOURCES
 from holocron_assets.orchestration.assets.views import READ as OF_VIEWS
-from holocron_assets.orchestration.internals.asset_graph import assets_in_order, assets_of_job
+from holocron_assets.orchestration.internals.assets import assets_in_order, assets_of_job
 from holocron_assets.orchestration.schedules.revision_checks import RECHECK_PREFIX
 from holocron_assets.orchestration.sensors.crawl_and_entities import (
     ENTITY_TABLES,

@@ -10,7 +10,7 @@ import dagster as dg
 
 from holocron_assets.definitions import defs
 from holocron_assets.orchestration.assets.partitions import BATCHES, ENTITY_TYPES, SOURCES
-from holocron_assets.orchestration.internals.asset_graph import assets_in_order, assets_of_job, checks_of_job
+from holocron_assets.orchestration.internals.assets import assets_in_order, assets_of_job, checks_of_job
 from holocron_assets.orchestration.jobs.group import GroupConfig
 from holocron_assets.orchestration.jobs.refresh import AddPagesConfig, RefreshConfig
 from holocron_assets.orchestration.schedules.revision_checks import RECHECK_PREFIX

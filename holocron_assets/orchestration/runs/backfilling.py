@@ -20,8 +20,12 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.orchestration.assets.entities import failures_of_steps
 from holocron_assets.orchestration.assets.events import partitions_of_run
 from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
-from holocron_assets.orchestration.internals.asset_events import DEFERRED
-from holocron_assets.orchestration.internals.asset_graph import asset_named, assets_of_job, makeable_assets
+from holocron_assets.orchestration.internals.assets import (
+    DEFERRED,
+    asset_named,
+    assets_of_job,
+    makeable_assets,
+)
 from holocron_assets.orchestration.internals.backfills import start_backfill
 from holocron_assets.orchestration.runs.open_work import made_already, runs_for, runs_waiting
 from holocron_assets.planning.job_names import SOURCE_TAG

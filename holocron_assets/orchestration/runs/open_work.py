@@ -7,8 +7,7 @@ from dagster import DagsterRunStatus, RunsFilter
 
 from holocron_assets.definitions import defs
 from holocron_assets.orchestration.assets.events import is_deferred, partitions_of_run
-from holocron_assets.orchestration.internals.asset_events import RANGE_TAGS
-from holocron_assets.orchestration.internals.asset_graph import asset_named, makeable_assets_of_job
+from holocron_assets.orchestration.internals.assets import RANGE_TAGS, asset_named, makeable_assets_of_job
 from holocron_assets.orchestration.internals.backfills import OpenBackfill, open_backfills
 from holocron_assets.orchestration.internals.runs import count_runs
 from holocron_assets.orchestration.sensors.run_requests import UNDER_WAY

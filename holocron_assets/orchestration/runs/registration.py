@@ -14,7 +14,7 @@ from holocron_assets.lake.tables import BATCH_PAGES, SITES
 from holocron_assets.orchestration.assets.events import RANGE_OF_TAG, range_tags
 from holocron_assets.orchestration.assets.metadata import written_metadata
 from holocron_assets.orchestration.assets.partitions import BATCHES, SOURCES
-from holocron_assets.orchestration.internals.asset_events import RANGE_TAGS
+from holocron_assets.orchestration.internals.assets import RANGE_TAGS
 from holocron_assets.orchestration.internals.runs import add_tags_now
 from holocron_assets.planning.job_names import PARTITION_TAG
 

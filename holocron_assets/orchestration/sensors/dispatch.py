@@ -27,7 +27,7 @@ from holocron_assets.lake.journals.journal import Journal
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS
-from holocron_assets.orchestration.internals.asset_graph import AssetJob
+from holocron_assets.orchestration.internals.assets import AssetJob
 from holocron_assets.orchestration.jobs.derive import job_of_plan, jobs_of_pool
 from holocron_assets.orchestration.model_runs.dispatch_runs import at_work, history
 from holocron_assets.orchestration.model_runs.dispatched_runs import run_tags

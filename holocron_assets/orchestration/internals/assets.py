@@ -1,10 +1,11 @@
-"""The graph of assets as Dagster resolved it, and the type of a job that is not resolved yet.
+"""Assets: tags by which steps record events themselves, the content of the last events, the resolved graph.
 
-Waits for: public calls that give an asset's parents, partitions and backfill policy, and the assets of a job;
-and an exported name of the type that `define_asset_job` returns.
+Waits for: a public setting that keeps Dagster from recording a materialization for each partition of a run's
+range; public calls that give the data versions of many partitions at once, an asset's parents, partitions and
+backfill policy, and the assets of a job; an exported name of the type that `define_asset_job` returns.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -12,6 +13,35 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 
 if TYPE_CHECKING:
     from dagster._core.definitions.assets.graph.asset_graph import AssetNode
+
+
+DEFERRED: Mapping[str, str] = {"dagster/defer_asset_events": "true"}
+"""Tag of a job whose steps say themselves which files they replaced. Dagster does not document it."""
+
+RANGE_TAGS = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
+"""Tags of a run over several partitions. Without them or a partition, a step that follows another fails."""
+
+DATA_VERSION_TAG = "dagster/data_version"
+"""Tag of a materialization: the data version of what was made."""
+
+
+def last_data_versions(
+    instance: dg.DagsterInstance, asset: dg.AssetKey, partitions: Sequence[str]
+) -> dict[str, str | None]:
+    """The data version that the last materialization of each partition names.
+
+    Dagster has no public call that reads it for many partitions at once.
+
+    Args:
+        instance: knows the events.
+        asset: whose.
+        partitions: which.
+    """
+    tags = instance.event_log_storage.get_latest_tags_by_partition(
+        asset, dg.DagsterEventType.ASSET_MATERIALIZATION, [DATA_VERSION_TAG], list(partitions)
+    )
+    return {name: own.get(DATA_VERSION_TAG) for name, own in tags.items()}
+
 
 AssetJob = UnresolvedAssetJobDefinition
 """What `dagster.define_asset_job` returns. Dagster does not export the type."""
