@@ -19,6 +19,8 @@ from holocron_assets.lake.files.parquet import read_partition, write_partition
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.operations.state.status import Status
 
+pytestmark = pytest.mark.system
+
 
 def holocron(of: Holocron, *arguments: str) -> Result:
     """Run one command on a Holocron, in a terminal of 80 columns."""

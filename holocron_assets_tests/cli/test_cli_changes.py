@@ -17,6 +17,8 @@ from holocron_assets.cli.main import main
 from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.crawl.changes.revision_check import passes
 
+pytestmark = pytest.mark.system
+
 
 @contextmanager
 def live_wiki(folder: Path, *titles: str) -> Iterator[tuple[Holocron, ChangingWiki]]:

@@ -16,6 +16,8 @@ from holocron_assets.decisions.controls import ALL, Scope, standing_controls
 from holocron_assets.lake.tables import PAGES
 from holocron_assets.lake.views.database import connect, query
 
+pytestmark = pytest.mark.system
+
 BECAUSE = ("--reason", "I know", "--author", "ada")
 
 

@@ -14,6 +14,8 @@ from holocron_assets.cli.work import local_run as local_commands
 from holocron_assets.decisions.log import all_decisions
 from holocron_assets.lake.views.database import connect, query
 
+pytestmark = pytest.mark.system
+
 TITLE = "Issa Dorrane"
 DROID = ("--type", "Droid")
 

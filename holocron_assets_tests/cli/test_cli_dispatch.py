@@ -15,6 +15,8 @@ from sample_holocron import Holocron
 
 from holocron_assets.cli.main import main
 
+pytestmark = pytest.mark.system
+
 MODEL = "qwen2.5-coder:1.5b"
 
 

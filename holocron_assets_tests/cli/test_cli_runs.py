@@ -23,6 +23,8 @@ from holocron_assets.lake.tables import BATCH_PAGES, ENTITIES, PAGES
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.telemetry.long_work import told_in_lines
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture
 def new(tmp_path: Path) -> Holocron:

@@ -32,6 +32,8 @@ from holocron_assets.operations.why.asking import _UNMET, why_asked
 from holocron_assets.operations.why.explaining import explain
 from holocron_assets.operations.why.fetching import Page
 
+pytestmark = pytest.mark.system
+
 MODEL = "qwen2.5-coder:1.5b"
 
 

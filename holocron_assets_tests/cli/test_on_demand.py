@@ -10,6 +10,8 @@ from sample_holocron import Holocron
 
 from holocron_assets.cli.main import COMMANDS, main
 
+pytestmark = pytest.mark.system
+
 SUMMARIES = {name: text for names in COMMANDS.values() for name, text in names.items()}
 UNLIMITED = 10_000
 

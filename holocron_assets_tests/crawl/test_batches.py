@@ -35,6 +35,8 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import BATCH_PAGES, PAGES
 from holocron_assets.lake.titles import DEFAULT_SITE
 
+pytestmark = pytest.mark.system
+
 PROGRAM = Path(__file__).with_name("cut_many.py")
 
 

@@ -15,6 +15,8 @@ from fake_mediawiki import Behaviour, FakeWiki, api, to_be_reset
 from holocron_assets.crawl.http.client import HttpAnswer, HttpClient
 from holocron_assets.crawl.mediawiki.answers import read_answer
 
+pytestmark = pytest.mark.system
+
 READ_BOMB = Path(__file__).parent / "read_bomb.py"
 DEADLINE = 0.7
 LIMIT = 40_000_000

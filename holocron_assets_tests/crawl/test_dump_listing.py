@@ -29,6 +29,8 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import DUMP_INDEX, SEED_TITLES
 
+pytestmark = pytest.mark.system
+
 PROGRAM = Path(__file__).with_name("list_and_die.py")
 SIGKILLED = -9
 

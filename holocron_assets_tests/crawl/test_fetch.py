@@ -24,6 +24,8 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import HTTP_ATTEMPTS, PAGES
 
+pytestmark = pytest.mark.system
+
 BATCH = "wiki-000001"
 
 

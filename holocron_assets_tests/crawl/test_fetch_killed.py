@@ -13,6 +13,8 @@ from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGES
 
+pytestmark = pytest.mark.system
+
 BATCH = "wiki-000001"
 PROGRAM = Path(__file__).with_name("deadly_reader.py")
 SIGKILLED = -9

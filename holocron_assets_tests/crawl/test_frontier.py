@@ -34,6 +34,8 @@ from holocron_assets.lake.tables import PAGES, SEED_TITLES
 from holocron_assets.lake.views.database import connect, publish, query
 from holocron_assets.operations.views import all_views
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:

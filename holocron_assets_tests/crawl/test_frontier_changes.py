@@ -25,6 +25,8 @@ from holocron_assets.crawl.frontier.pending import pending_pages
 from holocron_assets.crawl.sources.source import Seeds
 from holocron_assets.lake.place.paths import Lake
 
+pytestmark = pytest.mark.system
+
 READ_AT = LONG_AGO + HOUR
 MINUTE = timedelta(minutes=1)
 WHOLE = wiki_source(seeds=Seeds(all_pages=True))

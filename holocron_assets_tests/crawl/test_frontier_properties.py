@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from crawl_rows import (
     HOUR,
     LONG_AGO,
@@ -37,6 +38,8 @@ from holocron_assets.lake import attempts
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
+
+pytestmark = pytest.mark.system
 
 TITLES = ("A", "B", "C", "D", "E", "Category:F")
 ANSWERED = ("ok", "missing", "invalid")

@@ -30,6 +30,8 @@ from holocron_assets.lake.files.parquet import DamagedPartitionError, read_foote
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import KNOWN_LINKS, PAGE_LINKS, PAGES
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:

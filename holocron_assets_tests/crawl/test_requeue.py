@@ -9,6 +9,8 @@ from holocron_assets.crawl.frontier.requeue import requeue
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.views.database import connect, query
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:

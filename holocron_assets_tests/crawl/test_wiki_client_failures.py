@@ -22,6 +22,8 @@ from fake_mediawiki import (
 from holocron_assets.crawl.errors import HostBusy, WikiRefused, WikiUnavailable
 from holocron_assets.errors import PermanentError
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture
 def crawl(tmp_path: Path) -> Iterator[Crawl]:

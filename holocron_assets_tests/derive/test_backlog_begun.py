@@ -22,6 +22,8 @@ from holocron_assets.derive.results.partition_work import PartitionWork
 from holocron_assets.derive.results.superseded import superseded_pages
 from holocron_assets.lake.place.paths import Lake
 
+pytestmark = pytest.mark.system
+
 TEXTS = {title: f"'''{title}''' is a {title.lower()} of note." for title in ("Ash", "Birch", "Cedar", "Elm")}
 SECOND = "other-000001"
 NEWER = "wiki-000002"

@@ -28,6 +28,8 @@ from holocron_assets.errors import PermanentError
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.paths import Lake
 
+pytestmark = pytest.mark.system
+
 TITLES = ("Ash", "Birch", "Cedar", "Elm")
 TEXTS = {title: f"'''{title}''' is a {title.lower()} of note." for title in TITLES}
 PLAIN: dict[str, Any] = {"rows": {}, "alternatives": []}

@@ -17,6 +17,8 @@ from holocron_assets.lake.files.parquet import MissingPartitionError, read_parti
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITY_PAIRS
 
+pytestmark = pytest.mark.system
+
 PLANET = "'''Varn''' is a planet of the Drift. [[Category:Planets]]"
 PILOT = "'''Lamp''' was a female pilot who knew [[Varn]]. [[Category:Pilots]]"
 ODD = "'''Oddment''' is said to hum at night."

@@ -25,6 +25,8 @@ from holocron_assets.lake.files.parquet import read_footer, read_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import LLM_ATTEMPTS, LLM_RUNS
 
+pytestmark = pytest.mark.system
+
 TEXTS = {title: f"'''{title}''' is a {title.lower()} of note." for title in ("Ash", "Birch", "Cedar", "Elm")}
 KINDS = interrogation(rows={})
 SCOPE = f"kinds-{BATCH}"

@@ -25,6 +25,8 @@ from holocron_assets.lake.attempts import MAX_ATTEMPTS
 from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.paths import Lake
 
+pytestmark = pytest.mark.system
+
 HERE = Path(__file__).parent
 KINDS = interrogation(rows={})
 OK, FAILED, DEAD = Outcome("ok", GOOD), Outcome("failed", error="it failed"), Outcome("dead", error="it died")

@@ -36,6 +36,8 @@ from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import GPU_RUNS
 
+pytestmark = pytest.mark.system
+
 DIGESTS = {SMALL: "5" * 64, LARGE: "7" * 64}
 KINDS = interrogation(rows={})
 GOOD = {"kind": "person"}

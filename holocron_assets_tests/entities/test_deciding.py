@@ -29,6 +29,8 @@ from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS
 
+pytestmark = pytest.mark.system
+
 WORD = {"author": "ada", "reason": "I know"}
 
 

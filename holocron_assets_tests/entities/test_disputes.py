@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from resolved_wiki import Seen, Wiki, missing, redirect, wiki_of
 
+pytestmark = pytest.mark.system
+
 VARN = Seen("Varn", 4)
 DOUBT = Seen("Varn", 4, "Droid", revision_id=101, confidence=0.85, method="model")
 BY_A_PERSON = replace(DOUBT, confidence=1.0, method="person")

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from holocron_assets.entities.promotion import PromotionPolicy, Thresholds
 from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.declaration.schema import Row
 from holocron_assets.lake.tables import ENTITIES
+
+pytestmark = pytest.mark.system
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 POLICY = PromotionPolicy(

@@ -11,6 +11,8 @@ from holocron_assets.entities.facts.model_tables import FACTS, RELATIONS
 from holocron_assets.lake.files.parquet import read_footer, read_partition
 from holocron_assets.lake.tables import ENTITIES, ENTITY_FACTS, ENTITY_RELATIONS
 
+pytestmark = pytest.mark.system
+
 NEM = page("Character", "Nem", "|homeworld=[[Thuum]]\n|gender=Male\n|affiliation=[[Grey Guard]] (44 BBY)")
 THUUM = page("Planet", "Thuum", "|region=Outer Drift")
 GUARD = page("Organization", "Grey Guard", "|leader=Nem")

@@ -10,6 +10,8 @@ from listed_wiki import SOURCE, ListedWiki, droid, list_of, named
 from holocron_assets.entities.identity.identity import entity_id
 from holocron_assets.lake.declaration.schema import Row
 
+pytestmark = pytest.mark.system
+
 LIST = "List of droids"
 _FIRST = ("Brass", "Lamplighter", "Reedwing", "Ashen", "Quayside")
 _SECOND = (

@@ -14,6 +14,8 @@ from holocron_assets.lake.declaration.keys import title_key
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.titles import DEFAULT_SITE
 
+pytestmark = pytest.mark.system
+
 LIST = "List of droids"
 TYPES = ("Droid", "PersonCharacter", "Species")
 

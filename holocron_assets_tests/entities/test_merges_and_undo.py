@@ -10,6 +10,8 @@ from holocron_assets.decisions.log import new_decision, record, undo
 from holocron_assets.entities.identity.identity import entity_id
 from holocron_assets.lake.declaration.schema import Row
 
+pytestmark = pytest.mark.system
+
 VARN, GORT, DUNE = (entity_id("sample", title) for title in ("Varn", "Gort", "Dune"))
 
 

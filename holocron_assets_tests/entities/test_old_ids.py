@@ -8,6 +8,8 @@ from listed_wiki import SOURCE, ListedWiki, droid, list_of, named
 from holocron_assets.decisions.log import new_decision, record
 from holocron_assets.entities.identity.identity import entity_id
 
+pytestmark = pytest.mark.system
+
 SLIP, TITLE = "Lampligter Ferryman", "Lamplighter Ferryman"
 MENTION, PAGE = entity_id(SOURCE, SLIP), entity_id(SOURCE, TITLE)
 

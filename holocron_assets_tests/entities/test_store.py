@@ -13,6 +13,8 @@ from holocron_assets.entities.store import store_aliases, store_entities
 from holocron_assets.lake.files.parquet import MissingPartitionError
 from holocron_assets.lake.place.paths import Lake
 
+pytestmark = pytest.mark.system
+
 
 def test_nothing_is_stale_in_an_empty_lake(tmp_path: Path) -> None:
     assert Wiki(Lake(tmp_path)).stale() == []

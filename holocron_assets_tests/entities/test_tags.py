@@ -10,6 +10,8 @@ from holocron_assets.entities.data_files import DataFileError
 from holocron_assets.lake.files.parquet import read_footer
 from holocron_assets.lake.tables import TAGS
 
+pytestmark = pytest.mark.system
+
 _WORDS = """
 visibility:
   internal: {{any: ["category:.+ stubs"], wiki: ["category:canon .+"]}}

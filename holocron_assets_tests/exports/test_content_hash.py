@@ -18,6 +18,8 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import ENTITIES, TAGS
 from holocron_assets.lake.views.database import connect, query
 
+pytestmark = pytest.mark.system
+
 A_YEAR_LATER = datetime(2028, 2, 29, 12, tzinfo=UTC)
 LEAD_BEFORE = "is a reference book with maps of [[the Drift]]"
 LEAD_AFTER = "is a reference book of 90 pages with maps of [[the Drift]]"

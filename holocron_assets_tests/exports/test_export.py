@@ -35,6 +35,8 @@ from holocron_assets.lake.tables import (
 )
 from holocron_assets.settings import PROJECT_FOLDER
 
+pytestmark = pytest.mark.system
+
 FORMATS: tuple[Format, ...] = get_args(Format)
 HOSTILE = '=HYPERLINK("http://x"),\r\n"é\u2028 </script>'
 SCHEMA = "https://schema.org/"

@@ -29,6 +29,8 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import DECISIONS, PAGE_LINKS, TAGS
 from holocron_assets.lake.views.database import connect, query
 
+pytestmark = pytest.mark.system
+
 BATCH = "wiki-000001"
 
 

@@ -15,6 +15,8 @@ from holocron_assets.crawl.dumps import stream as dump_stream
 from holocron_assets.crawl.dumps.export import DumpError, list_pages, read_pages
 from holocron_assets.lake.tables import ENTITIES, PAGES
 
+pytestmark = pytest.mark.system
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:

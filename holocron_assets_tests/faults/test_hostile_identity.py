@@ -8,6 +8,8 @@ from sample_holocron import Holocron
 
 from holocron_assets.lake.views.database import connect, query
 
+pytestmark = pytest.mark.system
+
 TEXT = (
     "{{{{Character|name={name}|species=[[Human]]|homeworld=[[Dust]]|gender=Female{more}}}}}\n"
     "'''{name}''' was a female human pilot of [[Dust]]. She flew with [[Issa Dorrane]]."

@@ -34,6 +34,8 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import PAGE_LINKS, SITES
 from holocron_assets.lake.views.database import connect, publish, query, rows_of
 
+pytestmark = pytest.mark.system
+
 SHIPS = Table(
     "ships",
     "yard",

@@ -32,6 +32,8 @@ from holocron_assets.lake.views.database import connect, publish, query
 from holocron_assets.lake.views.public_views import all_behind, public_views
 from holocron_assets.lake.views.publishing import publish_views, views_are_stale
 
+pytestmark = pytest.mark.system
+
 DAY = timedelta(days=1)
 START = datetime(2026, 3, 1, tzinfo=UTC)
 VIEWS_OF_TABLES = {

@@ -17,6 +17,8 @@ from holocron_assets.lake.tables import ENTITIES, ENTITY_MENTIONS, LLM_ATTEMPTS,
 from holocron_assets.lake.views.database import connect, query
 from holocron_assets.review.queue import read_queue
 
+pytestmark = pytest.mark.system
+
 START = datetime(2026, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 KINDS = ("page", "pair", "entity", "promotion", "statement")

@@ -21,6 +21,8 @@ from holocron_assets.lake.tables import PAGE_LINKS, PAGE_SIGNALS, UNREAD_PAGES
 from holocron_assets.operations.notifications.alert_rules import AlertRules, findings
 from holocron_assets.operations.state.staleness import read_staleness
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:

@@ -23,6 +23,8 @@ from holocron_assets.operations.state.status import Status
 from holocron_assets.operations.state.status_rows import AgedWork, FailureCause, Hour, Queue, Reason, Stage
 from holocron_assets.operations.views import all_views
 
+pytestmark = pytest.mark.system
+
 VIEWS = {
     Stage: "processing_status",
     Queue: "queue_health",

@@ -44,6 +44,8 @@ from holocron_assets.operations.state.staleness import Staleness
 from holocron_assets.operations.views import all_views
 from holocron_assets.settings import interrogations_folder
 
+pytestmark = pytest.mark.system
+
 BATCH = "wiki-000001"
 FACTS = next(one for one in load_interrogations() if one.name == "entity_facts")
 MINUTE = timedelta(minutes=1)

@@ -21,6 +21,8 @@ from holocron_assets.operations.notifications.notifications import Notice, open_
 from holocron_assets.operations.notifications.webhooks import Webhook, Webhooks, read_webhooks
 from holocron_assets.operations.notifications.yaml_file import SettingsError
 
+pytestmark = pytest.mark.system
+
 NOTE_AND_DIE = Path(__file__).with_name("tell_and_die.py")
 
 

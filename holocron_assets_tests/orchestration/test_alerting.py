@@ -20,6 +20,8 @@ from holocron_assets.orchestration.sensors import alerts as alerting
 from holocron_assets.orchestration.sensors.alerts import raise_alerts
 from holocron_assets.orchestration.sensors.notifications import tell_webhooks
 
+pytestmark = pytest.mark.system
+
 GIVEN_UP = "5 were given up in the last hour"
 
 

@@ -17,6 +17,8 @@ from holocron_assets.orchestration.assets import entity_files
 from holocron_assets.orchestration.assets.events import RECORDED_LATE, range_tags
 from holocron_assets.orchestration.internals.assets import DEFERRED
 
+pytestmark = pytest.mark.system
+
 Told = list[tuple[str, str | None, str | None]]
 
 LETTERS = dg.StaticPartitionsDefinition(["a", "b", "c"])

@@ -20,6 +20,8 @@ from holocron_assets.lake.files.parquet import write_partition
 from holocron_assets.lake.place.paths import Lake
 from holocron_assets.settings import PROJECT_FOLDER
 
+pytestmark = pytest.mark.system
+
 SHIPPED = PROJECT_FOLDER / "data" / "interrogations"
 TORN = "key: [\n"
 KINDS = {

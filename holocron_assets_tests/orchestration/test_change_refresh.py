@@ -15,6 +15,8 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.orchestration.jobs import refresh as refresh_module
 from holocron_assets.orchestration.runs.waiting import LocalRuns
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture
 def holocron(tmp_path: Path) -> Holocron:

@@ -28,6 +28,8 @@ from holocron_assets.orchestration.sensors.changes import changed_pages
 from holocron_assets.planning.job_names import RECHECK_JOB
 from holocron_assets.planning.work import checks_to_run
 
+pytestmark = pytest.mark.system
+
 MINUTE = timedelta(minutes=1)
 
 

@@ -20,6 +20,8 @@ from sample_dagster import definitions_of, failure_message
 from holocron_assets.derive.gpu.slots import GPU_POOL
 from holocron_assets.orchestration.runs.failures import failure_of
 
+pytestmark = pytest.mark.system
+
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 

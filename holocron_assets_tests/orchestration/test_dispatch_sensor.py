@@ -21,6 +21,8 @@ from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.lake.tables import GPU_RUNS
 from holocron_assets.orchestration.model_runs import dispatch_runs
 
+pytestmark = pytest.mark.system
+
 QUESTION: dict[str, Any] = {
     "version": 1,
     "title": "What a page is about",

@@ -18,6 +18,8 @@ from holocron_assets.orchestration.assets.events import RECORDED_LATE
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.planning.work import entities_to_resolve
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture
 def instance() -> Iterator[dg.DagsterInstance]:

@@ -29,6 +29,8 @@ from holocron_assets.orchestration.sensors import changes as change_sensor
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
 from holocron_assets.planning.job_names import OUTCOME_TAG
 
+pytestmark = pytest.mark.system
+
 SAMPLE, TINY = Scope("source", "sample"), Scope("source", "tiny")
 MANY = {f"Page {number}": "'''A page''' is a pilot." for number in range(60)}
 """More pages than a request asks for."""

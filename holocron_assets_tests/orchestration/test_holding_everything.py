@@ -22,6 +22,8 @@ from holocron_assets.orchestration.assets.status import operation_status
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.planning.job_names import COMPACTION_JOB, ENTITIES_JOB, OUTCOME_TAG, UPKEEP_JOB
 
+pytestmark = pytest.mark.system
+
 PARTITIONS = {BATCHES: SAMPLE_BATCH, SOURCES: "sample", ENTITY_TYPES: "Droid"}
 ONLY_LOOKS = operation_status.key
 MADE = sorted(

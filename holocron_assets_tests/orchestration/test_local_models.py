@@ -20,6 +20,8 @@ from holocron_assets.lake.files.parquet import read_partition
 from holocron_assets.lake.tables import GPU_RUNS, PAGE_TAGS, RULE_CLASSIFICATIONS
 from holocron_assets.settings import PROJECT_FOLDER
 
+pytestmark = pytest.mark.system
+
 UNSURE = {"of": "rule_classifications", "confidence_below": 0.8}
 
 

@@ -24,6 +24,8 @@ from holocron_assets.orchestration.sensors.alerts import raise_alerts
 from holocron_assets.orchestration.sensors.notifications import tell_webhooks
 from holocron_assets.planning.job_names import PARTITION_TAG, SOURCE_TAG
 
+pytestmark = pytest.mark.system
+
 EVERYTHING = "events: [run.success, run.failure, dead_letter, alert.firing, alert.resolved]"
 
 

@@ -20,6 +20,8 @@ from holocron_assets.orchestration.runs.waiting import FinishedRun, LocalRuns
 from holocron_assets.planning import loop
 from holocron_assets.planning.work import Work, batches_to_fetch, entities_to_resolve
 
+pytestmark = pytest.mark.system
+
 SMALL = Scope("source", "small")
 
 

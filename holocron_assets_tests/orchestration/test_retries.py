@@ -21,6 +21,8 @@ from holocron_assets.orchestration.assets import views as view_assets
 from holocron_assets.orchestration.runs.failures import failure_of
 from holocron_assets.orchestration.runs.retries import LAKE, NETWORK, POLICIES, PUBLISHING
 
+pytestmark = pytest.mark.system
+
 PLUS_MINUS = 1.0
 """By what share Dagster's jitter changes a delay at most."""
 

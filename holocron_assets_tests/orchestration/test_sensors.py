@@ -29,6 +29,8 @@ from holocron_assets.orchestration.assets import entity_files
 from holocron_assets.orchestration.sensors import crawl_and_entities as sensors
 from holocron_assets.orchestration.sensors import run_requests
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture
 def instance() -> Iterator[dg.DagsterInstance]:

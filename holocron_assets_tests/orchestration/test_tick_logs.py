@@ -20,6 +20,8 @@ from holocron_assets.definitions import defs
 from holocron_assets.lake.place.clock import utc_now
 from holocron_assets.orchestration.internals.tick_logs import MANY, forget_tick_logs, tick_logs_are_due
 
+pytestmark = pytest.mark.system
+
 REPOSITORY = "__repository__"
 SENSORS = [sensor.name for sensor in defs.sensors or () if isinstance(sensor, dg.SensorDefinition)]
 ORIGIN, SELECTOR = "of the sensor", "selector of the sensor"

@@ -35,6 +35,8 @@ from holocron_assets.planning.job_names import COMPACTION_JOB, UPKEEP_JOB
 from holocron_assets.planning.work import batches_to_settle, entities_to_resolve
 from holocron_assets.review.store import store_review
 
+pytestmark = pytest.mark.system
+
 BATCH_TABLES = [table for table in ALL_TABLES if table.partition_column]
 
 

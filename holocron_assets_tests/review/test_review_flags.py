@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from resolved_wiki import Seen, Wiki, missing, redirect, wiki_of
 
+pytestmark = pytest.mark.system
+
 VARN = Seen("Varn", 4)
 EDITED = Seen("Varn", 4, revision_id=101)
 

@@ -21,6 +21,8 @@ from holocron_assets.lake.place.paths import Lake
 from holocron_assets.lake.tables import HTTP_ATTEMPTS, LLM_ATTEMPTS
 from holocron_assets.lake.views.database import connect, query
 
+pytestmark = pytest.mark.system
+
 WORK = Path(__file__).with_name("work_observed.py")
 ASKED_FOR_BY = "0123456789abcdef0123456789abcdef", "0123456789abcdef"
 SERVER, CLIENT, CONSUMER = 2, 3, 5

@@ -16,6 +16,8 @@ import pytest
 from holocron_assets.derive.server.process.connection import embedded_server
 from holocron_assets.lake.place.paths import Lake
 
+pytestmark = pytest.mark.system
+
 MODEL = "smollm2:135m"
 SHORT = {"num_predict": 6, "temperature": 0.0, "seed": 1, "num_ctx": 512}
 HI = [{"role": "user", "content": "Say hi"}]

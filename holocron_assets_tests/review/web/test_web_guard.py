@@ -22,6 +22,8 @@ from holocron_assets.review.web.desk import Desk
 from holocron_assets.review.web.guard import token_of
 from holocron_assets.review.web.serving import CannotServeError, serve
 
+pytestmark = pytest.mark.system
+
 HERE = "http://127.0.0.1:8001"
 ENTITY = f"/entity/{NEM}"
 SESSION = "a-session"

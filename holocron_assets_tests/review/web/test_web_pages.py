@@ -20,6 +20,8 @@ from holocron_assets.review.store import store_review
 from holocron_assets.review.web.app import make_app
 from holocron_assets.review.web.desk import Desk
 
+pytestmark = pytest.mark.system
+
 HERE = "http://127.0.0.1:8001"
 CHESS = f"/item/page-{title_key(SOURCE, 'Shoal-chess')}"
 UNKNOWN = f"/item/page-{title_key(SOURCE, HOSTILE)}"
